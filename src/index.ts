@@ -1,5 +1,6 @@
 export { createToolkit } from "./toolkit.ts";
 export type { ToolkitOptions } from "./toolkit-options.ts";
+export { type TakeReadyOptions, takeReady } from "./engine/take-ready.ts";
 export { asContent, asOutcome, asText } from "./engine/result.ts";
 export { definitions, toolset } from "./engine/toolset.ts";
 export { defineTool } from "./contract/tool.ts";
@@ -61,6 +62,7 @@ export type * from "./contract/content.ts";
 export type * from "./contract/effect.ts";
 export type * from "./contract/fetch.ts";
 export type * from "./contract/message.ts";
+export type * from "./contract/parked.ts";
 export type * from "./contract/policy.ts";
 export type * from "./contract/question.ts";
 export type * from "./contract/result.ts";

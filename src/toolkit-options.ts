@@ -55,6 +55,18 @@ export interface ToolkitOptions extends ToolChoice, Omit<Place, "sandbox"> {
    * How long an answer from the store is waited for without an approver, in milliseconds. Default 600,000: ten minutes.
    */
   readonly answerWithinMs?: number;
+  /**
+   * When a call that a person must approve is parked: recorded with its question, so that no process need wait. "now":
+   * at once, where this toolkit has no approver. `afterMs`: also when nobody has answered for so long, the approver
+   * included; at once where nobody can be asked. "never": it waits for `answerWithinMs` and is denied. Calls that a
+   * running tool makes are never parked. Default "never".
+   */
+  readonly park?: "now" | "never" | { readonly afterMs: number };
+  /**
+   * How long a parked call waits for its answer, and then again for a process that makes it, in milliseconds. Default
+   * 604,800,000: seven days.
+   */
+  readonly keepParkedMs?: number;
   /** The last sentence of a denial when nobody could be asked: how its reader can get approval. */
   readonly howToApprove?: string;
   /**
@@ -112,9 +124,13 @@ export function requireValidOptions(options: ToolkitOptions): void {
     if (typeof options.target !== "object" || options[name] === undefined) continue;
     throw new TypeError(`createToolkit got ${name} and a backend as target: ${BESIDE_BACKEND[name]}`);
   }
-  const { answerWithinMs } = options;
-  if (answerWithinMs !== undefined && !(answerWithinMs > 0)) {
-    throw new RangeError(`answerWithinMs ${answerWithinMs}: expected a number above 0`);
+  const { answerWithinMs, keepParkedMs, park } = options;
+  if (typeof park === "string" && park !== "now" && park !== "never") {
+    throw new TypeError(`park ${JSON.stringify(park)}: expected "now", "never" or { afterMs }`);
+  }
+  const { afterMs } = typeof park === "object" ? park : {};
+  for (const [name, value] of Object.entries({ answerWithinMs, keepParkedMs, "park.afterMs": afterMs })) {
+    if (value !== undefined && !(value > 0)) throw new RangeError(`${name} ${value}: expected a number above 0`);
   }
 }
 
@@ -125,6 +141,7 @@ const OPTIONS: { readonly [name in keyof Required<ToolkitOptions>]: true } = {
   disable: true,
   grants: true,
   howToApprove: true,
+  keepParkedMs: true,
   lifetime: true,
   mask: true,
   maxOutputBytes: true,
@@ -132,6 +149,7 @@ const OPTIONS: { readonly [name in keyof Required<ToolkitOptions>]: true } = {
   memoryScope: true,
   onNotice: true,
   outputOwner: true,
+  park: true,
   passEnv: true,
   policies: true,
   policy: true,

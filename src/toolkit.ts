@@ -55,7 +55,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   requireNode();
   requireValidOptions(options);
   const { outputOwner = randomName(16), store = memoryStore(), memoryScope = "user" } = options;
-  const { answerWithinMs = 600_000, sources = [] } = options;
+  const { answerWithinMs = 600_000, park = "never", keepParkedMs = 604_800_000, sources = [] } = options;
   const stateDir = resolve(options.stateDir ?? stateFolder()); // from our own folder, not from the backend's
   const { mode, limits, alarms: alarmOptions } = sandboxChoice(options);
   const place: Place = { ...options, sandbox: mode };
@@ -181,6 +181,8 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     store,
     watch,
     answerWithinMs,
+    parkAfterMs: typeof park === "object" ? park.afterMs : park === "now" ? 0 : undefined,
+    keepParkedMs,
     howToApprove: options.howToApprove ?? PASS_APPROVER,
     mask,
     alarms,

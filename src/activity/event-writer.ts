@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ActivityEvent } from "../contract/activity.ts";
 import type { Database } from "../db/database.ts";
+import type { Connection } from "../db/driver.ts";
 import { formatSize } from "../output/size.ts";
 import { plural } from "../util/text.ts";
 import { BATCH_ROWS, type Commit, createEventQueue } from "./event-queue.ts";
@@ -34,6 +35,8 @@ export interface EventWriterOptions {
 export interface EventWriter {
   append(event: ActivityEvent): void;
   commit(event: ActivityEvent): Promise<void>;
+  /** Runs a durable transaction as this process's session, after the events taken so far. Rejects if that fails. */
+  transact<T>(work: (connection: Connection, session: number) => T): Promise<T>;
   /** Resolves when the events taken so far are written, or could not be. Never rejects. */
   settled(): Promise<void>;
   /** Writes the remaining events and ends the session. Rejects when that fails. */
@@ -155,6 +158,12 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
     if (into !== undefined && ours !== undefined) await into.patiently(() => endSession(into, ours)).catch(() => {});
   };
 
+  const settled = async () => {
+    if (queue.length === 0 || problem !== undefined) return;
+    soon();
+    await queue.settled();
+  };
+
   return {
     append(event) {
       refuseClosed();
@@ -174,11 +183,25 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
         soon(); // all commits of this turn of the event loop share one transaction
       });
     },
-    async settled() {
-      if (queue.length === 0 || problem !== undefined) return;
-      soon();
-      await queue.settled();
+    async transact(work) {
+      refuseClosed();
+      await settled();
+      if (problem !== undefined) throw problem;
+      database ??= await open();
+      const into = database;
+      return await into.patiently(() => {
+        const [result, by] = into.transaction(
+          (connection) => {
+            const own = session ?? beginSession(connection, now());
+            return [work(connection, own), own] as const;
+          },
+          { durable: true },
+        );
+        session = by;
+        return result;
+      });
     },
+    settled,
     close() {
       closed ??= end();
       return closed;

@@ -49,6 +49,10 @@ export function foldMessage(message: ToolMessage | undefined, event: ActivityEve
   switch (event.type) {
     case "call.updated":
       return withActivity(message, updated(activity, event.update));
+    case "call.parked":
+      return withActivity(message, updated(activity, { displayMessage: "Waiting for a person; no process waits" }));
+    case "call.taken":
+      return withActivity(message, updated(activity, { displayMessage: null }));
     case "call.finished":
       return withActivity(message, finished(activity, event));
     default:

@@ -1,8 +1,10 @@
 import type { ActivityEvent, FeedOptions, Store, StoredEvent } from "../contract/activity.ts";
-import type { ThreadId } from "../contract/identity.ts";
-import type { OpenQuestion, QuestionId } from "../contract/question.ts";
+import type { CallId, ThreadId } from "../contract/identity.ts";
+import type { ParkedCall } from "../contract/parked.ts";
+import type { AnswerOutcome, OpenQuestion, QuestionId } from "../contract/question.ts";
 import { untilAborted } from "../util/abort.ts";
-import { answerTo, closedBy, openQuestion } from "./questions.ts";
+import { type Move, type Moved, afterEnd, closedBecause, isChosen, moved, outcomeOf, parkedNow } from "./parked.ts";
+import { answerTo, openQuestion, parkedQuestion } from "./questions.ts";
 import { recordedJobs } from "./recorded-jobs.ts";
 import { createSearch } from "./search.ts";
 import { type Choice, isAskedFor, summarize } from "./threads.ts";
@@ -14,6 +16,8 @@ export interface MemoryStoreOptions {
    * objects that leave the young generation of the heap are copied (10,000 made a call three times as slow).
    */
   readonly limit?: number;
+  /** Milliseconds since 1970. Default: the clock. */
+  readonly now?: () => number;
 }
 
 /**
@@ -21,11 +25,12 @@ export interface MemoryStoreOptions {
  *
  * @throws RangeError for a `limit` that is not an integer above 0.
  */
-export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
+export function memoryStore({ limit = 1_000, now = Date.now }: MemoryStoreOptions = {}): Store {
   if (!Number.isInteger(limit) || limit < 1) throw new RangeError(`limit ${limit}: expected a whole number above 0`);
   const ring: (ActivityEvent | undefined)[] = Array.from({ length: limit });
   /** Kept apart from the events, because a question may stay open longer than its events are kept. */
   const open = new Map<QuestionId, OpenQuestion>();
+  const parkedCalls = new Map<CallId, ParkedCall>();
   /** Threads that a turn holds, with a promise that resolves when the turn releases it. */
   const taken = new Map<ThreadId, Promise<void>>();
   let attending = 0;
@@ -42,6 +47,7 @@ export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
     refuseClosed();
     if (event.type === "approval.requested") open.set(event.question, openQuestion(event, startOf(event.call)));
     if (open.size > 0) closeQuestions(event);
+    if (event.type === "call.finished") setParked(event.call, afterEnd);
     ring[lastId++ % limit] = event; // an event's id is its index + 1
     for (const follower of waiting) if (isAskedFor(event, follower.choice)) follower.wake.resolve();
   };
@@ -50,6 +56,24 @@ export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
     if (event.type === "approval.decided") open.delete(event.question);
     if (event.type !== "call.finished") return;
     for (const { question, call } of open.values()) if (call === event.call) open.delete(question);
+  };
+
+  const setParked = (call: CallId, next: (row: ParkedCall) => ParkedCall | undefined) => {
+    const row = parkedCalls.get(call);
+    const after = row && next(row);
+    if (after !== undefined) parkedCalls.set(call, after);
+    else parkedCalls.delete(call);
+  };
+
+  const make = (row: ParkedCall | undefined, move: Move): Moved => {
+    const result = moved(row, move, now());
+    for (const event of result.events) append(event);
+    if (row !== undefined) setParked(row.call, () => result.row);
+    return result;
+  };
+
+  const expire = () => {
+    for (const row of parkedCalls.values()) if (now() > row.untilMs) make(row, { to: "expired" });
   };
 
   const startOf = (call: string) => {
@@ -64,6 +88,20 @@ export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
       const event = ring[place % limit];
       return event === undefined ? [] : [{ ...event, id: place + 1 }];
     });
+  };
+
+  const closedQuestion = (question: QuestionId): Exclude<AnswerOutcome, { status: "answered" }> => {
+    const events = kept().filter((event) => "question" in event && event.question === question);
+    const [first] = events;
+    if (first === undefined) return { status: "unknown" };
+    const finished = kept().find((event) => event.type === "call.finished" && event.call === first.call);
+    const decided = events.find((event) => event.type === "approval.decided");
+    const later = parkedCalls.get(first.call ?? "");
+    return closedBecause(
+      decided,
+      finished as { error?: string } | undefined,
+      later?.question === question ? undefined : later,
+    );
   };
 
   return {
@@ -99,18 +137,46 @@ export function memoryStore({ limit = 1_000 }: MemoryStoreOptions = {}): Store {
       return search.hits;
     },
     async questions() {
-      return [...open.values()];
+      expire();
+      return [...open.values()].map((question) => {
+        const row = parkedCalls.get(question.call);
+        return row?.state === "parked" ? parkedQuestion(question, row) : question;
+      });
     },
     async answer(question, approval, by) {
       refuseClosed();
+      expire();
       const asked = open.get(question);
-      if (asked !== undefined) {
-        append(answerTo(asked, approval, { by, at: Date.now() }));
+      if (asked === undefined) return closedQuestion(question);
+      const row = parkedCalls.get(asked.call);
+      if (row?.state !== "parked") {
+        append(answerTo(asked, approval, { by, at: now() }));
         return { status: "answered" };
       }
-      const events = kept().filter((event) => "question" in event && event.question === question);
-      if (events.length === 0) return { status: "unknown" };
-      return closedBy(events.find((event) => event.type === "approval.decided"));
+      const { refused } = make(row, { to: "ready", approval, by });
+      return refused === undefined ? { status: "answered" } : { status: "closed", reason: refused };
+    },
+    async park(parking, claim) {
+      refuseClosed();
+      const row = parkedCalls.get(parking.call);
+      const isOurs = claim !== undefined && row?.state === "taken" && row.claim === claim;
+      if (!isOurs && row !== undefined) return { status: "closed", reason: "its call is parked" };
+      if (!open.has(parking.question)) return closedQuestion(parking.question);
+      const { row: parked, event } = parkedNow(parking, now());
+      parkedCalls.delete(parking.call); // the newest last
+      parkedCalls.set(parking.call, parked);
+      append(event);
+      return { status: "parked" };
+    },
+    async parked(filter = {}) {
+      expire();
+      return [...parkedCalls.values()].filter((row) => isChosen(row, filter));
+    },
+    async move(call, move) {
+      refuseClosed();
+      const row = parkedCalls.get(call);
+      const { row: after = row, refused } = make(row, move);
+      return outcomeOf(after, refused);
     },
     async attend() {
       refuseClosed();

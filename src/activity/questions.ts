@@ -1,8 +1,11 @@
 import type { CallEvent } from "../contract/activity.ts";
 import type { Approval } from "../contract/decision.ts";
+import type { ParkedCall } from "../contract/parked.ts";
 import type { AnswerOutcome, OpenQuestion, QuestionId } from "../contract/question.ts";
 import type { Connection } from "../db/driver.ts";
 import { insertEvents, keyOf, rowOf } from "./event-rows.ts";
+import { closedBecause } from "./parked.ts";
+import { NO_SESSION, moveIn, parkedIn } from "./parked-rows.ts";
 
 type Requested = Extract<CallEvent, { type: "approval.requested" }>;
 type Decided = Extract<CallEvent, { type: "approval.decided" }>;
@@ -20,6 +23,11 @@ export function openQuestion(
   return { question, call, thread, name, ...by, input, effects, decision, askedMs: at };
 }
 
+/** Adds that its call is parked. */
+export function parkedQuestion(question: OpenQuestion, { untilMs, changed }: ParkedCall): OpenQuestion {
+  return { ...question, parked: { untilMs, ...(changed !== undefined && { changed }) } };
+}
+
 /** Makes the event that answers a question. */
 export function answerTo(
   { question, call, thread }: Pick<OpenQuestion, "question" | "call" | "thread">,
@@ -27,13 +35,6 @@ export function answerTo(
   { by, at }: { readonly by: string; readonly at: number },
 ): Decided {
   return { type: "approval.decided", call, thread, at, question, approval, by };
-}
-
-/** The outcome of a late answer. */
-export function closedBy(decided: Decided | undefined): AnswerOutcome {
-  if (decided === undefined) return { status: "closed" };
-  const { approval, by } = decided;
-  return { status: "closed", first: { approval, by } };
 }
 
 /** The condition of the index of questions, in the form that SQLite matches. */
@@ -48,19 +49,21 @@ const IS_OPEN = `NOT EXISTS (
 /** The open questions in a database, oldest first. */
 export function questionsIn(connection: Connection): readonly OpenQuestion[] {
   return connection
-    .all<{ asked: string; started: string | null }>(
+    .all<{ asked: string; started: string | null; parked: string | null }>(
       `SELECT asked.body AS asked,
+         (SELECT body FROM parked_calls WHERE call = asked.call AND state = 'parked') AS parked,
          (SELECT body FROM events AS started
           WHERE started.call = asked.call AND started.type = 'call.started') AS started
        FROM events AS asked INDEXED BY events_questions WHERE ${IS_QUESTION} AND asked.type = 'approval.requested'
          AND json_extract(asked.body, '$.question') IS NOT NULL AND ${IS_OPEN}
        ORDER BY id`,
     )
-    .map(({ asked, started }) => {
-      return openQuestion(
+    .map(({ asked, started, parked }) => {
+      const question = openQuestion(
         JSON.parse(asked) as Requested,
         started === null ? undefined : (JSON.parse(started) as Started),
       );
+      return parked === null ? question : parkedQuestion(question, JSON.parse(parked) as ParkedCall);
     });
 }
 
@@ -71,6 +74,23 @@ export function answerIn(
   approval: Approval,
   given: { readonly by: string; readonly at: number },
 ): AnswerOutcome {
+  const parked = parkedIn(connection, "question = ?", [keyOf(question)])[0];
+  if (parked?.state === "parked") {
+    const { by, at } = given;
+    const { refused } = moveIn(connection, parked, { to: "ready", approval, by }, { at, session: NO_SESSION });
+    return refused === undefined ? { status: "answered" } : { status: "closed", reason: refused };
+  }
+  const asked = askedIn(connection, question);
+  if ("status" in asked) return asked;
+  insertEvents(connection, NO_SESSION, [rowOf(answerTo(asked, approval, given))]);
+  return { status: "answered" };
+}
+
+/** Returns the event that asked a question which is open, or why it is not. */
+export function askedIn(
+  connection: Connection,
+  question: QuestionId,
+): Requested | Exclude<AnswerOutcome, { status: "answered" }> {
   const events = connection
     .all<{ body: string }>(
       `SELECT body FROM events WHERE ${IS_QUESTION} AND json_extract(body, '$.question') = ? ORDER BY id`,
@@ -80,13 +100,13 @@ export function answerIn(
   const asked = events.find((event) => event.type === "approval.requested");
   if (asked === undefined) return { status: "unknown" };
   const decided = events.find((event) => event.type === "approval.decided");
-  const [finished] = connection.all("SELECT 1 FROM events WHERE call = ? AND type = 'call.finished'", [
-    keyOf(asked.call),
-  ]);
-  if (decided !== undefined || finished !== undefined) return closedBy(decided);
-  insertEvents(connection, NO_SESSION, [rowOf(answerTo(asked, approval, given))]);
-  return { status: "answered" };
+  const call = keyOf(asked.call);
+  const [finished] = connection.all<{ body: string }>(
+    "SELECT body FROM events WHERE call = ? AND type = 'call.finished'",
+    [call],
+  );
+  if (decided === undefined && finished === undefined) return asked;
+  const ending = finished && (JSON.parse(finished.body) as { error?: string });
+  const [later] = parkedIn(connection, "call = ? AND question <> ?", [call, keyOf(question)]);
+  return closedBecause(decided, ending, later);
 }
-
-/** An answer needs no session: nothing must be closed when its process dies. */
-const NO_SESSION = 0;

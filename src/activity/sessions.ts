@@ -58,15 +58,20 @@ export function closeSession(database: Database, session: number, at: number): v
 
 type Begun = Extract<CallEvent, { type: "call.started" | "job.started" }>;
 
-/** The calls and jobs of a session that have not ended, except detached jobs. */
+/**
+ * The calls and jobs of a session that have not ended, except detached jobs. Of parked calls, those that it has taken.
+ */
 function inProgress(connection: Connection, session: number): readonly Begun[] {
   return connection
     .all<Pick<EventRow, "body">>(
       `SELECT body FROM events AS begun
        WHERE session = ? AND type IN ('call.started', 'job.started') AND (type = 'job.started' OR NOT EXISTS (
          SELECT 1 FROM events AS finished WHERE finished.call = begun.call AND finished.type = 'call.finished'))
-       ORDER BY id`,
-      [session],
+         AND NOT (type = 'call.started' AND call IN (SELECT call FROM parked_calls))
+       UNION ALL
+       SELECT body FROM events WHERE type = 'call.started' AND call IN (
+         SELECT call FROM parked_calls WHERE state = 'taken' AND session = ?)`,
+      [session, session],
     )
     .map(({ body }) => JSON.parse(body) as Begun)
     .filter((event) => event.type === "call.started" || (event.lifetime === "toolkit" && !hasEnded(connection, event)));

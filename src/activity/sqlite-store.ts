@@ -6,8 +6,11 @@ import { pause } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
 import { createAttendance } from "./attendance.ts";
 import { createEventFeed } from "./event-feed.ts";
+import { insertEvents, keyOf, rowOf } from "./event-rows.ts";
 import { createEventWriter } from "./event-writer.ts";
-import { answerIn, questionsIn } from "./questions.ts";
+import { outcomeOf, parkedNow } from "./parked.ts";
+import { NO_SESSION, conditionOf, expire, moveIn, parkedIn, writeParked } from "./parked-rows.ts";
+import { answerIn, askedIn, questionsIn } from "./questions.ts";
 import { jobsIn } from "./recorded-jobs.ts";
 import { createRetention } from "./retention.ts";
 import { searchIn } from "./search.ts";
@@ -191,10 +194,37 @@ export function sqliteStore({
     async answer(question, approval, by) {
       refuseClosed();
       const outcome = await afterClosing((database) =>
-        database.transaction((connection) => answerIn(connection, question, approval, { by, at: now() })),
+        database.transaction((connection) => answerIn(connection, question, approval, { by, at: now() }), {
+          durable: true,
+        }),
       );
       if (outcome.status === "answered") feed.wake();
       return outcome;
+    },
+    async park(parking, claim) {
+      const outcome = await writer.transact((connection, session) => {
+        const [taken] = parkedIn(connection, "call = ?", [keyOf(parking.call)]);
+        const isOurs = claim !== undefined && taken?.state === "taken" && taken.claim === claim;
+        const asked = askedIn(connection, parking.question);
+        if (!isOurs && taken !== undefined) return { status: "closed", reason: "its call is parked" } as const;
+        if ("status" in asked) return asked;
+        const { row, event } = parkedNow(parking, now());
+        writeParked(connection, row, NO_SESSION);
+        insertEvents(connection, session, [rowOf(event)]);
+        return { status: "parked" } as const;
+      });
+      feed.wake();
+      return outcome;
+    },
+    parked: (filter = {}) => afterClosing(({ connection }) => parkedIn(connection, ...conditionOf(filter))),
+    async move(call, move) {
+      const { row, refused } = await writer.transact((connection, session) => {
+        const [parked] = parkedIn(connection, "call = ?", [keyOf(call)]);
+        const result = moveIn(connection, parked, move, { at: now(), session });
+        return { ...result, row: result.row ?? parked };
+      });
+      feed.wake();
+      return outcomeOf(row, refused);
     },
     async attend() {
       refuseClosed();
@@ -239,11 +269,11 @@ export function sqliteStore({
 }
 
 /**
- * Closes the calls of dead processes. Those of running processes, and of hosts that are not visible from here, stay.
- * Resolves to the number of processes.
+ * Closes the calls of dead processes, and the parked ones whose time is over. Those of running processes, and of hosts
+ * that are not visible from here, stay. Resolves to 0 when there were none.
  */
 async function closeDead(database: Database, at: number): Promise<number> {
   const dead = await database.patiently(() => sessionsThatAre(database.connection, "dead"));
   for (const { id } of dead) await database.patiently(() => closeSession(database, id, at));
-  return dead.length;
+  return dead.length + (await database.patiently(() => expire(database, at)));
 }

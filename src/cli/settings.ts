@@ -197,6 +197,8 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
     outputOwner: OUTPUT_OWNER,
     ...(settings.state.outputs !== undefined && { maxOutputBytes: settings.state.outputs }),
     undo: settings.undo === "on",
+    park: settings.park,
+    ...(settings.state.parkedMs !== undefined && { keepParkedMs: settings.state.parkedMs }),
     ...(settings.state.undo !== undefined && { maxUndoBytes: settings.state.undo }),
     ...(workDir !== undefined && { workDir }),
     ...placeOf(options),

@@ -17,7 +17,7 @@ import { didYouMean } from "./nearest.ts";
 import { type Shape, shape } from "./shape.ts";
 import { mcpServers } from "./mcp.ts";
 import { modelShape } from "./model-shape.ts";
-import { type PluginSetting, STORE_KINDS, type ToolSetting, UNDO_MODES } from "./settings.ts";
+import { type PluginSetting, STORE_KINDS, type ToolSetting, UNDO_MODES, parkMode } from "./settings.ts";
 import {
   choice,
   fields,
@@ -178,6 +178,10 @@ const agents = record("a map of names, each with model, toolset, instructions, l
   NAME.test(name) ? agent : 'expected a name: a letter, then up to 63 letters, digits, "_" or "-"',
 );
 
+const park = text('when calls are parked ("now", "after 10m", "never")', (written) =>
+  parkMode(written) === undefined ? "Durations: 30s, 10m, 2h." : undefined,
+);
+
 /** All keys, and the shape of their values. An unknown key is an error. */
 export const KEYS = {
   "tools.preset": located(text("the name of a preset or of a toolset")),
@@ -219,10 +223,12 @@ export const KEYS = {
   agents: located(agents),
   "memory.scope": located(choice(MEMORY_SCOPES)),
   "memory.core_bytes": located(integer(0, 1_048_576)),
+  park: located(park),
   store: located(choice(STORE_KINDS)),
   "state.outputs_mb": located(integer(1, 16_777_216)),
   "state.database_mb": located(integer(1, 16_777_216)),
   "state.undo_mb": located(integer(1, 16_777_216)),
+  "state.parked_days": located(integer(1, 365)),
   undo: located(choice(UNDO_MODES)),
   log_file: located(path),
 } satisfies { readonly [key: string]: Shape<unknown> };
@@ -290,10 +296,12 @@ export const PROJECT_RULES = {
   agents: "when trusted",
   "memory.scope": "never", // stored memories are the user's to share
   "memory.core_bytes": "never",
+  park: "never", // the user decides who waits for them
   store: "never", // the record of calls is the user's
   "state.outputs_mb": "never", // shared by all projects
   "state.database_mb": "never",
   "state.undo_mb": "never",
+  "state.parked_days": "never",
   undo: "never", // only the user may give up undo
   log_file: "never", // it could write to any file of the user's
 } as const satisfies { readonly [K in Key]: ProjectRule };

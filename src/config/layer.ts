@@ -1,13 +1,15 @@
 import { DEFAULT_LIMIT } from "../output/truncate.ts";
 import type { Given } from "./keys.ts";
 import { ofProject } from "./mcp.ts";
-import { type AgentChoice, type Settings, type ToolSettings, frozen } from "./settings.ts";
+import { type AgentChoice, type Settings, type ToolSettings, frozen, parkMode } from "./settings.ts";
 
 /** Returns the settings, overridden by a file of the user's. Lists are replaced. */
 export function withOwn(base: Settings, given: Given): Settings {
   const outputs = given["state.outputs_mb"]?.value;
   const database = given["state.database_mb"]?.value;
   const undo = given["state.undo_mb"]?.value;
+  const parkedDays = given["state.parked_days"]?.value;
+  const park = given.park === undefined ? undefined : parkMode(given.park.value);
   const scope = given["memory.scope"]?.value;
   const coreBytes = given["memory.core_bytes"]?.value;
   const searchUrl = given["search.url"]?.value ?? base.search.url;
@@ -42,12 +44,14 @@ export function withOwn(base: Settings, given: Given): Settings {
       ...(searchUrl !== undefined && { url: searchUrl }),
       ...(keyVariable !== undefined && { keyVariable }),
     },
+    park: park ?? base.park,
     store: given.store?.value ?? base.store,
     state: {
       ...base.state,
       ...(outputs !== undefined && { outputs: outputs * MEBIBYTE }),
       ...(database !== undefined && { database: database * MEBIBYTE }),
       ...(undo !== undefined && { undo: undo * MEBIBYTE }),
+      ...(parkedDays !== undefined && { parkedMs: parkedDays * DAY_MS }),
     },
     undo: given.undo?.value ?? base.undo,
     ...(logFile !== undefined && { logFile }),
@@ -164,6 +168,7 @@ function limits(
   };
 }
 
+const DAY_MS = 86_400_000;
 const MEBIBYTE = 1_048_576;
 
 /** Returns the toolsets of a file, by name. */

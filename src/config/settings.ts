@@ -14,6 +14,7 @@ import {
 } from "../policy/policy-settings.ts";
 import type { McpChoices } from "./mcp.ts";
 import { presetPolicy } from "../tools/presets/policies.ts";
+import { parseDuration } from "../tools/shared/duration.ts";
 
 /**
  * The settings of one run: validated files and flags over the defaults. Immutable. Paths are absolute or start with
@@ -78,13 +79,21 @@ export interface Settings {
    * `createToolkit` and `buildInstructions`.
    */
   readonly memory: { readonly scope?: MemoryScope; readonly coreBytes?: number };
+  /** When calls that wait for a person are parked. */
+  readonly park: ParkMode;
   /** Where calls are recorded: in a file of the state folder, or only in memory. */
   readonly store: StoreKind;
   /**
    * Size limits of saved outputs, the database, and the undo store of a workspace, in bytes. Default: those of their
    * stores.
    */
-  readonly state: { readonly outputs?: number; readonly database?: number; readonly undo?: number };
+  readonly state: {
+    readonly outputs?: number;
+    readonly database?: number;
+    readonly undo?: number;
+    /** How long parked calls are kept. Milliseconds. */
+    readonly parkedMs?: number;
+  };
   /** Whether changes of tools are kept, so that they can be undone. */
   readonly undo: (typeof UNDO_MODES)[number];
   /** The log file of the command line. Default: no log. */
@@ -150,6 +159,16 @@ export interface ToolSetting {
   readonly timeout?: number;
 }
 
+/** As the option `park` of a toolkit. */
+export type ParkMode = "now" | "never" | { readonly afterMs: number };
+
+/** Reads "now", "never" or "after 10m"; `undefined` for anything else. */
+export function parkMode(written: string): ParkMode | undefined {
+  if (written === "now" || written === "never") return written;
+  const afterMs = parseDuration(/^after (.+)$/.exec(written)?.[1] ?? "");
+  return afterMs === undefined || afterMs === 0 ? undefined : { afterMs };
+}
+
 /** The settings from flags. Each overrides every file. */
 export interface Flags {
   readonly preset?: string;
@@ -183,6 +202,7 @@ export const DEFAULT_SETTINGS: Settings = frozen({
     env: { pass: [] },
   },
   memory: {},
+  park: "never",
   store: "sqlite",
   state: {},
   undo: "on",

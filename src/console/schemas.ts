@@ -38,6 +38,12 @@ export const QUESTION = Type.Object(
     agent: Type.Optional(Type.String({ description: "The sub-agent that makes the call, if one does." })),
     askedMs: time("When it was asked."),
     ask: Type.String({ description: "What the call would do, and why it is asked about, in words." }),
+    parked: Type.Optional(
+      Type.Object(
+        { untilMs: time("When it expires."), changed: Type.Optional(Type.Array(Type.String())) },
+        { description: "No process waits for the answer. `changed`: what has changed since it was approved before." },
+      ),
+    ),
     longest: Type.Enum(["once", "session", "always"], { description: "The longest approval that can be given." }),
     decision: Type.Object({ risk: Type.String() }, open),
   },

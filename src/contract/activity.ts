@@ -5,6 +5,7 @@ import type { Approval, Decision } from "./decision.ts";
 import type { Exit } from "./backend.ts";
 import type { RecordedJob } from "./job.ts";
 import type { Message } from "./message.ts";
+import type { MoveOutcome, ParkedCall, ParkedFilter, ParkedMove, Parking } from "./parked.ts";
 import type { AnswerOutcome, OpenQuestion, QuestionId } from "./question.ts";
 import type { ToolStatus } from "./result.ts";
 import type { Json } from "./schema.ts";
@@ -48,9 +49,17 @@ export type ThreadEvent = {
 /**
  * Why a turn of an agent ended. "done": the model answered. "stopped": somebody stopped it. "max_rounds", "max_time",
  * "max_tokens": a limit was reached, and the model was asked for a last word. "cut_off": the reply reached the model's
- * limit of output. "failed": the turn could not continue.
+ * limit of output. "parked": calls of the last reply wait for a person. "failed": the turn could not continue.
  */
-export type TurnReason = "done" | "stopped" | "max_rounds" | "max_time" | "max_tokens" | "cut_off" | "failed";
+export type TurnReason =
+  | "done"
+  | "stopped"
+  | "parked"
+  | "max_rounds"
+  | "max_time"
+  | "max_tokens"
+  | "cut_off"
+  | "failed";
 
 /** An event of a call. */
 export type CallEvent = {
@@ -91,6 +100,18 @@ export type CallEvent = {
       readonly approval: Approval;
       readonly by: string;
     }
+  /**
+   * Nobody has answered, and no process waits any more: the question stays open until `untilMs`. `changed`: what has
+   * changed since the call was approved.
+   */
+  | {
+      readonly type: "call.parked";
+      readonly question: QuestionId;
+      readonly untilMs: number;
+      readonly changed?: readonly string[];
+    }
+  /** One process has claimed the parked call and runs it, if it is still what was approved. */
+  | { readonly type: "call.taken" }
   /** A request to stop the call or, with `job`, that job of the call. `by` as in `approval.decided`. */
   | { readonly type: "stop.requested"; readonly by: string; readonly job?: string }
   | { readonly type: "call.updated"; readonly update: CallUpdate }
@@ -102,7 +123,7 @@ export type CallEvent = {
        * "interrupted": its process died; the next process that opens the store records it. Nothing is run again
        * automatically.
        */
-      readonly status: ToolStatus | "interrupted";
+      readonly status: Exclude<ToolStatus, "parked"> | "interrupted";
       /** For people, at most 200 characters; the result has the whole text. */
       readonly error?: string;
       readonly data?: Json;
@@ -247,6 +268,15 @@ export interface Store {
    * @param by Where the answer came from, for people.
    */
   answer(question: QuestionId, approval: Approval, by: string): Promise<AnswerOutcome>;
+  /**
+   * Parks a call whose question is open, or that `claim` has taken and that must be asked about again. Resolves when
+   * that is durable, to "parked", or to how the question was closed before.
+   */
+  park(parking: Parking, claim?: string): Promise<{ readonly status: "parked" } | AnswerOutcome>;
+  /** The parked calls, oldest first. */
+  parked(filter?: ParkedFilter): Promise<readonly ParkedCall[]>;
+  /** Moves a parked call, as one transaction. Rejects when it cannot be recorded, or nobody knows whether it was. */
+  move(call: CallId, move: ParkedMove): Promise<MoveOutcome>;
   /**
    * Reports that people can answer questions through this process, until the returned function is called or the store
    * is closed. Repeated as a heartbeat: other processes notice the death of this one within 10 seconds.

@@ -21,13 +21,25 @@ export interface OpenQuestion {
   readonly decision: Decision;
   /** Milliseconds since 1970. */
   readonly askedMs: number;
+  /**
+   * Present when the call is parked: no process waits for the answer. `untilMs`: afterwards the call expires. `changed`:
+   * what has changed since an earlier approval, because of which it is asked about again.
+   */
+  readonly parked?: { readonly untilMs: number; readonly changed?: readonly string[] };
 }
 
 /** The outcome of an answer. */
 export type AnswerOutcome =
   /** It counts. */
   | { readonly status: "answered" }
-  /** It came too late. `first` is the answer that counts; absent if the call ended without one. */
-  | { readonly status: "closed"; readonly first?: { readonly approval: Approval; readonly by: string } }
+  /**
+   * It came too late. `reason` is a clause for people: "it was answered before (once, API)". `first` is the answer that
+   * counts; absent if the call ended without one.
+   */
+  | {
+      readonly status: "closed";
+      readonly reason: string;
+      readonly first?: { readonly approval: Approval; readonly by: string };
+    }
   /** There is no such question. */
   | { readonly status: "unknown" };

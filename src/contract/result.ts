@@ -1,4 +1,5 @@
 import type { Content } from "./content.ts";
+import type { CallId } from "./identity.ts";
 import type { Json } from "./schema.ts";
 
 /** One thing wrong with a call's arguments. */
@@ -25,6 +26,8 @@ export type ToolResult =
       readonly content?: readonly Content[];
       readonly data?: Json;
     }
+  /** It has not run: it waits for a person, and no process need wait with it. `changed` as in `ParkedCall`. */
+  | { readonly status: "parked"; readonly call: CallId; readonly changed?: readonly string[] }
   /** Stopped from outside. `content` has the partial output. */
   | { readonly status: "aborted"; readonly content?: readonly Content[] };
 

@@ -4,6 +4,7 @@ import type { CallId, ThreadId } from "./identity.ts";
 import type { Effect } from "./effect.ts";
 import type { Jobs } from "./job.ts";
 import type { Memories } from "./memory.ts";
+import type { ParkedCall } from "./parked.ts";
 import type { Approver } from "./policy.ts";
 import type { Decision } from "./decision.ts";
 import type { ToolResult } from "./result.ts";
@@ -35,6 +36,11 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Asks a person about this call. Default: the toolkit's approver. */
   readonly approver?: Approver;
+  /**
+   * True parks the call at once when a person must approve it, and asks no approver. False never parks it. Default: as
+   * the toolkit does.
+   */
+  readonly park?: boolean;
   /** The last sentence of a denial when nobody could be asked. Default: the toolkit's. */
   readonly howToApprove?: string;
   /** Called with the call's events as they happen. Exceptions are ignored. */
@@ -83,6 +89,14 @@ export interface Toolkit {
   definitions<F extends DefinitionFormat>(format: F): DefinitionOf[F][] | undefined;
   /** Makes one call. Never rejects: every ending is a `ToolResult`. */
   call(request: CallRequest, options?: CallOptions): Promise<ToolResult>;
+  /** The parked calls of the store that belong to this backend and working directory, oldest first. */
+  parked(): Promise<readonly ParkedCall[]>;
+  /**
+   * Makes a parked call that was approved, unless another process has claimed it. It is judged again, and parked again
+   * if what would happen is not what was approved. Resolves to its result, also of one that has ended, and to "parked"
+   * while it waits. Never rejects.
+   */
+  resume(call: CallId, options?: Omit<CallOptions, "park">): Promise<ToolResult>;
   /**
    * Takes a person's message: the hosts in it are known to the thread, for `policy.network.fetch`, and undo begins to
    * keep the first state of the workspace.

@@ -47,6 +47,24 @@ export const RECORD_TABLES: readonly string[] = [
      pid INTEGER NOT NULL,
      process_start TEXT NOT NULL
    ) WITHOUT ROWID`,
+  // A call's end and that of its row are one transaction, whoever writes the end.
+  `CREATE TABLE parked_calls (
+     call TEXT PRIMARY KEY,
+     question TEXT NOT NULL,
+     thread TEXT NOT NULL,
+     target TEXT NOT NULL,
+     state TEXT NOT NULL,
+     has_turn INTEGER NOT NULL,
+     until INTEGER NOT NULL,
+     session INTEGER NOT NULL,
+     body TEXT NOT NULL
+   );
+   CREATE INDEX parked_calls_question ON parked_calls (question);
+   CREATE INDEX parked_calls_state ON parked_calls (state, until);
+   CREATE TRIGGER parked_call_ended AFTER INSERT ON events WHEN NEW.type = 'call.finished' BEGIN
+     DELETE FROM parked_calls WHERE call = NEW.call AND has_turn = 0;
+     UPDATE parked_calls SET state = 'ended' WHERE call = NEW.call;
+   END`,
 ];
 
 /**

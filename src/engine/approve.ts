@@ -1,19 +1,28 @@
 import type { ApprovedCall, CheckedCall } from "../contract/call.ts";
 import type { Approval, Decision } from "../contract/decision.ts";
+import type { ParkedCall } from "../contract/parked.ts";
 import { type Stop, untilAborted } from "../util/abort.ts";
-import { ask } from "./ask.ts";
+import { ask, usable } from "./ask.ts";
 import { decide } from "./decide.ts";
 import type { Host } from "./host.ts";
 import type { Recorder } from "./record.ts";
-import { CallEnded } from "./result.ts";
+import { stillApproved } from "./park.ts";
+import { CallEnded, refusal } from "./result.ts";
 
 /**
  * Asks the policy about a checked call and, if the policy demands it, a person. Only this function makes an
  * `ApprovedCall`.
  *
- * @throws CallEnded "denied"; the reason of the stop when the call is stopped while it is judged or a person is asked.
+ * @param parked the parked call that is made now: it has its answer, which holds if nothing has changed
+ * @throws CallEnded "denied" or "parked"; the reason of the stop when the call is stopped while it is judged or a person is asked.
  */
-export async function approve(checked: CheckedCall, host: Host, record: Recorder, stop: Stop): Promise<ApprovedCall> {
+export async function approve(
+  checked: CheckedCall,
+  host: Host,
+  record: Recorder,
+  stop: Stop,
+  parked?: ParkedCall,
+): Promise<ApprovedCall> {
   const { call, decision } = await untilAborted(decide(checked, host), stop);
   if (decision.verdict === "deny") {
     throw new CallEnded({ status: "denied", reason: decision.reason ?? "Denied by the policy", by: "policy" });
@@ -21,21 +30,18 @@ export async function approve(checked: CheckedCall, host: Host, record: Recorder
   if (decision.verdict === "allow") return brand(call, decision);
   const question = await untilAborted(host.grants.remaining(call, decision), stop);
   if (question === undefined) return brand(call, decision); // granted earlier
-  const approval = await ask(call, question, host, record, stop.signal);
+  const approval = await answerTo(call, question);
   if (approval.answer === "refuse") {
     throw new CallEnded({ status: "denied", reason: refusal(call, approval.reason), by: "person" });
   }
   await host.grants.remember(question, approval);
   stop.throwIfAborted();
   return brand(call, question, approval);
-}
 
-function refusal(call: CheckedCall, reason: string | undefined): string {
-  // The text for commands is from seed 000; other calls use the same form.
-  const what = call.effects.some((effect) => effect.kind === "exec")
-    ? "Command execution"
-    : `Call of ${call.tool.name}`;
-  return `${what} denied by user.${reason === undefined || reason === "" ? "" : ` ${reason}`}`;
+  async function answerTo(asked: CheckedCall, about: Decision): Promise<Approval> {
+    if (parked === undefined) return ask(asked, about, host, record, stop.signal);
+    return usable(await stillApproved(asked, about, parked, host, record));
+  }
 }
 
 function brand({ request, tool, input, effects }: CheckedCall, decision: Decision, approval?: Approval): ApprovedCall {

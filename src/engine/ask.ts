@@ -7,6 +7,7 @@ import { messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
 import { plural } from "../util/text.ts";
 import type { Host } from "./host.ts";
+import { canPark, park } from "./park.ts";
 import type { Recorder } from "./record.ts";
 import { CallEnded } from "./result.ts";
 import type { Decided } from "./watch.ts";
@@ -17,10 +18,11 @@ const LOOK_MS = 2_000;
 /**
  * Asks for approval of a call: its own approver, and everybody who answers questions of the store. The first answer
  * counts and closes the question for all others. Without an approver, waits up to `answerWithinMs` for an answer from
- * the store, as long as somebody is connected who can answer.
+ * the store, as long as somebody is connected who can answer. With `parkAfterMs`, parks the call instead of denying it, and
+ * also when the approver has not answered after that time.
  *
- * @throws CallEnded "denied" when nobody can answer or nobody did in time; the signal's reason when the call is
- * stopped.
+ * @throws CallEnded "denied" when nobody can answer or nobody did in time, or "parked"; the signal's reason when the
+ * call is stopped.
  */
 export async function ask(
   call: CheckedCall,
@@ -30,7 +32,9 @@ export async function ask(
   signal: AbortSignal,
 ): Promise<Approval> {
   const { approver, watch } = host;
-  if (approver === undefined && !(await untilAborted(canWait(host), signal))) throw denied(decision, NOBODY, host);
+  const parkAfterMs = host.parkAfterMs !== undefined && canPark(call, host) ? host.parkAfterMs : undefined;
+  if (approver === undefined && parkAfterMs === undefined && !(await untilAborted(canWait(host), signal)))
+    throw denied(decision, NOBODY, host);
   const question = randomName(16);
   const done = new AbortController();
   const asking = new Stop(signal, done.signal);
@@ -39,19 +43,31 @@ export async function ask(
     forget = watch.question(question, resolve);
   });
   record.asked(question, call.effects, decision);
+  let parking: Promise<Decided> | undefined;
+  const parked = () => (parking ??= park(question, call, decision, host));
+  const refused = (reason: string) =>
+    decide(question, { approval: { answer: "refuse", reason }, by: NO_ANSWER }, host, asking.signal);
   const here =
     approver === undefined
-      ? nobodyAnswers(question, host, record, asking.signal)
+      ? nobodyAnswers(parkAfterMs ?? host.answerWithinMs, host, record, asking.signal).then((why) =>
+          parkAfterMs === undefined ? refused(why) : parked(),
+        )
       : answerOf(approver, call, decision, asking.signal).then((own) => decide(question, own, host, asking.signal));
-  here.catch(() => undefined); // ignored if the question was answered by another process
+  const waits = approver !== undefined && parkAfterMs !== undefined && parkAfterMs > 0;
+  const tooLate = waits ? [pause(parkAfterMs, asking.signal).then(() => (asking.aborted ? elsewhere : parked()))] : [];
+  for (const each of [here, ...tooLate]) each.catch(() => undefined); // ignored if the other or another process answered
   try {
-    const answer = await untilAborted(Promise.race([elsewhere, here]), signal);
+    const first = Promise.race<Counting>([elsewhere, here, ...tooLate]);
+    // Once it is being parked, only the store knows whether an answer came before: after that, another process has it.
+    const answer = await untilAborted(
+      first.then((given) => parking ?? given),
+      signal,
+    );
     record.answered(question, answer, { isStored: !("unstored" in answer) });
     const { approval, by } = answer;
-    if (!isAnswer(approval)) return { answer: "refuse", reason: `The answer was ${JSON.stringify(approval)}.` };
     if (by === NO_ANSWER && "reason" in approval) throw denied(decision, approval.reason ?? NOBODY, host);
     if (approver === undefined) record.updated({ displayMessage: null });
-    return approval;
+    return usable(approval);
   } finally {
     forget();
     done.abort(new Error("the question was answered elsewhere"));
@@ -102,30 +118,26 @@ async function answerOf(
 // no end.
 const ANSWERS: ReadonlySet<unknown> = new Set<Approval["answer"]>(["once", "session", "always", "refuse"]);
 
+/** The answer, or a refusal in place of one that is none. */
+export function usable(approval: Approval): Approval {
+  return isAnswer(approval) ? approval : { answer: "refuse", reason: `The answer was ${JSON.stringify(approval)}.` };
+}
+
 function isAnswer(approval: Approval | undefined): boolean {
   if (!ANSWERS.has(approval?.answer) || approval === undefined) return false;
   return !("until" in approval) || approval.until === undefined || Number.isFinite(approval.until);
 }
 
-/** Closes the question when its time is over, or when nobody is connected who can answer it. */
-async function nobodyAnswers(
-  question: QuestionId,
-  host: Host,
-  record: Recorder,
-  signal: AbortSignal,
-): Promise<Counting> {
+/** Resolves to why nobody has answered: the time is over, or nobody is connected who can answer. */
+async function nobodyAnswers(withinMs: number, host: Host, record: Recorder, signal: AbortSignal): Promise<string> {
   record.updated({ displayMessage: "Waiting for a person's answer" });
-  const deadline = performance.now() + host.answerWithinMs;
+  const deadline = performance.now() + withinMs;
   for (;;) {
     const left = deadline - performance.now();
-    await pause(Math.max(0, Math.min(left, LOOK_MS)), signal);
+    if (left <= 0) return `nobody answered within ${inWords(withinMs)}`;
+    if (!(await isAttended(host))) return "nobody who can answer is connected any more";
+    await pause(Math.min(left, LOOK_MS), signal);
     signal.throwIfAborted();
-    const hasTime = left > LOOK_MS;
-    if (hasTime && (await isAttended(host))) continue;
-    const reason = hasTime
-      ? "nobody who can answer is connected any more"
-      : `nobody answered within ${inWords(host.answerWithinMs)}`;
-    return decide(question, { approval: { answer: "refuse", reason }, by: NO_ANSWER }, host, signal);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ToolCall } from "../contract/call.ts";
 import type { Notices } from "../contract/job.ts";
+import type { ParkedCall } from "../contract/parked.ts";
 import type { ToolResult } from "../contract/result.ts";
 import { Stop } from "../util/abort.ts";
 import { approve } from "./approve.ts";
@@ -10,12 +11,16 @@ import type { Host } from "./host.ts";
 import { recordTo } from "./record.ts";
 import { toResult } from "./result.ts";
 
-/** Runs one call through all stages. Never rejects: every ending is a result. */
-export async function callTool(request: ToolCall, host: Host, stop: Stop): Promise<ToolResult> {
-  const record = recordTo(host, request);
+/**
+ * Runs one call through all stages. Never rejects: every ending is a result.
+ *
+ * @param parked the parked call that is made now, claimed by this process
+ */
+export async function callTool(request: ToolCall, host: Host, stop: Stop, parked?: ParkedCall): Promise<ToolResult> {
+  const record = recordTo(host, request, parked);
   try {
     const checked = await check(request, host);
-    const approved = await approve(checked, host, record, stop);
+    const approved = await approve(checked, host, record, stop, parked);
     const done = await execute(approved, host, record, stop, (nested) => callNested(nested, host, stop));
     const { content, data, images } = await fit(approved, done, host);
     return record.finished({ status: "ok", content, data }, images);
@@ -29,7 +34,7 @@ async function callNested(request: ToolCall, host: Host, above: Stop): Promise<T
   const stop = new Stop(above);
   const unwatch = host.watch.call(request, (reason) => stop.abort(reason));
   try {
-    return await callTool(request, { ...host, notices: NO_NOTICES }, stop);
+    return await callTool(request, { ...host, notices: NO_NOTICES, parkAfterMs: undefined }, stop);
   } finally {
     unwatch();
     stop.unlink();

@@ -230,7 +230,8 @@ async function permit(
       `tool "${call.tool.name}" asks for an effect of kind "${effect.kind}" that its \`touches\` does not name`,
     );
   }
-  const asking = unasked ? { ...host, approver: undefined, answerWithinMs: 0 } : host;
+  // A call that runs cannot be parked: what it has done so far would be done again.
+  const asking = { ...host, parkAfterMs: undefined, ...(unasked && { approver: undefined, answerWithinMs: 0 }) };
   const more = await approve({ ...call, effects: [effect] }, asking, record, stop);
   await begin(running, more);
   for (const approved of more.effects) confinement(running).allow(approved, more.decision);

@@ -24,6 +24,13 @@ export interface Host {
   readonly approver: Approver | undefined;
   /** How long to wait for an answer from the store when there is no approver, in milliseconds. 0: nobody is asked. */
   readonly answerWithinMs: number;
+  /**
+   * After how many milliseconds a question without an answer is parked. 0: at once, unless an approver is asked.
+   * Default: never.
+   */
+  readonly parkAfterMs?: number | undefined;
+  /** How long a parked call waits for its answer, and then again for a process. Milliseconds. */
+  readonly keepParkedMs: number;
   /** The last sentence of a denial when nobody could be asked: how to get approval. */
   readonly howToApprove: string;
   /** Stops and answers from other processes. */

@@ -15,8 +15,10 @@ export function maskedContent(parts: readonly Content[], mask: Mask): readonly C
   return changed ? masked : parts;
 }
 
+type Ending = Exclude<ToolResult, { status: "ok" | "parked" }>;
+
 /** Masks secrets in the message, data and content of a failed result. (`fit` masks those of an "ok" one.) */
-export function maskedEnding(result: Exclude<ToolResult, { status: "ok" }>, mask: Mask): ToolResult {
+export function maskedEnding(result: Ending, mask: Mask): Ending {
   if (!("content" in result) || result.content === undefined) return mask.json(result);
   const { content, ...rest } = result;
   return { ...mask.json(rest), content: maskedContent(content, mask) };

@@ -5,6 +5,7 @@ import { type Content, text } from "../contract/content.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Decision } from "../contract/decision.ts";
+import type { ParkedCall } from "../contract/parked.ts";
 import type { QuestionId } from "../contract/question.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
@@ -42,10 +43,11 @@ const ERROR_IN_EVENT = 200;
 /** How many characters of a result are recorded. */
 const MAX_RECORDED = 65_536;
 
-/** Starts recording a call. Never throws: when the store fails, acts are refused, and other calls run with a notice. */
+/** Starts recording a call, or with `parked` continues. Never throws: when the store fails, acts are refused, and other calls run with a notice. */
 export function recordTo(
   { tools, store, onEvent, mask, alarms }: Pick<Host, "tools" | "store" | "onEvent" | "mask" | "alarms">,
   request: ToolCall,
+  parked?: ParkedCall,
 ): Recorder {
   const { paramsHint, userFacing } = findTool(tools, request.name) ?? {};
   let problem: string | undefined;
@@ -76,15 +78,16 @@ export function recordTo(
     tell(event);
   };
 
-  append({
-    type: "call.started",
-    name: request.name,
-    input: mask.json(asJson(request.input)),
-    ...(paramsHint !== undefined && { paramsHint }),
-    ...(userFacing === false && { userFacing }),
-    ...(request.parent !== undefined && { parent: request.parent }),
-    ...(request.agent !== undefined && { agent: request.agent }),
-  });
+  if (parked === undefined)
+    append({
+      type: "call.started",
+      name: request.name,
+      input: mask.json(asJson(request.input)),
+      ...(paramsHint !== undefined && { paramsHint }),
+      ...(userFacing === false && { userFacing }),
+      ...(request.parent !== undefined && { parent: request.parent }),
+      ...(request.agent !== undefined && { agent: request.agent }),
+    });
 
   return {
     asked: (question, effects, decision) =>
@@ -131,6 +134,7 @@ export function recordTo(
     finished(given, images) {
       const held = output?.end() ?? "";
       if (held !== "") append({ type: "call.updated", update: { output: held } });
+      if (given.status === "parked") return given; // it has not ended
       const result = given.status === "ok" ? given : maskedEnding(given, mask);
       // No spread: on V8, `{ ...event, data }` makes ten times as much garbage (measured on Node 20).
       const content = recorded(result, images);

@@ -1,3 +1,4 @@
+import type { CheckedCall } from "../contract/call.ts";
 import { type Content, text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { ToolResult } from "../contract/result.ts";
@@ -28,6 +29,15 @@ export function toResult(error: unknown, signal: Pick<AbortSignal, "aborted">): 
   };
 }
 
+/** The text of a refusal for the model. */
+export function refusal(call: CheckedCall, reason?: string): string {
+  // The text for commands is from seed 000; other calls use the same form.
+  const what = call.effects.some((effect) => effect.kind === "exec")
+    ? "Command execution"
+    : `Call of ${call.tool.name}`;
+  return `${what} denied by user.${reason === undefined || reason === "" ? "" : ` ${reason}`}`;
+}
+
 /** The result as a model reads it, as text. An image is replaced by its type and size. */
 export function asText(result: ToolResult): string {
   switch (result.status) {
@@ -41,14 +51,17 @@ export function asText(result: ToolResult): string {
       return result.reason;
     case "failed":
       return lines(`Tool error: ${result.message}`, result.hint, textOf(result.content));
+    case "parked":
+      return waitingText(result);
     case "aborted":
       return lines("The call was stopped before it finished.", textOf(result.content));
   }
 }
 
-/** The result as content parts, for MCP and model providers. Keeps images. `isError` is false only for "ok". */
+/** The result as content parts, for MCP and model providers. Keeps images. `isError` is false for "ok" and "parked". */
 export function asContent(result: ToolResult): { content: readonly Content[]; isError: boolean } {
   if (result.status === "ok") return { content: result.content, isError: false };
+  if (result.status === "parked") return { content: [text(asText(result))], isError: false };
   const images = ("content" in result ? (result.content ?? []) : []).filter((part) => part.type === "image");
   return { content: [text(asText(result)), ...images], isError: true };
 }
@@ -79,6 +92,11 @@ export function issuePath(pointer: string): string {
 function aborted(error: unknown): ToolResult {
   const content = error instanceof ToolFailure ? error.content : undefined;
   return { status: "aborted", ...(content !== undefined && { content }) };
+}
+
+function waitingText({ call, changed }: Extract<ToolResult, { status: "parked" }>): string {
+  const why = changed === undefined ? "" : ` It was approved, but this has changed since: ${changed.join(", ")}.`;
+  return `This call waits for a person's approval and has not run. Its id is ${call}.${why} Do not repeat it.`;
 }
 
 function unknownTool(name: string, closest: readonly string[]): string {

@@ -1,6 +1,7 @@
-import type { CheckedCall } from "../contract/call.ts";
+import type { CheckedCall, ToolCall } from "../contract/call.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import { defineTool } from "../contract/tool.ts";
+import type { ToolResult } from "../contract/result.ts";
 import type { CallOptions, CallRequest, DerivedOptions, Toolkit, Toolset } from "../contract/toolkit.ts";
 import { createSeenFiles } from "../files/seen.ts";
 import { Stop } from "../util/abort.ts";
@@ -8,6 +9,8 @@ import { callTool } from "./call.ts";
 import { decide } from "./decide.ts";
 import type { Host } from "./host.ts";
 import { parse } from "./parse.ts";
+import { targetOf } from "./park.ts";
+import { claimAndCall, recordedResult } from "./resume.ts";
 import { requireValidSchemas } from "./schema-fault.ts";
 import type { LiveTools } from "./live-tools.ts";
 import { definitions, toolset } from "./toolset.ts";
@@ -64,6 +67,27 @@ function toolkitOf(
     return usual;
   };
 
+  /** Runs a call that can be stopped, and is stopped with the toolkit. */
+  const run = async (
+    request: ToolCall,
+    options: CallOptions,
+    work: (host: Host, stop: Stop) => Promise<ToolResult>,
+  ): Promise<ToolResult> => {
+    if (all.some(({ closed }) => closed !== undefined)) return { status: "failed", message: "the toolkit is closed" };
+    const stop = options.signal === undefined ? new Stop() : new Stop(options.signal);
+    const abort = (reason: Error) => stop.abort(reason);
+    const unwatch = shared.watch.call(request, abort);
+    const call = work(hostWith(usualHost(), options), stop);
+    for (const { running } of all) running.set(call, abort);
+    try {
+      return await call;
+    } finally {
+      unwatch();
+      stop.unlink();
+      for (const { running } of all) running.delete(call);
+    }
+  };
+
   return {
     get tools() {
       return tools();
@@ -88,21 +112,16 @@ function toolkitOf(
     },
     judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,
     async call(given, options = {}) {
-      if (all.some(({ closed }) => closed !== undefined)) return { status: "failed", message: "the toolkit is closed" };
-      const stop = options.signal === undefined ? new Stop() : new Stop(options.signal);
-      const abort = (reason: Error) => stop.abort(reason);
-      const host = hostWith(usualHost(), options);
       const request = parse(given, own);
-      const unwatch = shared.watch.call(request, abort);
-      const call = callTool(request, host, stop);
-      for (const { running } of all) running.set(call, abort);
-      try {
-        return await call;
-      } finally {
-        unwatch();
-        stop.unlink();
-        for (const { running } of all) running.delete(call);
-      }
+      return run(request, options, (host, stop) => callTool(request, host, stop));
+    },
+    parked: () => store.parked({ target: targetOf(backend) }),
+    async resume(id, options = {}) {
+      const [parked] = await store.parked({ call: id }).catch(() => []);
+      if (parked === undefined) return recordedResult(store, id);
+      const request = parse(parked);
+      // Followed before it is claimed, so that no stop is missed.
+      return run({ ...request, id }, options, (host, stop) => claimAndCall({ ...request, id }, parked, host, stop));
     },
     with: (options) => toolkitOf(shared, derived(own, options), (callsEnded) => callsEnded, all),
     async close() {
@@ -117,9 +136,12 @@ function toolkitOf(
 
 /** The host with what the options of a call change. */
 function hostWith(host: Host, options: CallOptions): Host {
-  const { approver = host.approver, howToApprove = host.howToApprove, onEvent } = options;
-  if (approver === host.approver && howToApprove === host.howToApprove && onEvent === undefined) return host;
-  return { ...host, approver, howToApprove, onEvent };
+  const { approver = host.approver, howToApprove = host.howToApprove, onEvent, park } = options;
+  const isUsual = approver === host.approver && howToApprove === host.howToApprove && park === undefined;
+  if (isUsual && onEvent === undefined) return host;
+  const changed = { ...host, approver, howToApprove, onEvent };
+  if (park === undefined) return changed;
+  return park ? { ...changed, approver: undefined, parkAfterMs: 0 } : { ...changed, parkAfterMs: undefined };
 }
 
 /** The thread, parent and agent of a call: its own, or those of the toolkit it is made with. */

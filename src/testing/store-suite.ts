@@ -1,6 +1,7 @@
 import type { Store } from "../contract/activity.ts";
 import { events } from "./store/events.ts";
 import { following } from "./store/following.ts";
+import { parked } from "./store/parked.ts";
 import { questions } from "./store/questions.ts";
 import type { StoreScene } from "./store/scene.ts";
 import { shared as sharedStores } from "./store/shared.ts";
@@ -33,6 +34,7 @@ export function storeSuite({ name, open, shared = true, skip = {} }: StoreSuiteO
     ["following", following],
     ["threads, search and jobs", threads],
     ["questions", questions],
+    ["parked calls", parked],
     ...(shared ? ([["several processes", sharedStores]] as const) : []),
   ] as const;
   let places = 0;

@@ -25,7 +25,7 @@ test("the page has every key, in order, with the rule that holds for projects", 
 });
 
 test("the page has the defaults", () => {
-  const { tools, policy, store, undo } = DEFAULT_SETTINGS;
+  const { tools, policy, park, store, undo } = DEFAULT_SETTINGS;
   const said = Object.fromEntries(rows.map(({ key, fallback }) => [key, fallback]));
   expect(said).toMatchObject({
     "tools.preset": `\`${tools.preset}\``,
@@ -48,6 +48,7 @@ test("the page has the defaults", () => {
     "policy.env.pass": `\`${JSON.stringify(policy.env.pass)}\``,
     "memory.scope": "`user`",
     "memory.core_bytes": `\`${DEFAULT_CORE_BYTES}\``,
+    park: `\`${park}\``,
     store: `\`${store}\``,
     "state.outputs_mb": `\`${DEFAULT_MAX_OUTPUT_BYTES / 1_048_576}\``,
     "state.undo_mb": `\`${DEFAULT_MAX_UNDO_BYTES / 1_048_576}\``,

@@ -57,7 +57,8 @@ describe("settings", () => {
       "agents: { reviewer: { model: 'anthropic:claude:x', toolset: readonly, instructions: Be strict., limits: { rounds: 9, time: 1.5 } }, other: {} }",
       "store: memory",
       "memory: { scope: workspace, core_bytes: 0 }",
-      "state: { outputs_mb: 6, database_mb: 7, undo_mb: 8 }",
+      "park: after 90s",
+      "state: { outputs_mb: 6, database_mb: 7, undo_mb: 8, parked_days: 2 }",
       "undo: off",
     ].join("\n");
     expect((await read({ user })).settings).toEqual({
@@ -120,7 +121,8 @@ describe("settings", () => {
       search: { engine: "duckduckgo" },
       store: "memory",
       memory: { scope: "workspace", coreBytes: 0 },
-      state: { outputs: 6_291_456, database: 7_340_032, undo: 8_388_608 },
+      park: { afterMs: 90_000 },
+      state: { outputs: 6_291_456, database: 7_340_032, undo: 8_388_608, parkedMs: 172_800_000 },
       undo: "off",
     });
   });
@@ -223,7 +225,7 @@ describe("${NAME}", () => {
   test("is not a key", async () => {
     const lines = await (await place()).problems({ user: "'${A}': memory\n" }, { A: "store" });
     expect(lines).toEqual([
-      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, search, model, agents, memory, store, state, undo, log_file.",
+      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, search, model, agents, memory, park, store, state, undo, log_file.",
     ]);
   });
 });

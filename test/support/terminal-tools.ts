@@ -75,6 +75,7 @@ export function terminalTools(
     mask: NO_MASK,
     watch: createWatch(store, { ...jobs, write: () => undefined }),
     answerWithinMs: 600_000,
+    keepParkedMs: 1,
     beforeAct: [],
     howToApprove: "Pass an approver.",
   };

@@ -19,7 +19,7 @@ const LOOK_MS = 500;
 
 type Options = GlobalOptions & { readonly json?: true };
 
-/** Lists the open questions of all processes: a few lines each, or with `json` as `[OpenQuestion]`. */
+/** Lists the open questions of all processes, parked ones included: a few lines each, or with `json` as `[OpenQuestion]`. */
 export async function listApprovals(options: Options): Promise<void> {
   await withStore(options, async (store) => {
     const questions = await store.questions();
@@ -54,9 +54,7 @@ export async function answerApproval(
     if (outcome.status === "answered") return say(`${id} is answered: ${answer}.`);
     if (outcome.status === "unknown")
       throw new ToolFailure(`there is no question ${id}`, { hint: "`handrail approvals` lists them." });
-    const { first } = outcome;
-    const how = first === undefined ? "its call has ended" : `answered through ${first.by}: ${first.approval.answer}`;
-    process.stderr.write(`handrail: ${id} is not open any more: ${how}\n`);
+    process.stderr.write(`handrail: ${id} is not open any more: ${oneLine(outcome.reason, 1_000)}\n`);
     process.exitCode = EXIT.notSucceeded;
   });
 }
@@ -124,6 +122,14 @@ async function watchQuestion(store: Store, { question }: OpenQuestion, signal: A
   return false;
 }
 
+/** A duration for people: "40 s", "12 min", "3 h", "6 days". */
+function inWords(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} days`;
+}
+
 function fieldsOf(text: string): FormInput {
   const parsed = parseJson(text);
   const input = parsed.ok ? parsed.value : undefined;
@@ -132,8 +138,12 @@ function fieldsOf(text: string): FormInput {
 }
 
 function show(open: OpenQuestion): void {
-  const { question, name, effects, decision } = open;
-  say(`${question}  ${callerOf(open)}, risk ${decision.risk}`);
+  const { question, name, effects, decision, parked, askedMs } = open;
+  const waits = `asked ${inWords(Date.now() - askedMs)} ago`;
+  const until = parked === undefined ? "" : `, parked for another ${inWords(parked.untilMs - Date.now())}`;
+  say(`${question}  ${callerOf(open)}, risk ${decision.risk}, ${waits}${until}`);
+  if (parked?.changed !== undefined)
+    say(`  It was approved before. Since then this has changed: ${oneLine(parked.changed.join(", "), 1_000)}`);
   for (const line of describeCall({ tool: { name }, effects }).split("\n")) say(`  ${oneLine(line, Infinity)}`);
   if (decision.reason !== undefined) say(`  (${oneLine(decision.reason, 400)})`);
 }

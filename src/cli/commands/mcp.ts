@@ -1,3 +1,4 @@
+import { takeReady } from "../../engine/take-ready.ts";
 import { serveStdio } from "../../mcp/serve.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { approveAll } from "../approver.ts";
@@ -18,6 +19,7 @@ export async function mcp({ http, ...options }: McpOptions): Promise<void> {
   const toolkit = await createToolkit({ ...own, ...(options.yes && { approver: approveAll }) });
   const { settings } = await loadedSettings(options);
   const stopped = untilStopped();
+  takeReady(toolkit, { agents: "leave" }); // until the store is closed
   const server = serveStdio(toolkit, {
     closeToolkit: true,
     askClient: !options.yes,
@@ -48,6 +50,7 @@ async function mcpOverHttp(address: NonNullable<McpOptions["http"]>, options: Gl
     onError: ({ message }) => options.log?.write("warn", "mcp.failed", { message }),
   });
   const stopped = untilStopped();
+  takeReady(toolkit, { agents: "leave" });
   try {
     const show = (url: string) => `${url}/mcp`;
     await serveUntil(stopped.signal, { ...address, toolkit, token, mcp: endpoint, api: false, log: options.log, show });

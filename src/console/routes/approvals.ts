@@ -46,10 +46,8 @@ export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">)
         const outcome = await store.answer(question, answer, "API");
         if (outcome.status === "answered") return { question };
         if (outcome.status === "unknown") throw new Problem(404, `There is no question ${question}.`);
-        const { first } = outcome;
-        const why =
-          first === undefined ? "its call has ended" : `it was answered before (${first.approval.answer}, ${first.by})`;
-        throw new Problem(409, `The question is closed: ${why}.`, { ...(first !== undefined && { first }) });
+        const { first, reason } = outcome;
+        throw new Problem(409, `The question is closed: ${reason}.`, { ...(first !== undefined && { first }) });
       },
     }),
   ];

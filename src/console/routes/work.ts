@@ -45,7 +45,8 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
           thread = event.thread;
         }
         if (thread === undefined) throw new Problem(404, `There is no call ${call}.`);
-        await store.commit({ type: "stop.requested", call, thread, at: Date.now(), by: "API" });
+        const { status } = await store.move(call, { to: "withdrawn", by: "API" }); // of a parked call, which nobody runs
+        if (status !== "moved") await store.commit({ type: "stop.requested", call, thread, at: Date.now(), by: "API" });
         return { call };
       },
     }),

@@ -26,7 +26,8 @@ export const questions: StoreCases = {
     deepEqual(await store.answer("question-a", { answer: "session" }, "one"), { status: "answered" });
     deepEqual(await store.questions(), [open("b")]);
     const first = { approval: { answer: "session" }, by: "one" };
-    deepEqual(await store.answer("question-a", { answer: "refuse" }, "two"), { status: "closed", first });
+    const reason = "it was answered before (session, one)";
+    deepEqual(await store.answer("question-a", { answer: "refuse" }, "two"), { status: "closed", reason, first });
     const decided = await all(store, { call: "a", types: ["approval.decided"] });
     equal(decided.length, 1);
     deepEqual(
@@ -43,7 +44,8 @@ export const questions: StoreCases = {
     store.append(asked("a", "one"));
     store.append(finished("a"));
     deepEqual(await store.questions(), []);
-    deepEqual(await store.answer("one", { answer: "once" }, "test"), { status: "closed" });
+    const reason = "its call has ended";
+    deepEqual(await store.answer("one", { answer: "once" }, "test"), { status: "closed", reason });
     deepEqual(await store.answer("another", { answer: "once" }, "test"), { status: "unknown" });
     equal((await all(store, { types: ["approval.decided"] })).length, 0);
   },
@@ -57,7 +59,7 @@ export const questions: StoreCases = {
     const first = { approval: { answer: "once" }, by: String(winner) };
     deepEqual(
       others,
-      others.map(() => ({ status: "closed", first })),
+      others.map(() => ({ status: "closed", reason: `it was answered before (once, ${winner})`, first })),
     );
     equal(others.length, 9);
   },

@@ -1,0 +1,144 @@
+import { createHash } from "node:crypto";
+import type { Backend, Files } from "../contract/backend.ts";
+import type { CheckedCall } from "../contract/call.ts";
+import type { Approval, Decision } from "../contract/decision.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import type { ParkedCall } from "../contract/parked.ts";
+import type { QuestionId } from "../contract/question.ts";
+import type { Json } from "../contract/schema.ts";
+import { messageOf } from "../util/errors.ts";
+import { randomName } from "../util/identifier.ts";
+import type { Host } from "./host.ts";
+import type { Recorder } from "./record.ts";
+import { CallEnded, refusal } from "./result.ts";
+import type { Decided } from "./watch.ts";
+
+/** The backend and its working directory: a parked call runs nowhere else. */
+export const targetOf = ({ name, workDir }: Pick<Backend, "name" | "workDir">): string => `${name}:${workDir}`;
+
+/**
+ * Whether a call can be made again later from its record. A call that another one makes cannot: that one is waiting for
+ * it. Nor can one with a secret in its arguments, since secrets are not recorded.
+ */
+export function canPark({ request: { parent, input } }: CheckedCall, { mask }: Pick<Host, "mask">): boolean {
+  if (parent !== undefined) return false;
+  try {
+    const text = JSON.stringify(input);
+    return text === JSON.stringify(mask.json(input)) && JSON.stringify(JSON.parse(text)) === text;
+  } catch {
+    return false; // not JSON
+  }
+}
+
+/**
+ * Parks a call whose question is open. Resolves to the answer that came first, if one did.
+ *
+ * @throws CallEnded "parked".
+ */
+export async function park(
+  question: QuestionId,
+  call: CheckedCall,
+  decision: Decision,
+  host: Host,
+  again: { readonly claim?: string; readonly changed?: readonly string[]; readonly about?: About } = {},
+): Promise<Decided> {
+  const { id, thread, name, input, turn, agent } = call.request;
+  const { claim, changed, about = await aboutOf(call, decision, host) } = again;
+  const parking = {
+    ...{ call: id, thread, question, target: targetOf(host.backend), name, input: input as Json, about },
+    ...(turn !== undefined && { turn }),
+    ...(agent !== undefined && { agent }),
+    ...(changed !== undefined && { changed }),
+    ...{ refusal: refusal(call), keepMs: host.keepParkedMs },
+  };
+  const outcome = await host.store.park(parking, claim).catch((error: unknown) => {
+    throw new ToolFailure(`the call could not be parked, so it ended: ${messageOf(error)}`, {
+      hint: "Nothing was run.",
+      cause: error,
+    });
+  });
+  if (outcome.status === "parked")
+    throw new CallEnded({ status: "parked", call: id, ...(changed !== undefined && { changed }) });
+  if (outcome.status === "closed" && outcome.first !== undefined) return outcome.first;
+  throw new ToolFailure("the call could not be parked: its question is closed");
+}
+
+/**
+ * Returns the approval of a parked call, if what would happen now is what was approved.
+ *
+ * @throws CallEnded "parked" after it has asked again, naming what has changed.
+ */
+export async function stillApproved(
+  call: CheckedCall,
+  decision: Decision,
+  parked: ParkedCall,
+  host: Host,
+  record: Recorder,
+): Promise<Approval> {
+  const about = await aboutOf(call, decision, host);
+  const parts = new Set([...Object.keys(parked.about), ...Object.keys(about)]);
+  const changed = [...parts].filter((part) => parked.about[part] !== about[part]);
+  const { approval, claim } = parked;
+  if (changed.length === 0 && approval !== undefined) return approval;
+  const question = randomName(16);
+  record.asked(question, call.effects, decision);
+  const again = { changed, about, ...(claim !== undefined && { claim }) };
+  return (await park(question, call, decision, host, again)).approval;
+}
+
+/** The parts of what a person is asked about, each with a digest. */
+type About = ParkedCall["about"];
+
+async function aboutOf(call: CheckedCall, decision: Decision, { backend }: Pick<Host, "backend">): Promise<About> {
+  const { tool, request, effects } = call;
+  const contents = await Promise.all(pathsOf(effects).map((path) => contentOf(path, backend.files)));
+  return {
+    // The description of a tool of our own names others of its toolset, which differ between processes.
+    "the tool": digest([tool.name, tool.input.json, tool.touches.includes("foreign") && tool.description]),
+    "the arguments": digest(request.input),
+    "what it touches": digest(effects),
+    "the policy's decision": digest(decision),
+    ...Object.fromEntries(contents.flat()),
+  };
+}
+
+/** Files with more bytes are compared by size and time. */
+const MAX_HASHED = 16_777_216;
+
+/** How many words of a command are looked up as files. */
+const MAX_WORDS = 32;
+
+/**
+ * The files whose content matters: those that are replaced, and those that a command names, such as its script. What
+ * these files start in turn is not among them.
+ */
+function pathsOf(effects: CheckedCall["effects"]): readonly string[] {
+  const paths = effects.flatMap((effect) => {
+    if (effect.kind === "write") return effect.real === undefined ? [] : [effect.real];
+    if (effect.kind !== "exec" || effect.real === undefined) return [];
+    const words = effect.command.split(/[\s;|&()<>"'`=]+/).filter((word) => word !== "" && !word.startsWith("-"));
+    const { real } = effect;
+    return words.slice(0, MAX_WORDS).map((word) => (/^[/~]/.test(word) ? word : `${real}/${word}`));
+  });
+  return [...new Set(paths)];
+}
+
+/** The digest of a regular file, under a name for people; nothing for anything else. */
+async function contentOf(path: string, files: Files): Promise<[string, string][]> {
+  const file = await files.open(path).catch(() => undefined);
+  if (file === undefined) return [];
+  try {
+    const { size, version, path: real } = file.info;
+    const content = size > MAX_HASHED ? version : await file.read(0, size);
+    return [[`the content of ${real}`, createHash("sha256").update(content).digest("base64url")]];
+  } finally {
+    await file.close();
+  }
+}
+
+/** Equal for equal JSON: `JSON.stringify` keeps the order of keys, which one program writes in one order. */
+function digest(value: unknown): string {
+  return createHash("sha256")
+    .update(JSON.stringify(value ?? null))
+    .digest("base64url");
+}

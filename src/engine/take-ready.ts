@@ -1,0 +1,83 @@
+import type { ThreadId } from "../contract/identity.ts";
+import type { ParkedCall } from "../contract/parked.ts";
+import type { Toolkit } from "../contract/toolkit.ts";
+import { pause } from "../util/abort.ts";
+import { targetOf } from "./park.ts";
+import { findTool } from "./toolset.ts";
+
+/** How many parked calls one process makes at the same time. */
+const SIDE_BY_SIDE = 8;
+
+/** How often to look for calls that have ended without an answer: late, withdrawn, interrupted. Milliseconds. */
+const LOOK_MS = 5_000;
+
+/** The pause before the store is read again after a failure, in milliseconds. */
+const RETRY_MS = 1_000;
+
+export interface TakeReadyOptions {
+  /**
+   * Continues the turn of an agent, calls of which are ready or have ended. "leave": such calls are left to others.
+   * Default: they are made like the others, and their turn continues elsewhere.
+   */
+  readonly agents?: ((thread: ThreadId) => Promise<unknown>) | "leave";
+}
+
+/**
+ * Makes the parked calls of the toolkit's target as they are approved, also those that were approved before, until the
+ * returned function is called. Of several processes that do so, one makes each call.
+ */
+export function takeReady(toolkit: Toolkit, { agents }: TakeReadyOptions = {}): () => void {
+  const { store, backend } = toolkit;
+  const busy = new Set<string>();
+  /** What has been begun, whatever came of it: one failure must not be repeated for ever. */
+  const begun = new Set<string>();
+  const closing = new AbortController();
+  const { signal } = closing;
+
+  const begin = (key: string, { question, state }: ParkedCall, work: () => Promise<unknown>) => {
+    const step = `${question} ${state}`;
+    if (signal.aborted || busy.size >= SIDE_BY_SIDE || begun.has(step)) return;
+    begun.add(step);
+    if (busy.has(key)) return; // the agent sees it when its turn begins
+    busy.add(key);
+    const end = () => {
+      busy.delete(key);
+      void look(); // for those that had to wait
+    };
+    void work().then(end, end);
+  };
+
+  const take = (parked: ParkedCall) => {
+    const { call, name, thread, turn, state } = parked;
+    if (turn !== undefined && agents !== undefined) {
+      if (agents !== "leave") begin(`thread ${thread}`, parked, () => agents(thread));
+    } else if (state === "ready" && findTool(toolkit.tools, name) !== undefined)
+      begin(`call ${call}`, parked, () => toolkit.resume(call));
+  };
+
+  const look = async () => {
+    if (signal.aborted || busy.size >= SIDE_BY_SIDE) return;
+    const ready = await store.parked({ target: targetOf(backend), states: ["ready", "ended"] }).catch(() => []);
+    ready.forEach(take);
+  };
+
+  const follow = async () => {
+    await look();
+    void toolkit.ready.then(look); // with the tools of sources
+    while (!signal.aborted) {
+      try {
+        const types = ["approval.decided"] as const;
+        for await (const _ of store.events({ types, after: "now", follow: true, signal })) await look();
+        return closing.abort(); // the store was closed
+      } catch {
+        await pause(RETRY_MS, signal, { keepsAlive: false });
+        await look();
+      }
+    }
+  };
+
+  void follow();
+  const looking = setInterval(() => void look(), LOOK_MS).unref();
+  signal.addEventListener("abort", () => clearInterval(looking));
+  return () => closing.abort();
+}
