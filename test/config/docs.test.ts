@@ -48,7 +48,7 @@ test("the page has the defaults", () => {
     "policy.env.pass": `\`${JSON.stringify(policy.env.pass)}\``,
     "memory.scope": "`user`",
     "memory.core_bytes": `\`${DEFAULT_CORE_BYTES}\``,
-    park: `\`${park}\``,
+    park: `\`${JSON.stringify(park).slice(1, -1)}\``,
     store: `\`${store}\``,
     "state.outputs_mb": `\`${DEFAULT_MAX_OUTPUT_BYTES / 1_048_576}\``,
     "state.undo_mb": `\`${DEFAULT_MAX_UNDO_BYTES / 1_048_576}\``,

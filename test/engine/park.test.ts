@@ -184,7 +184,7 @@ test("two hundred parked calls are each made once by four toolkits", { timeout: 
 });
 
 describe("the table of moves", () => {
-  const steps = fc.array(
+  const orders = fc.array(
     fc.constantFrom<Move | "later" | "finished">(
       { to: "ready", approval: { answer: "once" }, by: "one" },
       { to: "ready", approval: { answer: "refuse" }, by: "two" },
@@ -206,11 +206,11 @@ describe("the table of moves", () => {
 
   test("in any order a call ends at most once, is taken by one claim, and only after an approval in time", () => {
     fc.assert(
-      fc.property(steps, (all) => {
+      fc.property(orders, (order) => {
         let at = 0;
         let row: ParkedCall | undefined = parkedNow(parking, at).row;
         const happened: string[] = [];
-        for (const step of all) {
+        for (const step of order) {
           if (step === "later") at += 11;
           else if (step === "finished") {
             if (row?.state !== "taken") continue;

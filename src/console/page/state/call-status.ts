@@ -22,6 +22,8 @@ export function callStatus(message: CallMessage, isAgent: boolean): CallStatus {
     return { state: "running", icon: icon ?? "run", look: "run", word };
   }
   switch (result) {
+    case "parked":
+      return { state: "waiting", icon: "ask", look: "wait", word: "Waiting for a person" };
     case "ok":
       return { state: "success", icon: icon ?? "check", look: "ok", word: "" };
     case "denied":

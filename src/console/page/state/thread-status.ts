@@ -11,7 +11,11 @@ export function statusOf({ recent, awaitsModel, changedMs, turn }: ThreadState, 
   if (recent.some(({ status }) => status === "running")) return "running";
   if (awaitsModel && now - changedMs < MODEL_PATIENCE_MS) return "running";
   if (turn !== undefined) {
-    return turn.reason === "done" ? "done" : turn.reason === "stopped" ? "stopped" : "failed";
+    return turn.reason === "done" || turn.reason === "parked"
+      ? "done"
+      : turn.reason === "stopped"
+        ? "stopped"
+        : "failed";
   }
   switch (recent.at(-1)?.status) {
     case "failed":
@@ -60,6 +64,7 @@ export function wordsOf(state: ThreadState, status: ThreadStatus): string {
 const ENDS = {
   done: "Done",
   stopped: "Stopped",
+  parked: "Waits for a person",
   max_rounds: "Failed: the limit of replies was reached",
   max_time: "Failed: the limit of time was reached",
   max_tokens: "Failed: the limit of tokens was reached",
