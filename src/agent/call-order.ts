@@ -7,38 +7,68 @@ import { NO_MASK } from "../output/mask.ts";
 import { untilAborted } from "../util/abort.ts";
 import { isInside } from "../util/paths.ts";
 
+/** What a call would touch. */
+export interface Touched {
+  readonly effects: readonly Effect[];
+  /** The call only runs commands, in the sandbox and without a question. */
+  readonly isContained: boolean;
+}
+
 /**
  * Returns what each call would touch, in the order of the calls. An invalid call touches nothing, because it does not
- * run. Real paths are looked up, concurrently, only if a call writes. A single call is not examined and gets no
- * effects. Rejects when the signal fires.
+ * run. Real paths are looked up, concurrently, only if a call writes, and the policy is asked only if several calls run
+ * commands. A single call is not examined and gets no effects. Rejects when the signal fires.
  */
-export async function effectsOf(
+export async function touchedBy(
   calls: readonly { readonly name: string; readonly input: string }[],
-  { tools, backend }: Toolkit,
+  toolkit: Toolkit,
   signal: AbortSignal,
-): Promise<readonly (readonly Effect[])[]> {
-  if (calls.length === 1) return [[]];
+): Promise<readonly Touched[]> {
+  if (calls.length === 1) return [NOTHING];
+  const { tools, backend } = toolkit;
   const effects = await Promise.all(
     calls.map(async ({ name, input }) => {
       const checked = await check(parse({ name, input }), { tools, mask: NO_MASK }).catch(() => undefined);
       return checked?.effects ?? [];
     }),
   );
-  if (!effects.flat().some(({ kind }) => kind === "write")) return effects;
+  const writes = effects.flat().some(({ kind }) => kind === "write");
+  const severalCommands = effects.filter(onlyCommands).length > 1;
   const withReal = async (effect: Effect): Promise<Effect> => {
-    if (!hasPath(effect)) return effect;
+    if (!writes || !hasPath(effect)) return effect;
     const real = await backend.files.realPath(effect.path).catch(() => undefined);
     return real === undefined ? effect : { ...effect, real };
   };
-  return untilAborted(Promise.all(effects.map((each) => Promise.all(each.map(withReal)))), signal);
+  const touched = effects.map(async (each) => ({
+    effects: await Promise.all(each.map(withReal)),
+    isContained: severalCommands && onlyCommands(each) && (await runsContained(each, toolkit)),
+  }));
+  return untilAborted(Promise.all(touched), signal);
+}
+
+export const NOTHING: Touched = { effects: [], isContained: false };
+
+function onlyCommands(effects: readonly Effect[]): boolean {
+  return effects.length > 0 && effects.every(({ kind }) => kind === "exec");
+}
+
+/** The call itself is judged again when it runs: this decides only whether it waits for earlier calls. */
+async function runsContained(effects: readonly Effect[], { backend, judge }: Toolkit): Promise<boolean> {
+  if (backend.sandbox === undefined || !(await backend.sandbox.state()).works) return false;
+  const decision = await judge(effects).catch(() => undefined);
+  return decision?.verdict === "allow" && decision.within !== "none";
 }
 
 /**
  * Returns true when two calls must run in their written order: one of them acts, and both may touch the same thing. A
- * command may touch any path.
+ * command may touch any path, but contained commands run side by side, as in two shells of the same user: the model is
+ * told so.
  */
-export function mustBeInOrder(one: readonly Effect[], other: readonly Effect[]): boolean {
-  return one.some((effect) => other.some((next) => (isAct(effect) || isAct(next)) && touchTheSame(effect, next)));
+export function mustBeInOrder(one: Touched, other: Touched): boolean {
+  if (one.isContained && other.isContained) return false;
+  return one.effects.some((effect) =>
+    other.effects.some((next) => (isAct(effect) || isAct(next)) && touchTheSame(effect, next)),
+  );
 }
 
 function touchTheSame(one: Effect, other: Effect): boolean {

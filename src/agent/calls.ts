@@ -1,6 +1,5 @@
 import type { CallEvent } from "../contract/activity.ts";
 import { type Content, text } from "../contract/content.ts";
-import type { Effect } from "../contract/effect.ts";
 import type { AssistantPart, Message } from "../contract/message.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
@@ -8,7 +7,7 @@ import { asContent } from "../engine/result.ts";
 import { findTool } from "../engine/toolset.ts";
 import { messageOf } from "../util/errors.ts";
 import type { Budget } from "./budget.ts";
-import { effectsOf, mustBeInOrder } from "./call-order.ts";
+import { NOTHING, type Touched, mustBeInOrder, touchedBy } from "./call-order.ts";
 import type { AgentEvent } from "./events.ts";
 import { textOf } from "./prompt.ts";
 
@@ -40,36 +39,38 @@ export interface CallsOptions extends Results {
 }
 
 /**
- * Runs the calls of one reply. Calls that only look run concurrently. If one of two calls acts and both may touch the
- * same thing, the later one waits. Each call gets exactly one result: when the signal fires, running calls are stopped
- * and the rest are reported as not started. Never rejects.
+ * Runs the calls of one reply. Calls that only look run concurrently, and so do commands that run in the sandbox without
+ * a question. If one of two other calls acts and both may touch the same thing, the later one waits. Each call gets
+ * exactly one result: when the signal fires, running calls are stopped and the rest are reported as not started. Never
+ * rejects.
  */
-export async function runCalls(all: readonly Calling[], options: CallsOptions): Promise<void> {
-  const calls = all.slice(0, MOST_CALLS);
-  const why = `one reply may make ${MOST_CALLS} calls, and this one made ${all.length}. Repeat it if it is still needed`;
-  refuseCalls(all.slice(MOST_CALLS), why, options);
+export async function runCalls(given: readonly Calling[], options: CallsOptions): Promise<void> {
+  const calls = given.slice(0, MOST_CALLS);
+  const why = `one reply may make ${MOST_CALLS} calls, and this one made ${given.length}. Repeat it if it is still needed`;
+  refuseCalls(given.slice(MOST_CALLS), why, options);
   const { toolkit, turn, signal, emit, failures, budget } = options;
-  const started: { readonly effects: readonly Effect[]; readonly ended: Promise<void> }[] = [];
+  const started: { readonly touched: Touched; readonly ended: Promise<void> }[] = [];
   const running = new Set<Promise<void>>();
   for (const call of calls) announce(call, options);
   const run = async (call: Calling, before: readonly Promise<void>[]) => {
     await Promise.all(before);
     if (signal.aborted) return finish(call, notStarted(call, "the turn was stopped"), 0, options);
     const startedMs = performance.now();
+    emit({ type: "tool_started", id: call.id, name: call.name });
     const result = await resultOf(call, turn, toolkit, signal, emit);
     if (result.status === "denied" && result.by === "nobody") budget.countUnasked();
     finish(call, failures.noted(call, messageFor(call, result)), Math.round(performance.now() - startedMs), options);
   };
-  const touched = await effectsOf(calls, toolkit, signal).catch(() => []);
+  const all = await touchedBy(calls, toolkit, signal).catch(() => []);
   for (const [index, call] of calls.entries()) {
-    const effects = touched[index] ?? [];
+    const touched = all[index] ?? NOTHING;
     while (running.size >= SIDE_BY_SIDE) await Promise.race(running);
-    const before = started.filter((earlier) => mustBeInOrder(earlier.effects, effects));
+    const before = started.filter((earlier) => mustBeInOrder(earlier.touched, touched));
     const ended = run(
       call,
       before.map((earlier) => earlier.ended),
     );
-    started.push({ effects, ended });
+    started.push({ touched, ended });
     running.add(ended);
     void ended.then(() => running.delete(ended));
   }

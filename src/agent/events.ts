@@ -17,7 +17,10 @@ export type AgentEvent =
     }
   /** A piece of the reply. The joined pieces are its text. */
   | { readonly type: "text" | "reasoning"; readonly text: string }
-  /** The model has written a call. `input` is JSON text as the model wrote it. `userFacing: false`: apps hide it. */
+  /**
+   * The model has written a call, which may wait for earlier ones. `input` is JSON text as the model wrote it.
+   * `userFacing: false`: apps hide it.
+   */
   | {
       readonly type: "tool_call";
       readonly id: CallId;
@@ -25,6 +28,8 @@ export type AgentEvent =
       readonly input: string;
       readonly userFacing?: false;
     }
+  /** A call begins: it waits for no other call any more. Not emitted for a call that never starts. */
+  | { readonly type: "tool_started"; readonly id: CallId; readonly name: string }
   | { readonly type: "tool_update"; readonly id: CallId; readonly name: string; readonly update: CallUpdate }
   /** A person is asked about a call, or has answered. Not emitted when nobody can be asked: the call is denied then. */
   | {

@@ -85,7 +85,8 @@ function rules({ backend, tools }: Toolkit): string {
       ? "Commands run without a sandbox. A person is asked about those that do more than read."
       : "Commands run in a sandbox: they can write to the working directory and temporary folders, and have no " +
         "network. If a command needs more, use its arguments (network, write, read); with sandbox: false it runs " +
-        "outside. A person is asked about these.";
+        "outside. A person is asked about these. Several commands in one reply run at the same time: write those that " +
+        "need each other as one command, with &&.";
   return [
     "A policy judges every call, and may ask a person. If a call is denied, do not try to get around it: tell " +
       "the user what you need.",

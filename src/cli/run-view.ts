@@ -26,6 +26,8 @@ export function textView(toContinue: string): RunView {
   const progress = progressLine();
   const signs = signsOfLife((text) => progress.showUpdate({ displayMessage: text }));
   const hidden = new Set<string>();
+  /** The arguments of the calls without a result, by id. */
+  const open = new Map<string, string>();
   let atLineStart = true;
 
   const say = (text: string) => {
@@ -52,11 +54,15 @@ export function textView(toContinue: string): RunView {
           progress.clear();
           return say(event.text);
         case "tool_call":
+          open.set(event.id, event.input);
           return note(`> ${event.name} ${event.input}`);
         case "tool_update":
           return undefined; // in the sign of life
-        case "tool_result":
+        case "tool_result": {
+          if (open.size > 1) note(`< ${event.name} ${open.get(event.id)}`); // of several calls, in any order
+          open.delete(event.id);
           return note(`  ${resultLine(event)}`);
+        }
         case "retry":
           return note(`handrail: ${event.message} Retry ${event.attempt} in ${(event.waitMs / 1_000).toFixed(1)} s.`);
         case "starting":
@@ -82,6 +88,7 @@ export function textView(toContinue: string): RunView {
           );
         case "approval":
           return progress.clear();
+        case "tool_started":
         case "reasoning":
         case "usage":
           return undefined;

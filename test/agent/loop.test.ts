@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -6,9 +6,15 @@ import { describe, expect, test } from "vitest";
 import { ToolFailure } from "../../src/contract/failure.ts";
 import type { ToolSource } from "../../src/contract/tool-source.ts";
 import type { ScriptedReply } from "../../src/testing/scripted-model.ts";
-import { buildInstructions, createAgent } from "../../src/agent/agent.ts";
+import { bash } from "../../src/tools/bash.ts";
+import { read } from "../../src/tools/read.ts";
+import { type AgentEvent, buildInstructions, createAgent } from "../../src/agent/agent.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { toolkitWith, workspace } from "../support/workspace.ts";
+import { bubblewrapProblem } from "../sandbox/contained.ts";
+import { mustBeHere } from "../support/here.ts";
+import { until } from "../support/until.ts";
+import { repository, toolkitWith, workspace } from "../support/workspace.ts";
+import { undoing } from "../undo/undoing.ts";
 import { acting, calls, looking, ofType, resultsIn, scripted, textOf } from "./support.ts";
 
 const echo = looking("echo", async (input) => (input as { value?: string }).value ?? "nothing");
@@ -29,6 +35,7 @@ describe("a turn", () => {
       "message",
       "usage",
       "tool_call",
+      "tool_started",
       "tool_result",
       "usage",
       "end",
@@ -307,6 +314,63 @@ describe("steering", () => {
     expect(ofType(events, "message").map(({ text }) => text)).toEqual(["Go", "Use tabs"]);
     agent.steer("And now?");
     await expect.poll(() => ofType(events, "end").length).toBe(2);
+  });
+});
+
+describe("several commands of one reply", () => {
+  mustBeHere("bubblewrap", bubblewrapProblem());
+  const run = (command: string, more: object = {}) => ({ name: "bash", input: { command, ...more } });
+  const contained = { tools: [bash({ sandboxed: true }), read()], sandbox: "on" as const };
+  const order = (events: readonly AgentEvent[]) =>
+    events.flatMap(({ type }) => (type === "tool_started" || type === "tool_result" ? [type] : []));
+  const oneByOne = ["tool_started", "tool_result", "tool_started", "tool_result"];
+
+  test.skipIf(bubblewrapProblem())("run at once in the sandbox, and undo takes all of them back", async () => {
+    const workDir = await repository({ "kept.txt": "one\n" });
+    const { toolkit, points, undo } = await undoing(workDir, { ...contained, preset: "none" });
+    // each of them waits for all others
+    const meet = (name: number) => run(`echo > met.${name}; until [ $(ls met.* | wc -l) = 6 ]; do sleep 0.05; done`);
+    const model = scriptedModel([calls(...[1, 2, 3, 4, 5, 6].map(meet))]);
+    const agent = await createAgent({ model, toolkit });
+    expect(await agent.send("Go")).toMatchObject({ reason: "done" });
+    expect(Object.values(resultsIn(model.requests[1]!))).toEqual(Array.from({ length: 6 }, () => "(no output)"));
+    expect(readdirSync(workDir).filter((name) => name.startsWith("met"))).toHaveLength(6);
+    expect(await points.list()).toHaveLength(1);
+    await undo();
+    expect(readdirSync(workDir).toSorted()).toEqual([".git", "kept.txt"]);
+    expect(readFileSync(join(workDir, "kept.txt"), "utf8")).toBe("one\n");
+  });
+
+  test.skipIf(bubblewrapProblem())("are all stopped with the turn", async () => {
+    const workDir = await workspace();
+    const start = (name: number) => run(`echo > on.${name}; sleep 1000`);
+    const { agent, events } = await scripted([calls(...[1, 2, 3].map(start))], { toolkit: { ...contained, workDir } });
+    const ended = agent.send("Go");
+    await until("all run", () => readdirSync(workDir).length === 3);
+    await agent.stop();
+    expect(await ended).toMatchObject({ reason: "stopped" });
+    expect(ofType(events, "tool_result").map(({ status }) => status)).toEqual(Array(3).fill("aborted"));
+  });
+
+  test("keep their order without a sandbox", async () => {
+    const { agent, events } = await scripted([calls(run("echo > a"), run("cat a"))], {
+      toolkit: { tools: [bash()], workDir: await workspace(), policy: { autonomy: "full" } },
+    });
+    await agent.send("Go");
+    expect(order(events)).toEqual(oneByOne);
+    expect(ofType(events, "tool_result").at(-1)).toMatchObject({ status: "ok" });
+  });
+
+  test.skipIf(bubblewrapProblem()).each([
+    ["a question about one of them", run("echo > a", { sandbox: false }), run("cat a")],
+    ["a file tool", run("echo > a"), { name: "read", input: { path: "a" } }],
+  ])("keep their order with %s", async (_, first, second) => {
+    const { agent, events } = await scripted([calls(first, second)], {
+      toolkit: { ...contained, workDir: await workspace(), approver: async () => ({ answer: "once" }) },
+    });
+    await agent.send("Go");
+    expect(order(events)).toEqual(oneByOne);
+    expect(ofType(events, "tool_result").at(-1)).toMatchObject({ status: "ok" });
   });
 });
 

@@ -47,7 +47,7 @@ describe("handrail run --model demo", () => {
       .map((line) => JSON.parse(line) as { type: string });
     expect(new Set(events.map(({ type }) => type))).toEqual(
       new Set(
-        ["thread", "message", "text", "usage", "tool_call", "tool_result", "end"].concat(
+        ["thread", "message", "text", "usage", "tool_call", "tool_started", "tool_result", "end"].concat(
           events.some(({ type }) => type === "tool_update") ? ["tool_update"] : [],
         ),
       ),

@@ -5,12 +5,12 @@ import { oneLine } from "../../output/terminal-text.ts";
 import { plural } from "../../util/text.ts";
 import { wrapped } from "./wrap.ts";
 
-/** A running call. */
+/** A call without a result yet. */
 export interface Block {
   /** A description of the call: "Run: npm test". */
   readonly title: string;
-  /** When it started or was approved, in milliseconds since 1970. */
-  sinceMs: number;
+  /** When it started or was approved, in milliseconds since 1970. `undefined` while it waits for earlier calls. */
+  sinceMs: number | undefined;
   /** True while a person is asked about it. */
   isAsked: boolean;
   /** The end of its live output. */
@@ -51,8 +51,9 @@ export function withOutput(output: string, more: string): string {
   return (output + more).slice(-KEPT_OUTPUT);
 }
 
-/** Returns the lines of a running call: its title, its duration, and the last lines of its output. */
+/** Returns the lines of a call: its title, its duration or that it waits, and the last lines of its output. */
 export function runningLines({ title, sinceMs, output, message }: Block, nowMs: number, columns: number): string[] {
+  if (sinceMs === undefined) return [painted("dim", `· ${oneLine(title, columns - 15)}  waiting`)];
   const time = elapsed(nowMs - sinceMs);
   const head = `${spinner(nowMs)} ${oneLine(title, columns - time.length - 5)}`;
   const last = message === undefined ? linesOf(output).slice(-OUTPUT_LINES) : [message];

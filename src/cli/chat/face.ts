@@ -50,7 +50,7 @@ export interface FaceOptions {
  * asked.
  */
 const SHOWN_AFTER_MS = 300;
-/** The maximum number of running calls that are shown. */
+/** The maximum number of running and waiting calls that are shown. */
 const MOST_RUNNING = 4;
 
 /**
@@ -76,8 +76,11 @@ export function terminalFace({ workDir, history, words, titleOf, onInterrupt, co
     if (ticker === undefined) return;
     const nowMs = Date.now();
     const columns = stdout.columns;
-    const running = [...blocks.values()].filter(({ isAsked, sinceMs }) => !isAsked && nowMs - sinceMs > SHOWN_AFTER_MS);
-    const lines = running.slice(0, MOST_RUNNING).flatMap((block) => runningLines(block, nowMs, columns));
+    const open = [...blocks.values()].filter(({ isAsked }) => !isAsked);
+    const running = open.filter(({ sinceMs }) => sinceMs !== undefined && nowMs - sinceMs > SHOWN_AFTER_MS);
+    const all = running.length === 0 ? [] : [...running, ...open.filter(({ sinceMs }) => sinceMs === undefined)];
+    const lines = all.slice(0, MOST_RUNNING).flatMap((block) => runningLines(block, nowMs, columns));
+    if (all.length > MOST_RUNNING) lines.push(painted("dim", `  … ${plural(all.length - MOST_RUNNING, "more call")}`));
     if (blocks.size === 0 && waitsSinceMs !== undefined) {
       lines.push(painted("cyan", `${spinner(nowMs)} thinking`) + `  ${elapsed(nowMs - waitsSinceMs)}`);
     }
@@ -116,7 +119,12 @@ export function terminalFace({ workDir, history, words, titleOf, onInterrupt, co
       case "tool_call": {
         if (event.userFacing === false) return; // without a block, nothing else of it is shown
         const title = await titleOf(event.name, event.input);
-        blocks.set(event.id, { title, sinceMs: Date.now(), isAsked: false, output: "", message: undefined });
+        blocks.set(event.id, { title, sinceMs: undefined, isAsked: false, output: "", message: undefined });
+        return;
+      }
+      case "tool_started": {
+        const block = blocks.get(event.id);
+        if (block !== undefined) block.sinceMs = Date.now();
         return;
       }
       case "tool_update": {
@@ -137,8 +145,9 @@ export function terminalFace({ workDir, history, words, titleOf, onInterrupt, co
         blocks.delete(event.id);
         waitsSinceMs = Date.now();
         draw(); // removes its live lines
-        if (block !== undefined) screen.print(endedLines(block, event, Date.now() - block.sinceMs, stdout.columns));
-        return;
+        if (block === undefined) return;
+        const ms = block.sinceMs === undefined ? 0 : Date.now() - block.sinceMs;
+        return screen.print(endedLines(block, event, ms, stdout.columns));
       }
       case "retry":
         return note(`${event.message} Retry ${event.attempt} in ${(event.waitMs / 1_000).toFixed(1)} s.`);
