@@ -158,7 +158,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     await toolkit.with({ tools: [jobsTool()], thread }).call({ name: "jobs", input, id: request });
   };
   const watch = createWatch(store, {
-    ...{ stop: jobs.stop, watch: jobs.watch },
+    ...{ stop: jobs.stop, watch: jobs.watch, open: jobs.open },
     // Without an answer, the process that asks reports it.
     write: (input, { call, thread }) => void write(input, call, thread).catch(() => {}),
   });

@@ -8,8 +8,10 @@ import { describeExit } from "../output/describe-exit.ts";
 import { describeRefusals } from "../output/describe-refusals.ts";
 import { logFile } from "../output/log-file.ts";
 import { formatSize } from "../output/size.ts";
+import { messageOf } from "../util/errors.ts";
 import { clip, plural } from "../util/text.ts";
 import { createJobTails } from "./job-tails.ts";
+import { openPort } from "./open-port.ts";
 
 /** The most jobs at once. More are a mistake, such as a model that starts the same server again and again. */
 const MOST_RUNNING = 32;
@@ -45,6 +47,8 @@ export interface JobManager extends Jobs {
   stop(call: CallId, job: string): void;
   /** Records the last lines of a job of this call for a while; does nothing when there is none. */
   watch(job: string, by: Pick<CallEvent, "call" | "thread">): void;
+  /** Opens a port of a job of this call for a person, and records the answer; does nothing when there is none. */
+  open(job: string, port: number, by: Pick<CallEvent, "call" | "thread">): void;
   /** Stops all jobs except detached ones, and releases their output. Never rejects. */
   close(): Promise<void>;
 }
@@ -197,6 +201,16 @@ export function createJobs({
     watch(id, by) {
       const job = jobs.get(id);
       if (job !== undefined && job.call === by.call) tails.watch(job, by);
+    },
+    open(id, port, { call, thread }) {
+      const job = jobs.get(id);
+      if (job === undefined || job.call !== call) return;
+      const answer = (how: { readonly url: string } | { readonly problem: string }) =>
+        record({ type: "port.opened", call, thread, at: Date.now(), job: id, port, ...how });
+      openPort(job, port).then(
+        (url) => answer({ url }),
+        (error: unknown) => answer({ problem: messageOf(error) }),
+      );
     },
     async close() {
       closed = true;

@@ -146,6 +146,8 @@ const LEVELS: {
   "activity.updated": "debug",
   "job.started": "info",
   "job.ended": "info",
+  "port.requested": "info",
+  "port.opened": "info",
   "sandbox.refused": "warn",
   "sandbox.alarmed": "warn",
 };

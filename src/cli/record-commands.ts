@@ -89,6 +89,14 @@ export function addRecordCommands(root: Command, given: Given): void {
       (await import("./commands/jobs.ts")).jobs("kill", id, given(command, {})),
     );
   jobs
+    .command("open")
+    .description("open a port of a job in the sandbox to your browser, and print the address")
+    .argument("<id>")
+    .argument("<port>")
+    .action(async (id: string, port: string, _, command: Command) =>
+      (await import("./commands/jobs.ts")).openJobPort(id, port, given(command, {})),
+    );
+  jobs
     .command("remove")
     .description("remove a job that has ended, and its output")
     .argument("<id>")

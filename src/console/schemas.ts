@@ -61,6 +61,7 @@ export const JOB = Type.Object(
       description: "A detached job outlives the process that started it.",
     }),
     here: Type.Boolean({ description: "True: this process has it, and serves its output." }),
+    ports: Type.Array(Type.Integer(), { description: "The ports on which it listens in the sandbox, if it is here." }),
   },
   open,
 );

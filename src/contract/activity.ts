@@ -139,6 +139,16 @@ export type CallEvent = {
   | { readonly type: "job.watched"; readonly job: string; readonly by: string }
   /** The last lines of a watched job: after each request and when they have changed, once a second. Up to 4,096 bytes. */
   | { readonly type: "job.output"; readonly job: string; readonly text: string }
+  /** A person asks to open a port of a job in the sandbox. The process that has the job answers with `port.opened`. */
+  | { readonly type: "port.requested"; readonly job: string; readonly port: number; readonly by: string }
+  /** The answer: the address for a browser on this machine (`Process.openPort`), or why there is none. */
+  | {
+      readonly type: "port.opened";
+      readonly job: string;
+      readonly port: number;
+      readonly url?: string;
+      readonly problem?: string;
+    }
   /** The sandbox refused something to a command of the call, or to this job of it. The call may still succeed. */
   | { readonly type: "sandbox.refused"; readonly refusals: readonly Refusal[]; readonly job?: string }
   /** There were unusually many refusals. Nothing was stopped because of it. */

@@ -266,6 +266,13 @@ export interface Process {
    * signal fires. Never rejects.
    */
   awaitsInput?(signal: AbortSignal): Promise<boolean>;
+  /** For a job in a sandbox: the TCP ports from 1024 on which it listens, which are reached only in the sandbox. */
+  ports?(): Promise<readonly number[]>;
+  /**
+   * Opens such a port to the browser of a person on this machine. Resolves to an address that works until the job ends;
+   * rejects with a `ToolFailure`. Only people open ports: tools do not have this.
+   */
+  openPort?(port: number): Promise<string>;
   /** Writes to stdin. Rejects with a `ToolFailure` when stdin is closed. */
   write(text: string): Promise<void>;
   /** Ends stdin. */

@@ -55,6 +55,7 @@ export function jobsOfCall(
         exit: process.exit,
         ...(process.place !== undefined && { place: process.place }),
         ...(process.awaitsInput !== undefined && { awaitsInput: process.awaitsInput }),
+        ...(process.ports !== undefined && { ports: process.ports }), // a person opens them
         write: async (text) => {
           may("write to", ({ types }) => types === text);
           return process.write(text);

@@ -20,6 +20,7 @@ export interface WatchedJobs {
   stop(call: CallId, job: string): void;
   watch(job: string, by: Pick<CallEvent, "call" | "thread">): void;
   write(input: JobInput, to: Pick<CallEvent, "call" | "thread">): void;
+  open(job: string, port: number, by: Pick<CallEvent, "call" | "thread">): void;
 }
 
 /** The delay before a failed read of the store is retried, in milliseconds. */
@@ -41,11 +42,18 @@ export function createWatch(store: Pick<Store, "events">, jobs: WatchedJobs): Wa
     let after: number | "now" = "now";
     while (!signal.aborted) {
       try {
-        const types = ["stop.requested", "approval.decided", "job.watched", "input.requested"] as const;
+        const types = [
+          "stop.requested",
+          "approval.decided",
+          "job.watched",
+          "input.requested",
+          "port.requested",
+        ] as const;
         for await (const event of store.events({ follow: true, after, types, signal })) {
           after = event.id;
           if (event.type === "approval.decided") questions.get(event.question)?.(event);
           if (event.type === "job.watched") jobs.watch(event.job, event);
+          if (event.type === "port.requested") jobs.open(event.job, event.port, event);
           if (event.type === "input.requested") jobs.write(event, event);
           if (event.type !== "stop.requested") continue;
           const reason = new Error(`stopped by ${event.by}`);

@@ -191,7 +191,8 @@ async function startJob(
   );
   const people = lifetime === "detached" ? jobsCommand(backend) : null;
   const output = `output://job-${id}`;
-  return { job: id, process: process.id, place: process.place ?? null, lifetime, people, output };
+  const isClosedOff = process.ports !== undefined;
+  return { job: id, process: process.id, place: process.place ?? null, lifetime, people, output, isClosedOff };
 }
 
 /** The command with which people manage the detached jobs of this backend. */
@@ -200,7 +201,7 @@ function jobsCommand({ access }: Pick<ToolBackend, "access">): string {
 }
 
 function startedText(
-  { job, process, place, people, output }: Awaited<ReturnType<typeof startJob>>,
+  { job, process, place, people, output, isClosedOff }: Awaited<ReturnType<typeof startJob>>,
   names: ToolNames,
 ): string {
   const jobs = names("jobs");
@@ -214,7 +215,10 @@ function startedText(
   }
   const where = place === null ? "" : ` in tmux ${place}`;
   const use = jobs === undefined ? "" : ` Use ${jobs} to wait for it, write to it or stop it.`;
-  return `Job ${job} was started${where} (process ${process}). A later result reports its end. ${isIn}${use}`;
+  const ports = isClosedOff
+    ? ` A port that it serves is reached only in the sandbox: the user opens it (/open PORT).`
+    : "";
+  return `Job ${job} was started${where} (process ${process}). A later result reports its end. ${isIn}${use}${ports}`;
 }
 
 function ending(exit: Extract<Exit, { how: "exited" | "signaled" }>): {

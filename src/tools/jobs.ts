@@ -89,7 +89,7 @@ export const jobs = (options: ToolOptions = {}) => {
             return write(job, input, names);
           case "kill":
             await job.process.kill();
-            return { ...stateOf(job), text: withState(await news(job, context), job, context) };
+            return { ...stateOf(job), text: await withState(await news(job, context), job, context) };
         }
       },
       render: ({ text }) => text,
@@ -111,7 +111,7 @@ export const jobs = (options: ToolOptions = {}) => {
     if (follow === true) {
       await forAtMost(timeout, context, ({ signal }) => job.process.output.grown(beyond, signal));
     }
-    return { ...stateOf(job), text: withState(await news(job, context), job, context) };
+    return { ...stateOf(job), text: await withState(await news(job, context), job, context) };
   }
 
   async function wait(job: Job, { timeout = DEFAULT_WAIT_S }: Input, context: ToolContext) {
@@ -119,7 +119,7 @@ export const jobs = (options: ToolOptions = {}) => {
       void job.process.exit.then(() => over.abort());
       return reportOutput(job.process.output, context, over.signal);
     });
-    return { ...stateOf(job), text: withState(await news(job, context), job, context) };
+    return { ...stateOf(job), text: await withState(await news(job, context), job, context) };
   }
 
   /** The output that was not shown yet. */
@@ -236,12 +236,12 @@ async function write({ id, process, ended }: Job, { text, end }: Input, names: T
 async function listed({ jobs: own }: ToolContext): Promise<string> {
   const all = await own.list();
   if (all.length === 0) return "(no jobs)";
-  return all.map(listedJob).join("\n");
+  return (await Promise.all(all.map(listedJob))).join("\n");
 }
 
-function listedJob(job: Job): string {
+async function listedJob(job: Job): Promise<string> {
   const { id, lifetime, command, process } = job;
-  const state = `${lifetime === "detached" ? "detached, " : ""}${stateText(job)}`;
+  const state = `${lifetime === "detached" ? "detached, " : ""}${stateText(job)}${await portsText(job)}`;
   return `${id}  ${state}, ${formatSize(process.output.size)} of output  ${clip(command.replaceAll(/\s+/g, " "), 100)}`;
 }
 
@@ -250,10 +250,17 @@ function stateOf(job: Job) {
 }
 
 /** The new output, and below it the state of the job. Replaces the notice of the job's end. */
-function withState(news: string, job: Job, { jobs: own }: ToolContext): string {
+async function withState(news: string, job: Job, { jobs: own }: ToolContext): Promise<string> {
   if (job.ended !== undefined) own.told(job.id);
-  const state = `[Job ${job.id}: ${stateText(job)}.]`;
+  const state = `[Job ${job.id}: ${stateText(job)}${await portsText(job)}.]`;
   return news === "" ? `(no new output)\n${state}` : `${news.replace(/\n$/, "")}\n${state}`;
+}
+
+/** Only commands in the sandbox reach these ports. The model cannot open them, and tells the person. */
+async function portsText({ ended, process }: Job): Promise<string> {
+  const ports = ended === undefined ? ((await process.ports?.()) ?? []) : [];
+  if (ports.length === 0) return "";
+  return `, listens on port ${ports.join(", ")} in the sandbox (the user opens it: /open PORT)`;
 }
 
 function stateText({ startedMs, ended }: Job): string {

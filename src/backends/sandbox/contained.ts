@@ -113,7 +113,8 @@ export async function spawnContained(
       sequence.cancel();
       return child;
     }
-    return watchedOver(child, { command, cwd, mounts, found, context, limits, proxy, files, release });
+    const watched = watchedOver(child, { command, cwd, mounts, found, context, limits, proxy, files, release });
+    return lifetime === "call" ? watched : { ...watched, ...portsOf(child, hasOwnNetwork ? undefined : context) };
   } catch (error) {
     undo();
     await release();
@@ -201,6 +202,52 @@ function watchedOver(child: Process, running: Running): Process {
     async kill() {
       await child.kill();
       await refused;
+    },
+  };
+}
+
+/** @param shared omitted for a job with a network of its own, which nobody else can enter */
+function portsOf(
+  { id, exit }: Process,
+  shared: Pick<SandboxContext, "sharedNetwork" | "session"> | undefined,
+): Pick<Process, "ports" | "openPort"> {
+  const over = new AbortController();
+  void exit.then(() => over.abort());
+  const opened = new Map<number, Promise<string>>();
+  const listeners = async () => {
+    const { listenersOf } = await import("./ports.ts");
+    return over.signal.aborted ? [] : listenersOf(Number(id));
+  };
+  return {
+    ports: async () => (await listeners()).map(({ port }) => port),
+    async openPort(port) {
+      const known = opened.get(port);
+      if (known !== undefined) return known;
+      const all = await listeners();
+      const listener = all.find((each) => each.port === port);
+      if (listener === undefined) {
+        const named = all.map((each) => each.port).join(", ");
+        const hint = named === "" ? "It listens on none above 1023 yet." : `It listens on ${named}.`;
+        throw new ToolFailure(`the job does not listen on port ${port}`, { hint });
+      }
+      if (shared?.sharedNetwork === undefined) {
+        throw new ToolFailure(
+          `port ${port} cannot be opened: the job was given hosts, or no network can be shared here`,
+          {
+            hint: "Start the server in a job without hosts, or outside the sandbox.",
+          },
+        );
+      }
+      const { openListener } = await import("./ports.ts");
+      const { sharedNetwork, session } = shared;
+      const address = openListener(listener, {
+        prefix: sharedNetwork.prefix,
+        folder: session.folder,
+        signal: over.signal,
+      });
+      opened.set(port, address);
+      address.catch(() => opened.delete(port));
+      return address;
     },
   };
 }

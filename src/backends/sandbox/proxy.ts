@@ -163,7 +163,7 @@ async function listening(server: Server, folder: string): Promise<string> {
 }
 
 /** Creates a folder that only this user can enter, with a path short enough for a socket in it. */
-async function ownFolder(folder: string): Promise<string> {
+export async function ownFolder(folder: string): Promise<string> {
   const fits = Buffer.byteLength(joinPath(folder, "p-123456", "s")) <= LONGEST_SOCKET_PATH;
   if (!fits) return mkdtemp(joinPath(tmpdir(), "handrail-"));
   await makePrivateFolder(folder);

@@ -1,6 +1,7 @@
 import type { Agent } from "../../agent/agent.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
 import type { McpPrompt, McpSource } from "../../mcp/client/source.ts";
+import { openPort } from "../../activity/open-port.ts";
 import { describeExit } from "../../output/describe-exit.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { listThreads } from "../threads.ts";
@@ -77,6 +78,11 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
         .join("\n");
     },
   },
+  open: {
+    takes: "[PORT]",
+    does: "open a port of a job in the sandbox to your browser, or list these ports",
+    run: ({ toolkit }, words) => opened(toolkit, words),
+  },
   undo: {
     takes: "[list|ID] [yes] [force]",
     does: "show what an undo would restore; with yes, restore it",
@@ -138,6 +144,22 @@ export async function runCommand(chat: Chat, line: string, isAsked = false): Pro
   }
   if (command === undefined) return `there is no command /${name}. Commands: ${COMMAND_NAMES.join(" ")}`;
   return command.run(chat, words.trim());
+}
+
+/** Opens a port, or lists those of all jobs. */
+async function opened({ jobs }: Toolkit, words: string): Promise<string> {
+  const all = await Promise.all(
+    (await jobs.list()).map(async (job) => ({ job, ports: job.ended ? [] : ((await job.process.ports?.()) ?? []) })),
+  );
+  const found = all.find(({ ports }) => ports.includes(Number(words)));
+  if (found !== undefined) return openPort(found.job, Number(words));
+  const known = all.flatMap(({ job, ports }) =>
+    ports.map((port) => `${port}  job ${job.id}  ${oneLine(job.command, 80)}`),
+  );
+  const none = words === "" ? "" : `No job in the sandbox listens on port ${words}. `;
+  return known.length === 0
+    ? `${none}No job in the sandbox listens on a port above 1023.`
+    : [none, ...known].join("\n").trim();
 }
 
 function helpLine([name, { takes = "", does }]: readonly [string, Pick<ChatCommand, "takes" | "does">]): string {

@@ -6,6 +6,7 @@ import type { DetachedProcess, DetachedProcesses } from "../../contract/backend.
 import type { Store } from "../../contract/activity.ts";
 import type { RecordedJob } from "../../contract/job.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import { requestPort } from "../../activity/open-port.ts";
 import { describeExit } from "../../output/describe-exit.ts";
 import { formatSize } from "../../output/size.ts";
 import { messageOf } from "../../util/errors.ts";
@@ -100,6 +101,19 @@ async function ofOtherProcess(store: Store, found: RecordedJob, action: JobsActi
     if (event.type === "job.ended" && event.job === job) return say(`${id} has ended`);
   }
   throw new ToolFailure(`job ${id} was asked to end, but still runs after ${STOPPING_MS / 1_000} s`);
+}
+
+/**
+ * Opens a port of a job that runs in the sandbox of any process, and prints the address for a browser.
+ *
+ * @throws ToolFailure
+ */
+export async function openJobPort(id: string, port: string, options: GlobalOptions): Promise<void> {
+  await withStore(options, async (store) => {
+    const found = (await store.jobs()).find((job) => String(job.id) === id);
+    if (found === undefined) throw new ToolFailure(`there is no job ${id}`, { hint: "`handrail jobs` lists them." });
+    say(await requestPort(store, found, Number(port), "handrail jobs"));
+  });
 }
 
 async function lastLines(store: Store, { id, call, job, thread }: RecordedJob): Promise<void> {

@@ -3,7 +3,9 @@ import type { OpenFile, OutputLog } from "../../contract/backend.ts";
 import type { Captured } from "../../contract/terminal.ts";
 import type { Job, RecordedJob } from "../../contract/job.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
+import { requestPort } from "../../activity/open-port.ts";
 import { pause } from "../../util/abort.ts";
+import { messageOf } from "../../util/errors.ts";
 import { type StreamEvent, eventStream } from "../event-stream.ts";
 import { Problem } from "../problem.ts";
 import { type Route, route } from "../route.ts";
@@ -58,7 +60,11 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
       },
       answer: { status: 200, description: "The jobs.", schema: list("jobs", JOB) },
       async handle() {
-        const all = (await store.jobs()).map(async (job) => ({ ...job, here: (await own(job)) !== undefined }));
+        const all = (await store.jobs()).map(async (job) => {
+          const here = await own(job);
+          const ports = job.ended === undefined ? ((await here?.process.ports?.()) ?? []) : [];
+          return { ...job, here: here !== undefined, ports };
+        });
         return { jobs: await Promise.all(all) };
       },
     }),
@@ -72,6 +78,23 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
         if (ended !== undefined) throw new Problem(409, `The job ${id} has ended.`);
         await store.commit({ type: "stop.requested", call, thread, job, at: Date.now(), by: "API" });
         return { job: number };
+      },
+    }),
+    route({
+      ...{
+        method: "POST",
+        path: "/api/jobs/{job}/open",
+        summary: "Open a port of a job in the sandbox to a browser on the machine of the job.",
+      },
+      body: Type.Object({ port: Type.Integer({ minimum: 1_024, maximum: 65_535 }) }),
+      answer: { status: 200, description: "The address.", schema: Type.Object({ url: Type.String() }) },
+      problems: { 404: "There is no such job.", 409: "It cannot be opened." },
+      async handle({ path: { job: id = "" }, body: { port } }) {
+        const job = await recorded(id);
+        const url = await requestPort(store, job, port, "API").catch((error: unknown) => {
+          throw new Problem(409, messageOf(error));
+        });
+        return { url };
       },
     }),
     route({

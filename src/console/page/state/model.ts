@@ -18,7 +18,7 @@ export interface Question extends OpenQuestion {
 }
 
 /** A recorded job. `here` is true when the server's process owns the job and serves its output. */
-export type ListedJob = RecordedJob & { readonly here: boolean };
+export type ListedJob = RecordedJob & { readonly here: boolean; readonly ports: readonly number[] };
 
 /** A question that was answered, for the line that reports it. */
 export interface Answered {
@@ -151,7 +151,8 @@ async function loadQuestions(): Promise<void> {
 
 let jobsAsked = 0;
 
-async function loadJobs(): Promise<void> {
+/** Reads the jobs again: nothing reports that a job begins to listen on a port. */
+export async function loadJobs(): Promise<void> {
   const asked = ++jobsAsked;
   const answer = await get<{ jobs: readonly ListedJob[] }>("/api/jobs");
   if (asked === jobsAsked) jobs.value = answer.jobs;

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { StoredEvent } from "../../../contract/activity.ts";
 import { part, post, send } from "../state/api.ts";
 import { follow } from "../state/followed-calls.ts";
-import { type ListedJob, eventListeners, isConnected, jobs, now } from "../state/model.ts";
+import { type ListedJob, eventListeners, isConnected, jobs, loadJobs, now } from "../state/model.ts";
 import { outputAddress } from "../state/route.ts";
 import { Output, Safe, safeText } from "../text/safe.tsx";
 import { clock, counting, duration } from "../text/times.ts";
@@ -18,11 +18,20 @@ const TAIL_LINES = 5;
 /** How often the output of another process's job is requested, in milliseconds. A request counts for 30 seconds. */
 const WATCH_MS = 20_000;
 
+/** How often the ports of running jobs are read, in milliseconds. */
+const PORTS_MS = 3_000;
+
 /** The jobs of all processes, running jobs first. */
 export function Jobs() {
   const showsAll = useSignal(false);
   /** Whether each job had ended when it was first listed here. A job that ends while it is shown keeps its place. */
   const old = useRef(new Map<number, boolean>());
+  const mayListen = jobs.value.some((job) => job.here && job.ended === undefined);
+  useEffect(() => {
+    if (!mayListen) return;
+    const timer = setInterval(() => document.hidden || void loadJobs().catch(() => undefined), PORTS_MS);
+    return () => clearInterval(timer);
+  }, [mayListen]);
   for (const { id, ended } of jobs.value) if (!old.current.has(id)) old.current.set(id, ended !== undefined);
   const isOld = ({ id }: ListedJob) => old.current.get(id) === true;
   const newest = jobs.value.toReversed();
@@ -55,6 +64,19 @@ function JobRow({ job, isOld }: { readonly job: ListedJob; readonly isOld: boole
       failure.value = error.message;
       isStopping.value = false;
     });
+  };
+  const open = (port: number) => {
+    const tab = window.open("about:blank"); // now, in the click: later it counts as a pop-up
+    post<{ readonly url: string }>(`/api/jobs/${part(job.id)}/open`, { port }).then(
+      ({ url }) => {
+        if (tab !== null) tab.opener = null;
+        tab?.location.replace(url);
+      },
+      (error: Error) => {
+        tab?.close();
+        failure.value = error.message;
+      },
+    );
   };
   return (
     <article class="job" data-job={job.id}>
@@ -91,6 +113,11 @@ function JobRow({ job, isOld }: { readonly job: ListedJob; readonly isOld: boole
           </>
         )}
         <span class="sp" />
+        {job.ports.map((port) => (
+          <button key={port} class="link" type="button" disabled={!isConnected.value} onClick={() => open(port)}>
+            Open port {port}
+          </button>
+        ))}
         {here && (
           <a class="link" href={outputAddress(`job-${job.job}`)}>
             Open output
