@@ -122,7 +122,7 @@ function signsOfLife(show: (text: string) => void): { note(event: AgentEvent): v
   };
   return {
     note(event) {
-      if (event.type === "tool_call") {
+      if (event.type === "tool_started") {
         running.set(event.id, { name: event.name, sinceMs: Date.now(), last: "", isAsked: false });
         return restart();
       }
