@@ -8,10 +8,14 @@ import type { Preview, Restored, UndoPoint } from "../undo/points.ts";
 const MAX_PATHS = 40;
 
 /** Returns a point as one line of a list. */
-export function pointLine({ id, at, by, tool, thread, unkept }: UndoPoint): string {
-  const what = by === "undo" ? `before the undo of ${tool}` : `before ${oneLine(tool, 40)}, the first act of a ${by}`;
+export function pointLine({ id, at, by, tool, message, thread, unkept, files }: UndoPoint): string {
+  const act = message === undefined ? `${oneLine(tool, 40)}, the first act of a ${by}` : `"${oneLine(message, 60)}"`;
+  const what = `before ${by === "undo" ? `the undo of ${tool}` : act}`;
+  const named = files.slice(0, 3).map((path) => oneLine(shown(path), 60));
+  const more = files.length > named.length ? ` and ${files.length - named.length} more` : "";
+  const changed = files.length === 0 ? "changed nothing" : `changed ${named.join(", ")}${more}`;
   const left = unkept.length === 0 ? "" : `, without ${unkept.length} ${unkept.length === 1 ? "path" : "paths"}`;
-  return `${id}  ${localTime(at)}  ${what} in thread ${oneLine(thread, 60)}${left}`;
+  return `${id}  ${localTime(at)}  ${what} in thread ${oneLine(thread, 60)}: ${changed}${left}`;
 }
 
 /**

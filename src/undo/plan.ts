@@ -1,6 +1,6 @@
 import { type Extras, extrasIn, itemOf, readExtras } from "./keep.ts";
 import { git, openReader } from "./git.ts";
-import type { Entry, Item, State, UndoStore } from "./log.ts";
+import { type Entry, type Item, type State, type UndoStore, threadOf } from "./log.ts";
 
 /**
  * One path that differs between two states. `undefined` means that nothing is there. Paths have one character per byte.
@@ -57,6 +57,34 @@ export async function planOf(store: UndoStore, entries: readonly Entry[]): Promi
       .filter((change) => change.part === part && change.isShared === isShared)
       .map((change): Change => ({ path: change.path, now: change.now, past: change.past }));
   return { files: of("files", false), conflicts: of("files", true), repository: of("git", false) };
+}
+
+/**
+ * Returns which files changed while acts of each point's thread ran, until the next point of that thread: ids of
+ * points, with sorted paths of one character per byte.
+ */
+export async function filesOfPoints(
+  store: UndoStore,
+  entries: readonly Entry[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const pairs = entries.slice(1).map((to, index) => ({ from: entries[index] ?? to, to }));
+  const steps = pairs.length === 0 ? [] : await compared(store, pairs);
+  const latest = new Map<string, string>();
+  const files = new Map<string, Set<string>>();
+  for (const [index, { from }] of pairs.entries()) {
+    if (from.point !== undefined) {
+      latest.set(from.point.thread, from.id);
+      files.set(from.id, new Set());
+    }
+    const threads = from.acting.map((act) => threadOf(act) ?? from.point?.thread ?? "");
+    for (const id of new Set(threads.map((thread) => latest.get(thread)))) {
+      if (id === undefined) continue;
+      for (const [key] of steps[index] ?? NOTHING) {
+        if (key.startsWith("files/")) files.get(id)?.add(key.slice("files/".length));
+      }
+    }
+  }
+  return new Map([...files].map(([id, paths]) => [id, [...paths].toSorted()]));
 }
 
 /** Changes by their path in the root tree of a state: "files/src/a.ts", "git/HEAD". */

@@ -1,5 +1,6 @@
 import { randomName } from "../util/identifier.ts";
 import { openReader, git } from "./git.ts";
+import { readActs } from "./acts.ts";
 import { repositoryOf } from "./keep.ts";
 import {
   type Entry,
@@ -13,7 +14,7 @@ import {
   withLock,
   writeLog,
 } from "./log.ts";
-import { type Plan, planOf } from "./plan.ts";
+import { type Plan, filesOfPoints, planOf } from "./plan.ts";
 import { type Failure, restoreAll } from "./restore.ts";
 import { type UndoOptions, saveLog, storeOf, withState } from "./store.ts";
 
@@ -24,6 +25,8 @@ export interface UndoPoint extends Point {
   readonly at: number;
   /** What was not kept, in sentences. */
   readonly unkept: readonly string[];
+  /** What its acts changed, until the next point of its thread. Paths have one character per byte. */
+  readonly files: readonly string[];
 }
 
 /** What an undo would do. */
@@ -59,10 +62,11 @@ export interface UndoPoints {
   /** Returns the point of an undo whose process was killed before it finished. */
   unfinished(): Promise<string | undefined>;
   /**
-   * Compares the current state with a point. Default: the newest point that is not of an undo. Rejects if there is
-   * none.
+   * Compares the current state with a point. Default: the newest point whose acts changed something that differs from
+   * it still, among those of `thread` if one is given; without such a point, the newest one. Points of undos do not
+   * count. Rejects if there is none.
    */
-  preview(id?: string): Promise<Preview>;
+  preview(id?: string, thread?: string): Promise<Preview>;
   /** Returns the differences in the content of files, as a git diff. */
   diff(preview: Preview): Promise<string>;
   /** Applies a preview. If the plan would be different by now, rejects and changes nothing. */
@@ -78,7 +82,10 @@ export async function openPoints(options: Omit<UndoOptions, "maxBytes">): Promis
   const store = await storeOf({ ...options, maxBytes: Number.POSITIVE_INFINITY });
   return {
     async list() {
-      return (await readLog(store.path)).entries.flatMap(asPoint).toReversed();
+      return withLock(store.path, async () => {
+        const log = await stateOfNow(store, await readLog(store.path));
+        return (await pointsIn(store, log)).toReversed();
+      });
     },
     async unfinished() {
       const log = await readLog(store.path);
@@ -86,14 +93,16 @@ export async function openPoints(options: Omit<UndoOptions, "maxBytes">): Promis
       const isDead = last !== undefined && last.acting.length > 0 && liveActs(log).length === 0;
       return isDead && last.point?.by === "undo" ? last.point.tool : undefined;
     },
-    async preview(id) {
+    async preview(id, thread) {
       return withLock(store.path, async () => {
-        const log = await readLog(store.path);
-        const points = log.entries.flatMap(asPoint);
-        const point =
-          id === undefined ? points.findLast(({ by }) => by !== "undo") : points.find((each) => each.id === id);
-        if (point === undefined) throw noPoint(id);
-        return previewOf(store, await stateOfNow(store, log), point);
+        const before = await readLog(store.path);
+        if (before.entries.length === 0 && readActs(store.path, before).length === 0) throw noPoint(id, thread);
+        const log = await stateOfNow(store, before);
+        const points = (await pointsIn(store, log)).toReversed();
+        if (id === undefined) return newestChange(store, log, points, thread);
+        const point = points.find((each) => each.id === id);
+        if (point === undefined) throw noPoint(id, thread);
+        return previewOf(store, log, point);
       });
     },
     async diff({ plan, trees }) {
@@ -147,6 +156,24 @@ async function restore(store: UndoStore, preview: Preview, options: RestoreOptio
   }
 }
 
+/** Previews the newest point, of the thread if one is given, from which something differs that its acts changed. */
+async function newestChange(
+  store: UndoStore,
+  log: Log,
+  points: readonly UndoPoint[],
+  thread: string | undefined,
+): Promise<Preview> {
+  const own = points.filter((point) => point.by !== "undo" && (thread === undefined || point.thread === thread));
+  const [newest] = own;
+  if (newest === undefined) throw noPoint(undefined, thread);
+  for (const point of own) {
+    if (point.files.length === 0) continue;
+    const preview = await previewOf(store, log, point);
+    if (preview.plan.files.length + preview.plan.conflicts.length > 0) return preview;
+  }
+  return previewOf(store, log, newest);
+}
+
 /** Adds the current state to the record. Call only while holding the lock. */
 async function stateOfNow(store: UndoStore, log: Log): Promise<Log> {
   const taken = await withState(store, log, { acting: liveActs(log) });
@@ -162,11 +189,20 @@ async function previewOf(store: UndoStore, log: Log, point: UndoPoint): Promise<
   return { point, plan, isActing: now.acting.length > 0, trees: [now.files, then.files] };
 }
 
-function asPoint({ id, at, unkept, point }: Entry): readonly UndoPoint[] {
-  return point === undefined ? [] : [{ ...point, id, at, unkept }];
+/** Returns the points in chronological order. */
+async function pointsIn(store: UndoStore, { entries }: Log): Promise<readonly UndoPoint[]> {
+  const files = await filesOfPoints(store, entries);
+  return entries.flatMap(({ id, at, unkept, point }) =>
+    point === undefined ? [] : [{ ...point, id, at, unkept, files: files.get(id) ?? [] }],
+  );
 }
 
-function noPoint(id: string | undefined): Error {
+function noPoint(id: string | undefined, thread?: string): Error {
+  if (id === undefined && thread !== undefined) {
+    return new Error(
+      "nothing has been changed in this thread yet: there is nothing to undo. /undo list shows all points",
+    );
+  }
   if (id === undefined) return new Error("nothing has been kept of this folder yet: there is nothing to undo");
   return new Error(`there is no point ${id}. \`handrail undo --list\` lists the points, as /undo list does in a chat`);
 }

@@ -70,7 +70,9 @@ test("/undo in a chat shows what it would do, and restores it with yes", async (
   await line.here(["call", "bash", '{"command":"echo changed > a.txt"}', "--yes"]);
   const chat = async (words: string) => (await line.run(["chat", "--model", "demo"], `/undo ${words}\n`)).stdout;
   expect(await chat("list")).toMatch(/^\w+ {2}.* before bash, the first act of a call in thread /m);
-  const [, remedy = ""] = /restore +a\.txt\nTo restore: \/undo (\w+ yes)\n/.exec(await chat("")) ?? [];
+  expect(await chat("")).toContain("nothing has been changed in this thread yet");
+  const [, id = ""] = /^(\w+) {2}.*: changed a\.txt$/m.exec(await chat("list")) ?? [];
+  const [, remedy = ""] = /restore +a\.txt\nTo restore: \/undo (\w+ yes)\n/.exec(await chat(id)) ?? [];
   expect(await chat("of everything")).toContain("expected /undo [list|ID] [yes] [force], got of everything");
   expect(await chat(remedy)).toMatch(/1 path restored\. To take that back: \/undo \w+\n/);
   expect(readFileSync(join(line.folder, "a.txt"), "utf8")).toBe("one\n");

@@ -103,6 +103,25 @@ test("an act of a file tool keeps its files only; commands of the same turn are 
   expect(await points.list()).toHaveLength(5);
 });
 
+test("an undo goes back to the last turn of the thread that changed something, and names its message", async () => {
+  const folder = await repository({ "a.txt": "one\n", "b.txt": "two\n" });
+  const { toolkit, points } = await undoing(folder);
+  const act = (thread: string, turn: string, command: string) =>
+    toolkit.call({ name: "anything", input: { command }, thread, turn });
+  toolkit.hear("Change the file.", "A");
+  await act("A", "A1", "echo changed > a.txt");
+  await act("A", "A2", "true");
+  await act("B", "B1", "ls");
+  const { point, plan } = await points.preview(undefined, "A");
+  expect([point.message, point.files, plan.files.map(({ path: at }) => at)]).toEqual([
+    "Change the file.",
+    ["a.txt"],
+    ["a.txt"],
+  ]);
+  expect((await points.preview()).point.id).toBe(point.id);
+  await expect(points.preview(undefined, "C")).rejects.toThrow("nothing has been changed in this thread yet");
+});
+
 /** Paths that the cases use: files in folders that may become files, links or nothing. */
 const PATHS = ["a", "b", "d/a", "d/b", "d/e/a", "f/a", "f/ü b", "g/h/i/a"] as const;
 const path = fc.constantFrom(...PATHS);

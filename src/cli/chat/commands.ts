@@ -86,9 +86,9 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
   undo: {
     takes: "[list|ID] [yes] [force]",
     does: "show what an undo would restore; with yes, restore it",
-    async run({ toolkit }, words) {
+    async run({ toolkit, agent }, words) {
       const { undoInChat } = await import("./undo.ts");
-      return undoInChat(toolkit, words);
+      return undoInChat(toolkit, agent.thread, words);
     },
   },
   new: {
