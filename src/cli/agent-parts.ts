@@ -1,6 +1,6 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
 import { type Limits, type SubAgents, buildInstructions } from "../agent/agent.ts";
-import { type LoadedModel, type ModelSettings, loadModel } from "../agent/models/load.ts";
+import { type LoadedModel, type ModelSettings, NoModel, loadModel } from "../agent/models/load.ts";
 import { keyFile } from "../config/state.ts";
 import type { ThreadSummary } from "../contract/activity.ts";
 import type { Approver } from "../contract/policy.ts";
@@ -106,7 +106,7 @@ async function openWith(
 /** Loads a model with the user's keys. Rejects like `loadModel`, and when no model is set. */
 export async function modelFor(settings: ModelSettings | undefined): Promise<LoadedModel> {
   if (settings !== undefined) return await loadModel(settings, { keyFile: keyFile() });
-  throw new Error(
+  throw new NoModel(
     "no model is chosen. Pass --model PROVIDER:NAME (openai, anthropic, google, openai-compatible), or set " +
       "model in the configuration. --model demo needs no key.",
   );

@@ -17,18 +17,22 @@ export interface Repair {
   readonly what: string;
 }
 
+const JS_FRAME = /(?:file:\/\/)?(\/[^\s:()'"]*\.test\.[cm]?js):(\d+):\d+\)/;
+const PYTHON_FRAME = /File "([^"]*?(?:test_[^/"]*|_test)\.py)", line (\d+), in test/;
+
 /**
  * Finds the failing assertion: the first place in a test file that a stack trace names, with the expected and the
  * actual value.
  */
 export function failingTest(output: string, workDir: string): FailingTest | undefined {
-  const [, file, line] = /(?:file:\/\/)?(\/[^\s:()'"]*\.test\.[cm]?js):(\d+):\d+\)/.exec(output) ?? [];
+  const [, file, line] = JS_FRAME.exec(output) ?? PYTHON_FRAME.exec(output) ?? [];
   if (file === undefined || line === undefined) return undefined;
-  const expected = /expected:\s*(.+)/.exec(output)?.[1];
-  const actual = /actual:\s*(.+)/.exec(output)?.[1];
+  const [, got, wanted] = /^AssertionError: (?:assert )?(\S+) (?:!=|==) (\S+)$/m.exec(output) ?? [];
+  const expected = /expected:\s*(.+)/.exec(output)?.[1] ?? wanted;
+  const actual = /actual:\s*(.+)/.exec(output)?.[1] ?? got;
   const values =
     expected === undefined || actual === undefined ? "" : ` expected ${trimmed(expected)}, got ${trimmed(actual)}`;
-  const path = posix.relative(workDir, file);
+  const path = posix.isAbsolute(file) ? posix.relative(workDir, file) : file;
   return {
     file: path.startsWith("..") ? file : path,
     line: Number(line),
@@ -51,13 +55,16 @@ export function repairsOf(
 ): { readonly name: string; readonly path: string; readonly repairs?: readonly Repair[] } | undefined {
   const lines = test.split("\n");
   const asserted = lines[failure.line - 1] ?? "";
-  for (const [, names = "", from = ""] of test.matchAll(/import\s*\{([^}]*)\}\s*from\s*["'](\.[^"']*)["']/g)) {
+  const isPython = failure.file.endsWith(".py");
+  for (const { groups } of test.matchAll(isPython ? PYTHON_IMPORT : JS_IMPORT)) {
+    const { names = "", from = "" } = groups ?? {};
     const name = names
       .split(",")
       .map((each) => each.trim())
       .find((each) => new RegExp(`\\b${each}\\s*\\(`).test(asserted));
     if (name === undefined) continue;
-    const path = posix.join(posix.dirname(failure.file), from);
+    const script = posix.extname(from) === "" ? `${from}.js` : from; // require("./sum")
+    const path = isPython ? `${from.replaceAll(".", "/")}.py` : posix.join(posix.dirname(failure.file), script);
     const source = read(path);
     if (source === undefined) return { name, path };
     return { name, path, repairs: ranked(bodyOf(source, name), asserted) };
@@ -65,9 +72,17 @@ export function repairsOf(
   return undefined;
 }
 
-/** Returns the lines of a function, including the line that closes it. */
+const JS_IMPORT = /(?:import|const)\s*\{(?<names>[^}]*)\}\s*(?:from\s*|=\s*require\()["'](?<from>\.[^"']*)["']/g;
+const PYTHON_IMPORT = /^from\s+(?<from>[\w.]+)\s+import\s+\(?(?<names>[\w\s,]+?)\)?$/gm;
+
+/** Returns the lines of a function, without the line that closes it. */
 function bodyOf(source: string, name: string): readonly string[] {
   const lines = source.split("\n");
+  const definition = lines.findIndex((line) => new RegExp(`^\\s*def\\s+${name}\\b`).test(line));
+  if (definition >= 0) {
+    const end = lines.findIndex((line, index) => index > definition && !/^\s+\S/.test(line));
+    return lines.slice(definition, end < 0 ? undefined : end);
+  }
   const start = lines.findIndex((line) => new RegExp(`(function\\s+${name}\\b|\\b${name}\\s*=)`).test(line));
   if (start < 0) return [];
   const end = lines.findIndex((line, index) => index > start && /^\s*\}/.test(line));
@@ -89,12 +104,18 @@ const CONFUSED: readonly (readonly [string, readonly string[]])[] = [
   [" > ", [" >= ", " < "]],
   [" === ", [" !== "]],
   [" !== ", [" === "]],
+  [" == ", [" != "]],
+  [" != ", [" == "]],
   [" && ", [" || "]],
   [" || ", [" && "]],
-  ["Math.min", ["Math.max"]],
-  ["Math.max", ["Math.min"]],
+  [" and ", [" or "]],
+  [" or ", [" and "]],
+  ["min(", ["max("]],
+  ["max(", ["min("]],
   ["toUpperCase", ["toLowerCase"]],
   ["toLowerCase", ["toUpperCase"]],
+  [".upper(", [".lower("]],
+  [".lower(", [".upper("]],
 ];
 
 /**
@@ -114,7 +135,7 @@ function ranked(body: readonly string[], asserted: string): readonly Repair[] {
       }
     }
   }
-  const [, one, other, expected] = /\(\s*(-?[\d.]+)\s*,\s*(-?[\d.]+)\s*\)\s*,\s*(-?[\d.]+)/.exec(asserted) ?? [];
+  const [, one, other, expected] = /\(\s*(-?[\d.]+)\s*,\s*(-?[\d.]+)\s*\)\s*(?:,|==)\s*(-?[\d.]+)/.exec(asserted) ?? [];
   const fits = operatorFor(Number(one), Number(other), Number(expected));
   const score = ({ what }: Repair) => (fits !== undefined && what.split('" to "')[1]?.includes(fits) ? 0 : 1);
   return repairs.toSorted((first, second) => score(first) - score(second));

@@ -36,6 +36,9 @@ interface Provider {
   load(settings: ModelSettings, key: string | undefined): Promise<LanguageModelV3>;
 }
 
+/** Thrown when no model is chosen, or its key is missing. The demo model works then. */
+export class NoModel extends Error {}
+
 /** The providers, by the name before the colon in PROVIDER:NAME. Each is imported when it is used. */
 export const PROVIDERS: { readonly [name: string]: Provider } = {
   openai: {
@@ -110,7 +113,7 @@ export function parseModel(written: string): ModelSettings {
 /**
  * Loads a model and finds its key.
  *
- * @throws Error with the next step: unknown provider, no key, a key file that others can read, no base URL.
+ * @throws Error with the next step: unknown provider, no key (`NoModel`), a key file that others can read, no base URL.
  */
 export async function loadModel(settings: ModelSettings, options: LoadOptions = {}): Promise<LoadedModel> {
   const provider = providerOf(settings.provider);
@@ -124,7 +127,7 @@ export async function loadModel(settings: ModelSettings, options: LoadOptions = 
   const key = keyIn(variables, env, inFile);
   if (key === undefined && (provider.needsKey || settings.keyVariable !== undefined)) {
     const file = keyFile === undefined ? "" : `, or write the line ${variables[0]}=… into ${keyFile} (mode 0600)`;
-    throw new Error(
+    throw new NoModel(
       `${settings.provider} needs an API key. Set ${variables.join(" or ")} in the environment${file}. ` +
         "Without a key, --model demo works.",
     );

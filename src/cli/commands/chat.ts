@@ -1,5 +1,5 @@
 import { type Agent, createAgent } from "../../agent/agent.ts";
-import { parseModel } from "../../agent/models/load.ts";
+import { NoModel, parseModel } from "../../agent/models/load.ts";
 import type { Job } from "../../contract/job.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
 import type { Approver } from "../../contract/policy.ts";
@@ -22,29 +22,43 @@ import { type Chat, COMMAND_NAMES, runCommand } from "../chat/commands.ts";
 import type { TerminalChoices } from "../terminal.ts";
 import { recalled } from "../chat/recall.ts";
 import { type Face, plainFace, terminalFace } from "../chat/face.ts";
+import { askOnTerminal } from "../terminal.ts";
 
 /**
  * Chats with an agent: each line of the person is a turn. A terminal gets an editor and live blocks of the calls.
  * Otherwise each line of stdin is a message, text goes to stdout and calls to stderr. Ends when the input ends, with
  * `/exit`, or with a second Ctrl-C.
  */
-export async function chat(options: AgentOptions): Promise<void> {
+export async function chat(given: AgentOptions): Promise<void> {
+  let options = given;
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY && process.env["TERM"] !== "dumb";
   let face: Face | undefined;
   const ask: Approver = async (...question) => face?.ask?.(...question) ?? { answer: "refuse" };
   const approvals = isTerminal ? createApprovals(ask, options.yes === true) : undefined;
   const early: string[] = [];
   const tell = (text: string) => (face === undefined ? void early.push(text) : face.say(text));
-  const parts = await openParts(options, approvals?.approver ?? (options.yes ? approveAll : terminalApprover()), tell);
+  const open = () => openParts(options, approvals?.approver ?? (options.yes ? approveAll : terminalApprover()), tell);
+  const parts = await open().catch(async (error: unknown) => {
+    if (!isTerminal || !(error instanceof NoModel) || !(await wantsDemo(error))) throw error;
+    const { baseUrl: _, ...others } = options;
+    options = { ...others, model: "demo" };
+    return await open();
+  });
   if (parts === undefined) return;
   try {
-    await talk(parts.options, parts, approvals, (given) => {
-      face = given;
-      for (const text of early.splice(0)) given.say(text);
+    await talk(parts.options, parts, approvals, (shown) => {
+      face = shown;
+      for (const text of early.splice(0)) shown.say(text);
     });
   } finally {
     await parts.close();
   }
+}
+
+/** Asks a person who has no model, or no key for it. */
+async function wantsDemo({ message }: NoModel): Promise<boolean> {
+  const question = `${message}\nStart the demo model now? It is a script, and uses the real tools. [y/N] `;
+  return (await askOnTerminal(question, new AbortController().signal)) === "yes";
 }
 
 async function talk(
@@ -178,6 +192,8 @@ async function talk(
   void tellJobs(toolkit, closing.signal, (text) => face.say(text));
   try {
     face.say(`Handrail ${__VERSION__} with ${nameOf(model)} in ${workDir}. /help lists the commands.`);
+    if (model.provider === "demo" && parts.thread === undefined)
+      face.say('Write "practice" for a tour in a new folder, or "repair" to have a test repaired.');
     if (parts.thread !== undefined) {
       const { thread, title = "" } = parts.thread;
       if (approvals === undefined) warn([`continues thread ${thread}: ${title}`]);
