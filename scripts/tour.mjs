@@ -49,8 +49,8 @@ const STEPS = [
   },
 ];
 
-/** The project of the tour and of the agent's picture (record-agent.mjs). */
-export const FILES = {
+/** The project of the tour. */
+const FILES = {
   "greet.mjs": 'const name = "world";\nconsole.log(`Hello, ${name}!`);\n',
   "price.mjs": "export function total(price, count) {\n  return price + count;\n}\n",
   "price.test.mjs":

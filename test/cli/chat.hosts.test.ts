@@ -1,5 +1,5 @@
 // The chat at a real terminal: a pane of tmux.
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Fixture, LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -301,6 +301,27 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     await types("n Leave that folder as it is, and make a new one beside it", "Enter");
     const seen = await sees("Well.");
     expect(seen).toMatch(/^● Run: touch made denied {2}\d\.\d s\n {2}Command .*\n {2}\S.*beside it$/m);
+  });
+
+  test("without a model a person is offered the demo, whose practice project ends with /undo", async () => {
+    const line = await commandLine();
+    const { sees, types } = await person(line, [], { columns: 80 });
+    await sees(/no model is chosen\.[^]*Start the demo model now\?.*\n?.*\[y\/N\]$/m);
+    await types("y", "Enter");
+    await sees(/Write "practice"[^]*^>$/m);
+    await types("hello", "Enter");
+    await sees(/^Hello! I am the demo model[^]*^>$/m);
+    expect(await readdir(line.folder)).not.toContain("practice");
+    await types("practice", "Enter");
+    for (const title of ["node check.mjs", "for n in 1 2 3", "pre-commit"]) {
+      await sees(new RegExp(`${title}[^]*\\[y/N[^\\]]*\\]$`, "m"));
+      await types("y", "Enter");
+    }
+    await sees(/That was the practice project\.[^]*^>$/m);
+    expect(await readdir(join(line.folder, "practice"))).toContain(".husky");
+    await types("/undo yes", "Enter");
+    await sees(/^Restored|restored/m);
+    expect(await readdir(line.folder)).not.toContain("practice");
   });
 
   test("accepts commands", async () => {

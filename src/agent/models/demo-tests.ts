@@ -62,7 +62,8 @@ export function repairStep({ rounds, can, workDir, mustEnd }: Conversation, offe
   const found = repairsOf(failure, test.output, (path) => reading(path)?.output);
   if (found === undefined) return { say: `I cannot tell what ${failure.file} tests on line ${failure.line}.` };
   const { name, path, repairs } = found;
-  if (repairs === undefined) return calling(`It tests ${name} of ${path}. I read that.`, can.read(path));
+  const what = PYTHON_TEST.test(failure.file) ? `A test fails: ${failure.what}. ` : ""; // this one was read before
+  if (repairs === undefined) return calling(`${what}It tests ${name} of ${path}. I read that.`, can.read(path));
   const source = reading(path);
   if (source === undefined || source.failed)
     return { say: `${path} could not be read: ${firstLine(source?.output ?? "")}` };

@@ -19,10 +19,10 @@ import { warn } from "../settings.ts";
 import { type Approvals, createApprovals } from "../chat/approvals.ts";
 import { commandToContinue, findThread } from "../threads.ts";
 import { type Chat, COMMAND_NAMES, runCommand } from "../chat/commands.ts";
-import type { TerminalChoices } from "../terminal.ts";
 import { recalled } from "../chat/recall.ts";
 import { type Face, plainFace, terminalFace } from "../chat/face.ts";
-import { askOnTerminal } from "../terminal.ts";
+import { wrapped } from "../chat/wrap.ts";
+import { type TerminalChoices, askOnTerminal } from "../terminal.ts";
 
 /**
  * Chats with an agent: each line of the person is a turn. A terminal gets an editor and live blocks of the calls.
@@ -57,7 +57,8 @@ export async function chat(given: AgentOptions): Promise<void> {
 
 /** Asks a person who has no model, or no key for it. */
 async function wantsDemo({ message }: NoModel): Promise<boolean> {
-  const question = `${message}\nStart the demo model now? It is a script, and uses the real tools. [y/N] `;
+  for (const line of wrapped(message, process.stdout.columns, "")) process.stdout.write(`${line}\n`);
+  const question = "Start the demo model now? It is a script, and uses the real tools. [y/N] ";
   return (await askOnTerminal(question, new AbortController().signal)) === "yes";
 }
 
@@ -193,7 +194,7 @@ async function talk(
   try {
     face.say(`Handrail ${__VERSION__} with ${nameOf(model)} in ${workDir}. /help lists the commands.`);
     if (model.provider === "demo" && parts.thread === undefined)
-      face.say('Write "practice" for a tour in a new folder, or "repair" to have a test repaired.');
+      face.say('Write "practice" for a tour in a new folder, or "repair" for a failing test.');
     if (parts.thread !== undefined) {
       const { thread, title = "" } = parts.thread;
       if (approvals === undefined) warn([`continues thread ${thread}: ${title}`]);
