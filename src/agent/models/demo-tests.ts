@@ -28,7 +28,7 @@ export function repairStep({ rounds, can, workDir, mustEnd }: Conversation, offe
   const resultOf = (call: Call | undefined) => done.find((each) => isOf(call, each));
   const reading = (path: string) => resultOf(can.read(path));
   const edits = done.filter(({ input, failed }) => !failed && ("old_text" in input || "content" in input));
-  const guessed = edits.at(-1)?.input["path"];
+  const guessed = edits.at(-1)?.input["path"] as string | undefined;
 
   const command = testCommand(listed, reading);
   if (typeof command === "object") return calling(command.say, can.read(command.path));
@@ -37,7 +37,7 @@ export function repairStep({ rounds, can, workDir, mustEnd }: Conversation, offe
   const last = runs.at(-1);
   const passes = last !== undefined && exitCodeOf(last) === 0 && edits.length < runs.length;
   if (mustEnd) {
-    const left = guessed === undefined || passes ? "" : ` A guess may be left in ${String(guessed)}: undo restores it.`;
+    const left = guessed === undefined || passes ? "" : ` A guess may be left in ${guessed}: undo restores it.`;
     return { say: `I stop here, at the limit of this turn. My work is not done.${left}` };
   }
   if (command === undefined || run === undefined) {
