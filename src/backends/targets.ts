@@ -20,8 +20,8 @@ export interface Place {
   /** A folder on the target. Default: the current folder (local), the home (SSH), the image's folder (container). */
   readonly workDir?: string;
   /**
-   * A live terminal of the target that people share, in which commands run: the name of a tmux session; true for
-   * "handrail". Or the pane of this machine in which this process runs (`$TMUX_PANE`, `$TMUX`): tools can read it and
+   * A live terminal of the target that people share, in which commands run: the name of a session of the person's
+   * own tmux server; true for a session on a server of Handrail's own. Or the pane of this machine in which this process runs (`$TMUX_PANE`, `$TMUX`): tools can read it and
    * type into it, while commands run as usual. Default: none.
    */
   readonly terminal?: boolean | string | Pane;

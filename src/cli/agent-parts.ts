@@ -11,7 +11,7 @@ import { messageOf } from "../util/errors.ts";
 import { agentSettings } from "./agent-settings.ts";
 import type { AgentOptions } from "./options.ts";
 import { type Resumed, moved, notContinued, resumed } from "./resume.ts";
-import { type ToolkitNeeds, toolkitOptions, warn } from "./settings.ts";
+import { type ToolkitNeeds, tellHowToAttach, toolkitOptions, warn } from "./settings.ts";
 import { loadSubAgents } from "./sub-agents.ts";
 import { listThreads } from "./threads.ts";
 
@@ -81,6 +81,7 @@ async function openWith(
       ...(coreBytes !== undefined && { coreBytes }),
     });
     if (loaded !== undefined) {
+      await tellHowToAttach(toolkit, tell);
       const limits = { ...settings.limits, ...limitsOf(options) };
       const { agent: name } = options;
       const elsewhere = thread && moved(thread, toolkit.backend);

@@ -81,7 +81,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
   for (const { option } of flags) root.addOption(option);
   root
     .option("--tmux", "run commands in a tmux session that you can attach to, watch and take over")
-    .option("--tmux-session <name>", "like --tmux, in the tmux session with this name (default: handrail)")
+    .option("--tmux-session <name>", "like --tmux, in the session with this name of your own tmux server")
     .addOption(
       new Option("--autonomy <level>", "what runs without a question (default: supervised)").choices(AUTONOMIES),
     )

@@ -7,6 +7,7 @@ import type { Settings, ToolSettings } from "../config/settings.ts";
 import { databaseFile } from "../config/state.ts";
 import type { Store } from "../contract/activity.ts";
 import type { ToolSource } from "../contract/tool-source.ts";
+import type { Toolkit } from "../contract/toolkit.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import { messageOf } from "../util/errors.ts";
 import type { ToolOptionsByName } from "../tools/presets/built-in.ts";
@@ -100,6 +101,21 @@ export async function startLog(command: string, options: GlobalOptions): Promise
 /** Prints sentences for people to stderr. */
 export function warn(sentences: readonly string[]): void {
   for (const sentence of sentences) process.stderr.write(`handrail: ${oneLine(sentence, 1_000)}\n`);
+}
+
+/**
+ * Opens the session of a shared terminal, and tells people once how to attach to it. Does nothing without such a
+ * terminal. Never rejects: a session that cannot be opened is reported.
+ *
+ * @param tell default: prints a line to stderr
+ */
+export async function tellHowToAttach(
+  { backend: { terminal } }: Toolkit,
+  tell: (text: string) => void = (text) => warn([text]),
+): Promise<void> {
+  if (terminal === undefined || terminal.isPersons === true) return;
+  const report = (error: unknown) => tell(messageOf(error));
+  await terminal.capture().then(() => tell(`to watch the commands and to type: ${terminal.attach}`), report);
 }
 
 /** Returns true when plugins or MCP servers are configured. Otherwise their code is not loaded. */

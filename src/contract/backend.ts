@@ -237,7 +237,7 @@ export interface Command {
   readonly signal?: AbortSignal;
   /** Default "call". */
   readonly lifetime?: Lifetime;
-  /** The name of a detached process in lists. Default: its argv. */
+  /** Its text for people, in lists and in a live terminal. Default: a shell's script, otherwise its argv. */
   readonly label?: string;
   /**
    * What the sandbox allows it besides the default, as real paths. Ignored by a backend without a sandbox. Default

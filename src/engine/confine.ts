@@ -118,7 +118,8 @@ export function confine(
       "argv" in run
         ? { argv: run.argv, env: { ...command.env, ...run.env } }
         : { argv: withScript(command.argv, run.script) };
-    return { ...command, ...anewRun, cwd: run.cwd, isRealCwd: true, within };
+    const label = command.label ?? scriptOf(command.argv); // people see what the model wrote
+    return { ...command, ...anewRun, label, cwd: run.cwd, isRealCwd: true, within };
   };
 
   /** Registers the process before it has started: one that is still starting when the call ends is stopped too. */

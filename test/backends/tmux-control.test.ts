@@ -94,12 +94,12 @@ describe("keys", () => {
 
 describe("the command shown after the prompt", () => {
   test("is the script, or the words, with nothing in it that acts on the terminal", () => {
-    expect(shownCommand(["/bin/bash", "-c", "cd x\nmake"])).toBe("cd x\nmake");
-    expect(shownCommand(["rg", "--", "a b"])).toBe("rg -- 'a b'");
-    expect(shownCommand(["sh", "-c", 'echo "$1"', "sh", "x"])).toBe(`sh -c 'echo "$1"' sh x`);
-    expect(shownCommand(["sh", "-c", "printf '\u001b[2J'"])).toBe("printf '\\x1b[2J'");
-    expect(shownCommand(["sh", "-c", Array.from({ length: 30 }, (_, line) => `echo ${line}`).join("\n")])).toMatch(
-      /echo 19\n… \(10 more lines\)$/,
-    );
+    expect(shownCommand({ argv: ["/bin/bash", "-c", "cd x\nmake"] })).toBe("cd x\nmake");
+    expect(shownCommand({ argv: ["rg", "--", "a b"] })).toBe("rg -- 'a b'");
+    expect(shownCommand({ argv: ["sh", "-c", 'echo "$1"', "sh", "x"] })).toBe(`sh -c 'echo "$1"' sh x`);
+    expect(shownCommand({ argv: ["sh", "-c", "printf '\u001b[2J'"] })).toBe("printf '\\x1b[2J'");
+    const long = Array.from({ length: 30 }, (_, line) => `echo ${line}`).join("\n");
+    expect(shownCommand({ argv: ["/usr/bin/make"], label: "make\u001b[2J" })).toBe("make\\x1b[2J");
+    expect(shownCommand({ argv: ["sh", "-c", long] })).toMatch(/echo 19\n… \(10 more lines\)$/);
   });
 });

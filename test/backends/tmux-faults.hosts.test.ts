@@ -150,7 +150,9 @@ describe.skipIf(tmuxProblem() !== undefined)("tmux when something goes wrong", (
     await expect(terminal?.capture({ target: "%999" })).rejects.toThrow(/no tmux pane "%999"/);
     await expect(terminal?.sendKeys({ target: "nowhere:9", text: "x" })).rejects.toThrow(/no tmux pane "nowhere:9"/);
     await expect(terminal?.sendKeys({ keys: ["Foo"] })).rejects.toThrow(/no key "Foo"/);
-    expect(terminal?.attach).toBe(`tmux -L ${server.socket} attach -t look`);
+    expect(terminal?.attach).toBe(
+      `tmux -S ${await server.run("display-message", "-p", "#{socket_path}")} attach -t look`,
+    );
   });
 
   test("text of 50,000 characters is typed whole", async () => {

@@ -67,7 +67,7 @@ export interface Person {
 }
 
 /** Attaches a person in a real terminal. */
-export function joinIn({ terminal }: Pick<Backend, "terminal">): Person {
+export function joinIn({ terminal }: { readonly terminal?: { readonly attach: string } }): Person {
   const attach = `stty cols 100 rows 30; exec ${terminal?.attach}`;
   const person = spawn("script", ["-qfc", quoteWords(["sh", "-c", attach]), "/dev/null"], {
     env: { ...process.env, TERM: "xterm-256color" },

@@ -24,7 +24,7 @@ export interface Plan {
 /** Returns an sh script that creates a command's files: `N`, which a pane's shell runs, and `N.d`, with the FIFOs. */
 export function commandFiles(command: Command, plan: Plan): string {
   const { number, mode, mark, isApart, shell, folder } = plan;
-  const { argv, streams = "merged" } = command;
+  const { streams = "merged" } = command;
   const isSplit = streams === "split" && mode !== "dispatch";
   const fifos = ["in", "out", ...(isSplit ? ["in-errors", "out-errors"] : []), ...(mode === "pipe" ? ["stdin"] : [])];
   const settings = {
@@ -36,7 +36,7 @@ export function commandFiles(command: Command, plan: Plan): string {
     session: isApart ? "setsid" : "",
     mark,
     hr_sh: shell,
-    shown: shownCommand(argv),
+    shown: shownCommand(command),
   };
   return [
     `d=$F/${number}.d`,

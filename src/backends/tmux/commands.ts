@@ -262,8 +262,8 @@ export function createCommands(options: CommandsOptions): Commands {
   };
 }
 
-function typedOf({ argv }: Command, { exited }: CommandProgress, isAwaited: boolean): Typed {
-  return { shown: shownCommand(argv), isAwaited, over: exited };
+function typedOf(command: Command, { exited }: CommandProgress, isAwaited: boolean): Typed {
+  return { shown: shownCommand(command), isAwaited, over: exited };
 }
 
 function check(command: Command, closed: boolean): void {

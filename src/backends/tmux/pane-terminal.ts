@@ -76,13 +76,14 @@ export async function paneTerminal(
  * and executes it.
  */
 function typing(
-  { argv, cwd = ".", env = {} }: Command,
+  command: Command,
   { inner, tmux, pane }: { readonly inner: Base; readonly tmux: readonly string[]; readonly pane: string },
 ): string {
+  const { argv, cwd = ".", env = {} } = command;
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const file = [
     'rm -f -- "$0"',
-    `printf '\\033[%sA\\033[%sG\\033[J%s\\n' "$1" "$2" ${quoteWord(shownCommand(argv))}`,
+    `printf '\\033[%sA\\033[%sG\\033[J%s\\n' "$1" "$2" ${quoteWord(shownCommand(command))}`,
     `cd -P ${quoteWord(absolutePath(cwd, inner))} || exit`,
     `exec ${quoteWords([...(variables.length === 0 ? [] : ["env", ...variables]), ...argv])}`,
     "",

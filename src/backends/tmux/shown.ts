@@ -1,16 +1,17 @@
+import type { Command } from "../../contract/backend.ts";
 import { terminalSafe } from "../../output/terminal-text.ts";
 import { quoteWords } from "../../util/quote.ts";
 import { clip } from "../../util/text.ts";
+
+type Shown = Pick<Command, "argv" | "label">;
 
 /** Lines of a script that are shown, and characters of each. */
 const MOST_LINES = 20;
 const MOST_CHARACTERS = 400;
 
-/** A command as a person would type it; for `sh -c`, only the script. Long ones are clipped. */
-export function shownCommand(argv: readonly string[]): string {
-  const lines = terminalSafe(scriptOf(argv) ?? quoteWords(argv))
-    .trimEnd()
-    .split("\n");
+/** A command as people see it: its label, a shell's script, or its words as a person would type them; clipped. */
+export function shownCommand({ argv, label = scriptOf(argv) ?? quoteWords(argv) }: Shown): string {
+  const lines = terminalSafe(label).trimEnd().split("\n");
   const shown = lines.slice(0, MOST_LINES).map((line) => clip(line, MOST_CHARACTERS));
   if (lines.length > MOST_LINES) shown.push(`… (${lines.length - MOST_LINES} more lines)`);
   return shown.join("\n");

@@ -12,13 +12,19 @@ import { OWNER, WINDOW_OWNER } from "./owned-panes.ts";
 import { type At, type RunScript, capture, paneAt, sendKeys } from "./pane-io.ts";
 
 export interface TmuxOptions {
-  /** The session's name: letters, digits, "-" and "_". An existing session is used again. Default: "handrail". */
+  /**
+   * The name of a session of the person's own server: letters, digits, "-" and "_". An existing session is used again.
+   * Default: the session "handrail" of a server for Handrail alone, whose socket is named `OWN_SOCKET`.
+   */
   readonly session?: string;
   /** The interactive shell, as a command line of sh: "zsh", "busybox sh". Default: tmux's `default-shell`. */
   readonly shell?: string;
-  /** The name of the server's socket, as tmux's `-L`. Default: the person's own server. */
+  /** The name of the server's socket, as tmux's `-L`. Default: as `session` says. */
   readonly socket?: string;
 }
+
+/** Nobody else's sessions are on this server, whatever their names are. */
+const OWN_SOCKET = "handrail-sessions";
 
 /**
  * How long closing may take; then the inner backend ends the rest. The grace after TERM takes two seconds.
@@ -37,8 +43,9 @@ const OLDEST = [3, 2] as const;
  */
 export async function tmux(
   inner: Backend,
-  { session = "handrail", shell, socket }: TmuxOptions = {},
+  { session: named, shell, socket = named === undefined ? OWN_SOCKET : undefined }: TmuxOptions = {},
 ): Promise<Backend> {
+  const session = named ?? "handrail";
   if (!/^[\w-]+$/.test(session)) {
     throw new ToolFailure(`expected a tmux session name of letters, digits, - and _; got ${JSON.stringify(session)}`);
   }
@@ -48,13 +55,13 @@ export async function tmux(
   const program = ["tmux", ...(socket === undefined ? [] : ["-L", socket])];
   const token = randomName(8);
   const notices: string[] = [];
-  let hasSessions = false;
+  let facts: Facts;
   const commands: Commands = createCommands({
     inner,
     helper: () => helper,
     panes: () => panes,
     markPrefix: `:tmux-${token}.`,
-    hasSessions: () => hasSessions,
+    hasSessions: () => facts.hasSessions,
     async type(pane, text) {
       await sendKeys((script) => helper.ask(script), { tmux: program, target: pane }, { text });
     },
@@ -66,7 +73,7 @@ export async function tmux(
     reopened: () => commands.ask(),
   });
   try {
-    hasSessions = await requireTmux(helper, inner);
+    facts = await requireTmux(helper, inner);
     await helper.ask(`printf %s ${quoteWord(RUNNER)} >"$F/run"`);
   } catch (error) {
     await helper.ask(REMOVE).catch(() => undefined);
@@ -79,7 +86,10 @@ export async function tmux(
   const run = (script: string) => helper.ask(script);
   const targeted = async (target: string | undefined) => ({ tmux: program, target: target ?? (await panes.main()) });
   const terminal: Terminal = {
-    attach: quoteWords([...(inner.access?.program ?? []), ...program, "attach", "-t", session]),
+    attach: quoteWords([
+      ...(inner.access?.program ?? []),
+      ...["tmux", "-S", `${facts.sockets}/${socket ?? "default"}`, "attach", "-t", session],
+    ]),
     capture: async (options = {}) => capture(run, await targeted(options.target), options),
     sendKeys: async (keys) => sendKeys(run, await targeted(keys.target), keys),
     dispatch: (command) => commands.dispatch(command),
@@ -127,11 +137,18 @@ async function isOwnPane(run: RunScript, at: At, folder: string): Promise<boolea
 /** Removes the folder. Runners of dispatched commands have opened their files already. */
 const REMOVE = 'kill "$hr_listener" 2>/dev/null; rm -rf "$F"';
 
-/** Resolves to whether the target has `setsid`. @throws ToolFailure without a usable tmux. */
-async function requireTmux(helper: HelperShell, inner: Backend): Promise<boolean> {
-  const { out } = await helper.ask(
-    "command -v tmux >/dev/null && tmux -V; command -v setsid >/dev/null && echo setsid; :",
-  );
+interface Facts {
+  /** Whether the target has `setsid`. */
+  readonly hasSessions: boolean;
+  /** The folder of tmux's sockets (tmux(1), ENVIRONMENT). */
+  readonly sockets: string;
+}
+
+/** @throws ToolFailure without a usable tmux. */
+async function requireTmux(helper: HelperShell, inner: Backend): Promise<Facts> {
+  const { out } = await helper.ask(`command -v tmux >/dev/null && tmux -V
+command -v setsid >/dev/null && echo setsid
+(cd -P "\${TMUX_TMPDIR:-/tmp}" 2>/dev/null || cd -P /tmp; printf 'sockets %s/tmux-%s\n' "$PWD" "$(id -u)")`);
   const said = out.toString();
   const [, major, minor] = /(\d+)\.(\d+)/.exec(said) ?? [];
   if (!said.startsWith("tmux ")) {
@@ -147,5 +164,5 @@ async function requireTmux(helper: HelperShell, inner: Backend): Promise<boolean
     const hint = "Install a newer version, or omit --tmux.";
     throw new ToolFailure(`tmux on ${inner.name} is too old: ${found}`, { hint });
   }
-  return /^setsid$/m.test(said);
+  return { hasSessions: /^setsid$/m.test(said), sockets: /^sockets (.*)$/m.exec(said)?.[1] ?? "" };
 }

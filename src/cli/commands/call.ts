@@ -6,7 +6,7 @@ import { pause } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import type { GlobalOptions } from "../options.ts";
-import { toolkitOptions } from "../settings.ts";
+import { tellHowToAttach, toolkitOptions } from "../settings.ts";
 import { EXIT } from "../exit.ts";
 import { progressLine } from "../progress.ts";
 import { START_MS, untilStopped } from "../signals.ts";
@@ -29,6 +29,7 @@ export async function call(
     ...(approver !== undefined && { approver }),
     lifetime: "call",
   });
+  await tellHowToAttach(toolkit);
   const progress = progressLine();
   const stopped = untilStopped();
   try {

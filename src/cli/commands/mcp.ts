@@ -3,7 +3,7 @@ import { serveStdio } from "../../mcp/serve.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { approveAll } from "../approver.ts";
 import type { GlobalOptions } from "../options.ts";
-import { howToApprove, loadedSettings, toolkitOptions } from "../settings.ts";
+import { howToApprove, loadedSettings, tellHowToAttach, toolkitOptions } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 
 export interface McpOptions extends GlobalOptions {
@@ -17,6 +17,7 @@ export async function mcp({ http, ...options }: McpOptions): Promise<void> {
   // sessions must not share saved outputs
   const { outputOwner: _, ...own } = await toolkitOptions(options, { sources: true });
   const toolkit = await createToolkit({ ...own, ...(options.yes && { approver: approveAll }) });
+  void tellHowToAttach(toolkit);
   const { settings } = await loadedSettings(options);
   const stopped = untilStopped();
   takeReady(toolkit, { agents: "leave" }); // until the store is closed
@@ -44,6 +45,7 @@ async function mcpOverHttp(address: NonNullable<McpOptions["http"]>, options: Gl
     mask: { values: [token] },
     ...(options.yes && { approver: approveAll }),
   });
+  void tellHowToAttach(toolkit);
   const endpoint = createHttpEndpoint(toolkit, {
     askClient: !options.yes,
     howToApprove: howToApprove(settings, "mcp"),

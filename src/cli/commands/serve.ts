@@ -15,7 +15,7 @@ import { approveAll } from "../approver.ts";
 import { runChecks } from "../doctor/check.ts";
 import { checks } from "../doctor/checks.ts";
 import type { GlobalOptions } from "../options.ts";
-import { toolkitOptions } from "../settings.ts";
+import { tellHowToAttach, toolkitOptions } from "../settings.ts";
 import { loadSubAgents } from "../sub-agents.ts";
 import { untilStopped } from "../signals.ts";
 
@@ -52,6 +52,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     mask: { values: [token, ...(loaded?.keys ?? []), ...(others?.keys ?? [])] },
     ...(options.yes && { approver: approveAll }),
   });
+  await tellHowToAttach(toolkit);
   const { createHttpEndpoint } = await import("../../mcp/http.ts");
   const mcp = createHttpEndpoint(toolkit, { askClient: !options.yes });
   const stopped = untilStopped();
