@@ -20,7 +20,8 @@ async function site(page) {
   if (address === null || typeof address === "string") throw new Error("expected a port");
   const host = `127.0.0.1:${address.port}`;
   const toolkit = await createToolkit({
-    preset: "all",
+    preset: "every",
+    toolsets: { every: ["web_fetch", "fetch_url"] },
     policy: { network: { allowHosts: [host], allowPrivate: [host] } },
   });
   const close = async () => {

@@ -11,11 +11,11 @@ const FIELDS = ["display_message", "error"] as const;
 type Field = (typeof FIELDS)[number];
 
 /**
- * Changes fields of a call's activity, also after the call has ended. A display message is shown only while the call
- * runs. Secrets are masked.
+ * Changes fields of a call's activity: its error also after the call has ended, its display message only while it runs.
+ * Secrets are masked.
  *
- * @throws TypeError for a field that cannot be changed; ToolFailure for an unknown call; Error when the change cannot
- *   be recorded.
+ * @throws TypeError for a field that cannot be changed; ToolFailure for an unknown call, and for the display message of
+ *   a call that has ended; Error when the change cannot be recorded.
  */
 export async function updateToolActivity(
   toolkit: Pick<Toolkit, "store" | "mask">,
@@ -63,7 +63,16 @@ async function changeActivity(
   change: ActivityChange,
 ): Promise<void> {
   for await (const { thread } of store.events({ call, types: ["call.started"] })) {
+    if (change.display_message !== undefined) await requireRunning(store, call);
     return store.commit({ type: "activity.updated", call, thread, at: Date.now(), change: mask(change) });
   }
   throw new ToolFailure(`there is no call ${call} in this store`);
+}
+
+async function requireRunning(store: Toolkit["store"], call: CallId): Promise<void> {
+  for await (const _ of store.events({ call, types: ["call.finished"] })) {
+    throw new ToolFailure(`call ${call} has ended, and a display_message is shown only while a call runs`, {
+      hint: "Set its error, or its data with updateToolActivityData.",
+    });
+  }
 }

@@ -118,9 +118,9 @@ export async function tellHowToAttach(
   await terminal.capture().then(() => tell(`to watch the commands and to type: ${terminal.attach}`), report);
 }
 
-/** Returns true when plugins or MCP servers are configured. Otherwise their code is not loaded. */
+/** Returns true when plugins, modules or MCP servers are configured. Otherwise their code is not loaded. */
 export function hasSources({ tools }: Settings, { target, workDir }: GlobalOptions): boolean {
-  if (tools.plugins.length + Object.keys(tools.mcp).length > 0) return true;
+  if (tools.plugins.length + tools.modules.length + Object.keys(tools.mcp).length > 0) return true;
   return findProjectFile(target === undefined ? workDir : undefined, MCP_FILE) !== undefined;
 }
 

@@ -4,6 +4,7 @@ import { stateFolder } from "../config/state.ts";
 import { createTrust } from "../config/trust.ts";
 import type { ToolSource } from "../contract/tool-source.ts";
 import type { SourceGuards } from "../engine/restarting.ts";
+import { moduleSource } from "../plugins/module.ts";
 import { plugin, pluginName } from "../plugins/plugin.ts";
 import { MCP_FILE, findProjectFile } from "../config/find.ts";
 import type { McpChoice, McpChoices } from "../config/mcp.ts";
@@ -23,11 +24,19 @@ export async function sourcesOf(settings: Settings, options: GlobalOptions) {
   const trust = trustFor(settings, options);
   const project = findProjectFile(options.workDir ?? ".") ?? "";
   const plugins = settings.tools.plugins.map((each) => pluginSource(each, trust, project));
+  const modules = settings.tools.modules.map(({ path, project: standing }) =>
+    moduleSource(path, {
+      mayStart: async () =>
+        standing === "not trusted"
+          ? "is not loaded: its project is not trusted. See: handrail trust"
+          : trust.mayStart([path]),
+    }),
+  );
   const { servers, notices } = await namedServers(settings, options);
   const mcp = await Promise.all(
     Object.entries(servers).map(([name, choice]) => mcpSource(name, choice, settings, options)),
   );
-  return { sources: [...plugins, ...mcp], notices };
+  return { sources: [...plugins, ...modules, ...mcp], notices };
 }
 
 /** Returns the check of trust for the programs of sources, for the configured folder. */

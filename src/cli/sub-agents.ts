@@ -5,6 +5,7 @@ import type { AgentChoice } from "../config/settings.ts";
 import type { Tool } from "../contract/tool.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { oneLine } from "../output/terminal-text.ts";
+import { BUILT_IN } from "../tools/presets/built-in.ts";
 import { chosenTools, sourceChoice } from "../tools/presets/choose.ts";
 import { messageOf } from "../util/errors.ts";
 import type { GlobalOptions } from "./options.ts";
@@ -46,7 +47,7 @@ export async function loadSubAgents(options: GlobalOptions): Promise<ConfiguredA
       ...(memory.scope !== undefined && { memoryScope: memory.scope }),
     });
     const { choose } = sourceChoice(choice);
-    const isForeign = ({ touches }: Tool) => touches.includes("foreign");
+    const isForeign = ({ name, touches }: Tool) => touches.includes("foreign") || !Object.hasOwn(BUILT_IN, name);
     return () => [...own, ...[...toolkit.tools.values()].filter(isForeign).flatMap((tool) => choose(tool) ?? [])];
   };
 

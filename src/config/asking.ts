@@ -39,6 +39,10 @@ export const ASKING: { readonly [K in KeysWith<"when trusted">]: Rule<K> } = {
     return added.length === 0 ? undefined : `tools that act and are not in your own toolset: ${added.join(", ")}`;
   },
   "tools.plugins": ({ value }) => (value.length === 0 ? undefined : value.map(describePlugin).join("; ")),
+  "tools.modules": ({ value }) =>
+    value.length === 0
+      ? undefined
+      : `code runs in Handrail's own process, outside the sandbox: ${value.map(({ path }) => path).join(", ")}`,
   "tools.mcp": ({ value: servers }) => {
     const starts = Object.entries(servers).map(([name, server]) => `${name} ${startOf(server)}`);
     return starts.length === 0 ? undefined : `MCP servers: ${starts.join("; ")}`;

@@ -17,7 +17,14 @@ import { didYouMean } from "./nearest.ts";
 import { type Shape, shape } from "./shape.ts";
 import { mcpServers } from "./mcp.ts";
 import { modelShape } from "./model-shape.ts";
-import { type PluginSetting, STORE_KINDS, type ToolSetting, UNDO_MODES, parkMode } from "./settings.ts";
+import {
+  type ModuleSetting,
+  type PluginSetting,
+  STORE_KINDS,
+  type ToolSetting,
+  UNDO_MODES,
+  parkMode,
+} from "./settings.ts";
 import {
   choice,
   fields,
@@ -153,6 +160,13 @@ const plugins = list(
   }),
 );
 
+const modules = list(
+  shape<ModuleSetting>(path.expected, (node, { key, reading }) => {
+    const file = path.read(node, key, reading);
+    return file === undefined ? undefined : { path: file };
+  }),
+);
+
 const toolsets = record("a map of names, each with a list of tools", (name) => {
   if (!NAME.test(name)) return 'expected a name: a letter, then up to 63 letters, digits, "_" or "-"';
   if (Object.hasOwn(PRESETS, name)) return "there is a preset of this name; choose another";
@@ -189,6 +203,7 @@ export const KEYS = {
   "tools.disable": located(list(toolName)),
   "tools.options": located(toolOptions),
   "tools.plugins": located(plugins),
+  "tools.modules": located(modules),
   "tools.mcp": located(mcpServers),
   toolsets: located(toolsets),
   "policy.autonomy": located(choice(AUTONOMIES)),
@@ -262,6 +277,7 @@ export const PROJECT_RULES = {
   "tools.disable": "free", // adds
   "tools.options": "free",
   "tools.plugins": "when trusted", // adds: they are programs
+  "tools.modules": "when trusted", // adds: they run in Handrail's process
   "tools.mcp": "when trusted", // starts programs
   toolsets: "tightening", // not names of the user's toolsets
   "policy.autonomy": "tightening",

@@ -75,6 +75,10 @@ export function withProject(base: Settings, given: Given): Settings {
         ...base.tools.plugins,
         ...(given["tools.plugins"]?.value ?? []).map((each) => ({ project: "trusted" as const, ...each })),
       ],
+      modules: [
+        ...base.tools.modules,
+        ...(given["tools.modules"]?.value ?? []).map((each) => ({ project: "trusted" as const, ...each })),
+      ],
       mcp: { ...ofProject(given["tools.mcp"]?.value ?? {}), ...base.tools.mcp }, // the user's override them
     },
     ...rest,
@@ -117,6 +121,7 @@ function common(
       disable: given["tools.disable"]?.value.map(({ value }) => value) ?? tools.disable,
       options: withOptions(tools.options, given["tools.options"]?.value ?? {}),
       plugins: given["tools.plugins"]?.value ?? tools.plugins,
+      modules: given["tools.modules"]?.value ?? tools.modules,
       mcp: { ...tools.mcp, ...given["tools.mcp"]?.value },
     },
     toolsets: { ...toolsets, ...toolsetsIn(given) },

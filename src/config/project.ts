@@ -53,12 +53,16 @@ export function allowedOfProject(file: ConfigFile, without: Without, trusted: bo
   const plugins = given["tools.plugins"];
   const isWithoutPlugins = plugins === undefined || !passedOver.has("tools.plugins");
   const heldPlugins = plugins?.value.map((each) => ({ ...each, project: "not trusted" as const })) ?? [];
+  const modules = given["tools.modules"];
+  const isWithoutModules = modules === undefined || !passedOver.has("tools.modules");
+  const heldModules = modules?.value.map((each) => ({ ...each, project: "not trusted" as const })) ?? [];
   const mcp = given["tools.mcp"];
   const isWithoutMcp = mcp === undefined || !passedOver.has("tools.mcp");
   return {
     given: {
       ...kept,
       ...(!isWithoutPlugins && { "tools.plugins": { ...plugins, value: heldPlugins } }),
+      ...(!isWithoutModules && { "tools.modules": { ...modules, value: heldModules } }),
       ...(!isWithoutMcp && { "tools.mcp": { ...mcp, value: held(mcp.value) } }),
     },
     asks,

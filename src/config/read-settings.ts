@@ -118,9 +118,9 @@ function requirePreset({ shown, given }: ConfigFile, { toolsets }: Settings, pro
   }
 }
 
-/** Requires known tools if there are neither plugins nor MCP servers: then only the built-in tools exist. */
+/** Requires known tools if there are no plugins, modules or MCP servers: then only the built-in tools exist. */
 function requireTools({ shown, given }: ConfigFile, { tools }: Settings, problems: Problem[]): void {
-  if (tools.plugins.length + Object.keys(tools.mcp).length > 0) return;
+  if (tools.plugins.length + tools.modules.length + Object.keys(tools.mcp).length > 0) return;
   const require = (key: string, name: string, place: Problem["place"]) => {
     const message = unknownTool(name);
     if (message !== undefined) problems.push({ file: shown, ...(place && { place }), key, message });

@@ -31,6 +31,8 @@ export interface Settings {
     readonly options: ToolSettings;
     /** External programs that provide tools. */
     readonly plugins: readonly PluginSetting[];
+    /** JavaScript modules that provide tools. */
+    readonly modules: readonly ModuleSetting[];
     /** MCP servers, by name. */
     readonly mcp: McpChoices;
   };
@@ -122,6 +124,12 @@ export interface PluginSetting {
   readonly project?: "trusted" | "not trusted";
 }
 
+/** A module with tools, as a file configures it. */
+export interface ModuleSetting extends Pick<PluginSetting, "project"> {
+  /** Absolute. */
+  readonly path: string;
+}
+
 export interface SearchSettings {
   readonly engine: SearchEngine["engine"];
   /** The URL of the user's SearXNG instance. */
@@ -180,7 +188,7 @@ export interface Flags {
 
 /** The defaults. */
 export const DEFAULT_SETTINGS: Settings = frozen({
-  tools: { preset: "coding", disable: [], options: {}, plugins: [], mcp: {} },
+  tools: { preset: "coding", disable: [], options: {}, plugins: [], modules: [], mcp: {} },
   toolsets: {},
   search: { engine: "duckduckgo" },
   agents: {},

@@ -186,7 +186,7 @@ export interface CallUpdate {
 
 /** A change of a call's cell from outside. Absent fields stay the same. */
 export interface ActivityChange {
-  /** Shown while the call runs; ignored after its end. */
+  /** Shown while the call runs. */
   readonly display_message?: string;
   readonly error?: string;
   /** Merged into the activity's data. */

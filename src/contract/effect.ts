@@ -82,6 +82,19 @@ export type Effect =
 
 export type EffectKind = Effect["kind"];
 
+const KINDS: { readonly [Kind in EffectKind]: true } = {
+  ...{ read: true, write: true, exec: true, terminal: true, fetch: true, request: true, search: true },
+  ...{ output: true, state: true, delegate: true, foreign: true },
+};
+
+/** Returns what is wrong with the first of these that is no kind of effect; `undefined` if all are. */
+export function unknownKind(kinds: readonly string[]): string | undefined {
+  const unknown = kinds.find((kind) => !Object.hasOwn(KINDS, kind));
+  return unknown === undefined
+    ? undefined
+    : `there is no effect of the kind ${JSON.stringify(unknown)}: expected ${Object.keys(KINDS).join(", ")}`;
+}
+
 /**
  * Whether an effect changes something, or may: it is recorded durably before it runs, and read-only autonomy refuses
  * it. Fetches and searches only read.

@@ -10,8 +10,10 @@ export interface Issue {
   readonly message: string;
 }
 
-/** How a call ended. Every ending is a value; none is thrown. */
-export type ToolResult =
+/** How a call ended. Every ending is a value; none is thrown. `id` is the call's; absent for one that never began. */
+export type ToolResult = { readonly id?: CallId } & Ending;
+
+type Ending =
   | { readonly status: "ok"; readonly content: readonly Content[]; readonly data: Json }
   | { readonly status: "unknown-tool"; readonly name: string; readonly closest: readonly string[] }
   | { readonly status: "invalid-input"; readonly issues: readonly Issue[] }

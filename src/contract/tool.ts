@@ -3,7 +3,7 @@ import type { FileInfo, OpenFile, OutputLog, Process, ToolBackend } from "./back
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Content } from "./content.ts";
 import type { FormInput } from "./decision.ts";
-import type { Effect, EffectKind } from "./effect.ts";
+import { type Effect, type EffectKind, unknownKind } from "./effect.ts";
 import type { FetchOptions, Fetched } from "./fetch.ts";
 import type { Job, JobCommand, Jobs } from "./job.ts";
 import type { Memories } from "./memory.ts";
@@ -209,7 +209,7 @@ export function isToolName(name: unknown): name is string {
  * Makes a tool. The type of `input` in `effects`, `run` and `render` is inferred from the schema: a TypeBox type, a
  * JSON Schema literal or a Standard Schema.
  *
- * @throws TypeError when a model provider would not accept the name.
+ * @throws TypeError when a model provider would not accept the name, or `touches` has an unknown kind.
  */
 export function defineTool<const S extends SchemaSource, Data extends Json>(
   definition: ToolDefinition<S, Data>,
@@ -220,6 +220,8 @@ export function defineTool<const S extends SchemaSource, Data extends Json>(
         'or "-"',
     );
   }
+  const unknown = unknownKind(definition.touches ?? []);
+  if (unknown !== undefined) throw new TypeError(`tool "${definition.name}": ${unknown}`);
   const { output, ...rest } = definition;
   return {
     touches: [],

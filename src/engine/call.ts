@@ -23,9 +23,9 @@ export async function callTool(request: ToolCall, host: Host, stop: Stop, parked
     const approved = await approve(checked, host, record, stop, parked);
     const done = await execute(approved, host, record, stop, (nested) => callNested(nested, host, stop));
     const { content, data, images } = await fit(approved, done, host);
-    return record.finished({ status: "ok", content, data }, images);
+    return record.finished({ id: request.id, status: "ok", content, data }, images);
   } catch (error) {
-    return record.finished(toResult(error, stop));
+    return record.finished({ ...toResult(error, stop), id: request.id });
   }
 }
 

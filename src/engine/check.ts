@@ -1,5 +1,5 @@
 import type { CheckedCall, ToolCall } from "../contract/call.ts";
-import { type Effect, isAct } from "../contract/effect.ts";
+import { type Effect, isAct, unknownKind } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Tool } from "../contract/tool.ts";
 import type { Mask } from "../output/mask.ts";
@@ -74,6 +74,8 @@ function effectsOf(tool: Tool, input: unknown): readonly Effect[] {
       cause: error,
     });
   }
+  const unknown = unknownKind(effects.map(({ kind }) => kind));
+  if (unknown !== undefined) throw new ToolFailure(`tool "${tool.name}": ${unknown}`);
   const undeclared = effects.find((effect) => !tool.touches.includes(effect.kind));
   if (undeclared) {
     throw new ToolFailure(

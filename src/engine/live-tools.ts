@@ -33,6 +33,8 @@ export interface LiveToolsOptions {
   readonly sources: readonly ToolSource[];
   /** Adapts a source's tool, for example to another name. `undefined` omits it. */
   readonly choose: (tool: Tool) => Tool | undefined;
+  /** Where a tool stands among the others; those with the same position keep their order. */
+  readonly position: (name: string) => number;
   /** Sentences about chosen tools that are missing. Called once, when all sources have started and have tools. */
   readonly missing: () => readonly string[];
   /** Further properties of a source's host. */
@@ -47,7 +49,15 @@ interface State {
 }
 
 /** @throws TypeError when two sources have the same name. */
-export function createLiveTools({ own, sources, choose, missing, host, notice }: LiveToolsOptions): LiveTools {
+export function createLiveTools({
+  own,
+  sources,
+  choose,
+  position,
+  missing,
+  host,
+  notice,
+}: LiveToolsOptions): LiveTools {
   const states = sources.map((source): State => ({ source, tools: [], isStarting: true }));
   const double = states.find(
     ({ source }, index) => states.findIndex((each) => each.source.name === source.name) < index,
@@ -82,7 +92,7 @@ export function createLiveTools({ own, sources, choose, missing, host, notice }:
         owners.set(tool.name, source.name);
       }
     }
-    current = named;
+    current = new Map([...named].sort(([one], [other]) => position(one) - position(other)));
     for (const listener of [...listeners]) {
       try {
         listener();

@@ -185,12 +185,12 @@ describe("a tool activity is changed from outside", () => {
     await make("a", "one");
     const secret = "sk-ant-api03-" + "a".repeat(93) + "AA";
     await updateToolActivityData(toolkit, "a", { task_status: "done", key: secret });
-    await updateToolActivity(toolkit, "a", { error: "It was undone.", display_message: "never shown" });
+    await updateToolActivity(toolkit, "a", { error: "It was undone." });
     const { key, ...data } = activityOf(await findToolMessage(store, "a"))?.data ?? {};
     expect(data).toEqual({ task_id: 123, task_status: "done" });
     expect(key).not.toContain("aaaa");
     expect(activityOf(await findToolMessage(store, "a"))).toMatchObject({ status: "success", error: "It was undone." });
-    expect(activityOf(await findToolMessage(store, "a"))).not.toHaveProperty("display_message");
+    await expect(updateToolActivity(toolkit, "a", { display_message: "late" })).rejects.toThrow("call a has ended");
     await deleteToolActivityFields(toolkit, "a", ["error"]);
     expect(activityOf(await findToolMessage(store, "a"))).not.toHaveProperty("error");
     store.append({ call: "b", thread: "t", at: 1, type: "call.started", name: "x", input: {} });

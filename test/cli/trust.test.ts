@@ -35,6 +35,36 @@ describe("handrail trust", () => {
     expect((await line.here(["trust"])).stdout).toMatch(/handrail\.yaml is trusted already\.\n$/);
   });
 
+  test("a project's module brings its tools when it is trusted; when it changes, it must be trusted again", async () => {
+    const tool = (sky: string) =>
+      `export default { name: "weather", description: "Tells the weather.", input: { type: "object" }, run: async () => "${sky}" };`;
+    const line = await commandLine({
+      "handrail.yaml": "tools: { modules: [./tools/weather.mjs], preset: mine }\ntoolsets: { mine: [weather, read] }\n",
+      "tools/weather.mjs": tool("sunny"),
+    });
+    const weather = () => line.run(["call", "weather", "{}"]);
+    expect(await weather()).toMatchObject({ code: 1, stderr: expect.stringContaining("its project is not trusted") });
+    const trust = async () => {
+      const terminal = line.terminal("handrail trust");
+      await terminal.shows("[y/N] ");
+      terminal.type("y\r");
+      expect(await terminal.ended).toBe(0);
+      return terminal.screen();
+    };
+    expect(await trust()).toMatch(
+      /tools\.modules: code runs in Handrail's own process[^]*module:weather runs .*weather\.mjs/,
+    );
+    expect(await weather()).toMatchObject({ code: 0, stdout: "sunny\n" });
+    const listed = JSON.parse((await line.run(["tools", "--format", "json"])).stdout) as { readonly name: string }[];
+    expect(listed.map(({ name }) => name)).toEqual(["weather", "read"]);
+    await writeFile(join(line.folder, "tools/weather.mjs"), tool("stolen"));
+    const changed = await weather();
+    expect(changed).toMatchObject({ code: 1, stderr: expect.stringContaining("has changed since you trusted it") });
+    expect(changed.stdout).not.toContain("stolen");
+    await trust();
+    expect((await weather()).stdout).toBe("stolen\n");
+  });
+
   test.for(["\r", "\x04"])("changes nothing when the answer is %j", async (answer) => {
     const line = await commandLine({ "handrail.yaml": ASKS });
     const terminal = line.terminal("handrail trust --yes");

@@ -73,7 +73,7 @@ describe("a problem in a file is reported with line, column, key, what was expec
     [
       "a list in place of a map",
       "tools: [a]\n",
-      "config.yaml:1:8: tools: expected a map of preset, work_dir, disable, options, plugins, mcp, got a list",
+      "config.yaml:1:8: tools: expected a map of preset, work_dir, disable, options, plugins, modules, mcp, got a list",
     ],
     [
       "a list at the top",

@@ -68,6 +68,7 @@ describe("settings", () => {
         disable: ["bash"],
         options: { grep: { max_results: 7 }, read: { limit: { lines: 50, bytes: 51_200 } }, bash: { timeout: 2.5 } },
         plugins: [],
+        modules: [],
         mcp: {
           far: { url: "https://x.example/mcp", oauth: { clientId: "me" } },
           near: { command: join(root, "home/near"), env: ["KEY"] },

@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import type { Effect } from "../../src/contract/effect.ts";
 import type { ActivityEvent, Store } from "../../src/contract/activity.ts";
 import { type Json, standardSchema } from "../../src/contract/schema.ts";
 import { ToolFailure } from "../../src/contract/failure.ts";
@@ -44,7 +45,7 @@ describe("the arguments", () => {
   test("arguments are an object, a JSON string, or a JSON string in a JSON string", async () => {
     const toolkit = await toolkitWith({ tools: [add] });
     for (const input of [{ a: 1, b: 2 }, '{"a":1,"b":2}', JSON.stringify('{"a":1,"b":2}')]) {
-      expect(await toolkit.call({ name: "add", input })).toEqual({
+      expect(await toolkit.call({ name: "add", input })).toMatchObject({
         status: "ok",
         content: [{ type: "text", text: "3" }],
         data: 3,
@@ -247,7 +248,7 @@ describe("what a tool does", () => {
         }),
       ],
     });
-    expect(await throwing.call({ name: "doing", input: {} })).toEqual({ status: "failed", message: "boom" });
+    expect(await throwing.call({ name: "doing", input: {} })).toMatchObject({ status: "failed", message: "boom" });
   });
 
   test("whatever is thrown becomes a failure", async () => {
@@ -281,7 +282,7 @@ describe("what a tool does", () => {
     const call = toolkit.call({ name: "deaf", input: {} }, { signal: controller.signal });
     await running;
     controller.abort();
-    expect(await call).toEqual({ status: "aborted" });
+    expect(await call).toMatchObject({ status: "aborted" });
     release();
     await expect.poll(() => String(late)).toContain("has ended; it can no longer use files or commands");
   });
@@ -289,7 +290,7 @@ describe("what a tool does", () => {
   test("a call that is aborted before it starts does not run", async () => {
     let ran = false;
     const toolkit = await toolkitWith({ tools: [acting(async () => (ran = true))] });
-    expect(await toolkit.call({ name: "acting", input: {} }, { signal: AbortSignal.abort() })).toEqual({
+    expect(await toolkit.call({ name: "acting", input: {} }, { signal: AbortSignal.abort() })).toMatchObject({
       status: "aborted",
     });
     expect(ran).toBe(false);
@@ -309,7 +310,7 @@ describe("what a tool does", () => {
     const call = toolkit.call({ name: "doing", input: {} }, { signal: controller.signal });
     setImmediate(() => controller.abort());
     const result = await call;
-    expect(result).toEqual({ status: "aborted", content: [{ type: "text", text: "half" }] });
+    expect(result).toMatchObject({ status: "aborted", content: [{ type: "text", text: "half" }] });
     expect(asText(result)).toBe("The call was stopped before it finished.\nhalf");
   });
 
@@ -408,6 +409,19 @@ describe("what comes out", () => {
     const huge = await toolkitWith({ tools: [image("A".repeat(7_000_000))] });
     expect(asText(await huge.call({ name: "doing", input: {} }))).toMatch(/\[Image left out: image\/png, 6\.7MB/);
   });
+});
+
+test("a result has the id of its call, however it ended; an invented kind of effect is named", async () => {
+  const invented = defineTool({
+    ...{ name: "invented", description: "-", input: {}, touches: ["write"], run: async () => null },
+    effects: () => [{ kind: "frobnicate" } as unknown as Effect],
+  });
+  const toolkit = await toolkitWith({ tools: [invented] });
+  const result = await toolkit.call({ name: "invented", input: {}, id: "c1" });
+  expect(result).toMatchObject({ status: "failed", id: "c1" });
+  expect(asText(result)).toMatch(/no effect of the kind "frobnicate": expected read, write, exec, .*foreign$/);
+  expect((await toolkit.call({ name: "nothing", input: {} })).id).toMatch(/\w/);
+  expect(() => defineTool({ ...invented, touches: ["frobnicate" as "write"] })).toThrow('kind "frobnicate"');
 });
 
 describe("the record", () => {
@@ -512,7 +526,7 @@ test("a closed toolkit answers calls with a failure, and stops what still runs",
   });
   const running = toolkit.call({ name: "doing", input: {} });
   await toolkit.close();
-  expect(await running).toEqual({ status: "aborted" });
+  expect(await running).toMatchObject({ status: "aborted" });
   expect(await toolkit.call({ name: "doing", input: {} })).toEqual({
     status: "failed",
     message: "the toolkit is closed",
@@ -575,11 +589,11 @@ describe("a toolkit made with `with`", () => {
     const stopped = one.call({ name: "doing", input: {} });
     const goesOn = other.call({ name: "doing", input: {} });
     await one.close();
-    expect(await stopped).toEqual({ status: "aborted" });
+    expect(await stopped).toMatchObject({ status: "aborted" });
     expect(await one.call({ name: "add", input: { a: 1, b: 1 } })).toMatchObject({ status: "failed" });
     expect(await parent.call({ name: "add", input: { a: 1, b: 1 } })).toMatchObject({ data: 2 });
     await parent.close();
-    expect(await goesOn).toEqual({ status: "aborted" });
+    expect(await goesOn).toMatchObject({ status: "aborted" });
     expect(await other.call({ name: "add", input: { a: 1, b: 1 } })).toMatchObject({
       status: "failed",
       message: "the toolkit is closed",

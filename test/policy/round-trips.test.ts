@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
 import type { Effect } from "../../src/contract/effect.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
+import { PRESETS } from "../../src/tools/presets/presets.ts";
 import type { PolicySettings } from "../../src/policy/policy-settings.ts";
 import { type Layout, layout } from "../support/layout.ts";
 import { type FarBackend, farBackend } from "../support/round-trips.ts";
@@ -45,7 +46,8 @@ async function place(policy: PolicySettings = {}): Promise<Place> {
   const options = {
     policy: { forbiddenPaths: world.forbiddenPaths, ...policy },
     stateDir: world.stateDir,
-    preset: "all",
+    preset: "every",
+    toolsets: { every: [...PRESETS.all().map(({ name }) => name), "shell"] },
     approver: async () => ({ answer: "once" as const }),
   };
   const backend = () => local({ workDir: world.workDir, home: world.home, outputFolder: `${world.stateDir}/outputs` });

@@ -1,5 +1,6 @@
 // Calls, as a model makes them, on a toolkit with a sandbox: from the arguments to what the model reads and the record
 // contains.
+import { PRESETS } from "../../src/tools/presets/presets.ts";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -29,7 +30,15 @@ async function sandboxed(options: ToolkitOptions = {}, files: { readonly [path: 
     asked.push(...scopes.map(({ label }) => label));
     return { answer: "once" };
   };
-  const toolkit = await toolkitWith({ workDir: folder, preset: "all", sandbox: "on", approver, ...options });
+  const toolsets = { every: [...PRESETS.all().map(({ name }) => name), "shell"] };
+  const toolkit = await toolkitWith({
+    workDir: folder,
+    preset: "every",
+    toolsets,
+    sandbox: "on",
+    approver,
+    ...options,
+  });
   const call = (name: string, input: unknown) =>
     toolkit.call({ name, input }, { onEvent: (event) => void events.push(event) });
   const text = async (command: string, more: object = {}) => asText(await call("bash", { command, ...more }));

@@ -26,12 +26,13 @@ describe("tools are chosen", () => {
   });
 
   test("a user's tool that toolsets name is only in those toolsets", () => {
-    const toolsets = { tasks: ["mine", "ls"], look: ["ls"] };
-    expect(names({ preset: "tasks", toolsets, tools: [mine] })).toEqual(["ls", "mine"]);
+    const toolsets = { tasks: ["mine", "ls"], mixed: ["ls", "mine", "read"], look: ["ls"] };
+    expect(names({ preset: "tasks", toolsets, tools: [mine] })).toEqual(["mine", "ls"]);
+    expect(names({ preset: "mixed", toolsets, tools: [mine] })).toEqual(["ls", "mine", "read"]);
     expect(names({ preset: "look", toolsets, tools: [mine] })).toEqual(["ls"]);
     expect(
       names({ preset: "tasks", toolsets: { tasks: ["mine", "ls"] }, tools: [{ ...mine, name: "ls" }, mine] }),
-    ).toEqual(["ls", "mine"]);
+    ).toEqual(["mine", "ls"]);
     expect(() => names({ preset: "tasks", toolsets })).toThrow('there is no tool "mine"');
   });
 
@@ -66,7 +67,7 @@ describe("tools are chosen", () => {
 
   test("under the names in the list", () => {
     for (const [name, make] of Object.entries(BUILT_IN)) expect(make({}).name).toBe(name);
-    const second = ["read_file", "write_file", "file_read", "file_write"];
+    const second = ["shell", "run_shell", "read_file", "write_file", "file_read", "file_write", "fetch_url"];
     const once = Object.keys(BUILT_IN).filter((name) => !second.includes(name));
     expect(PRESETS.all().map(({ name }) => name)).toEqual(once);
   });

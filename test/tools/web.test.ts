@@ -43,7 +43,8 @@ async function site(options: ToolkitOptions = {}) {
   const network = { allowPrivate: [at], allowHosts: [at] };
   const asked: string[] = [];
   const toolkit = await toolkitWith({
-    preset: "all",
+    preset: "every",
+    toolsets: { every: ["web_search", "web_fetch", "fetch_url", "http_request", "read"] },
     policy: { network },
     toolOptions: { web_search: { engine: { engine: "searxng", url: `http://${at}` } } },
     approver: async (call: CheckedCall) => {

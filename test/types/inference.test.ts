@@ -137,7 +137,8 @@ describe("an invalid tool does not compile", () => {
 
   test("an unknown effect or kind of effect", () => {
     // @ts-expect-error there is no such kind
-    defineTool({ ...pure, name: "kind", touches: ["destroy"], input: {}, run: async () => null });
+    const unknown = () => defineTool({ ...pure, name: "kind", touches: ["destroy"], input: {}, run: async () => null });
+    expect(unknown).toThrow('no effect of the kind "destroy"');
     // @ts-expect-error a read names its path
     defineTool({ ...pure, name: "path", input: {}, effects: () => [{ kind: "read" }], run: async () => null });
     expectTypeOf<{ kind: "read" }>().not.toExtend<ReturnType<Tool["effects"]>[number]>();

@@ -11,6 +11,7 @@ import { unifiedDiff } from "../../files/diff.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
+import { moduleName } from "../../plugins/module.ts";
 import { pluginName } from "../../plugins/plugin.ts";
 import { trustFor } from "../sources.ts";
 import { untilStopped } from "../signals.ts";
@@ -130,7 +131,7 @@ interface NamedProgram {
   readonly argv: readonly string[];
 }
 
-/** Returns the programs of plugins and MCP servers, including those of a project that is not trusted. */
+/** Returns the programs of plugins, modules and MCP servers, including those of a project that is not trusted. */
 function programsOf({ tools }: Settings, mcp: McpFile | undefined): readonly NamedProgram[] {
   const plugins = tools.plugins.map(({ path, args, name = pluginName(path, args) }) => {
     return { source: `plugin:${name}`, argv: [path, ...args] };
@@ -138,7 +139,8 @@ function programsOf({ tools }: Settings, mcp: McpFile | undefined): readonly Nam
   const servers = Object.entries({ ...mcp?.named, ...tools.mcp }).flatMap(([name, { command, args = [] }]) => {
     return command === undefined ? [] : [{ source: `mcp:${name}`, argv: [command, ...args] }];
   });
-  return [...plugins, ...servers];
+  const modules = tools.modules.map(({ path }) => ({ source: moduleName(path), argv: [path] }));
+  return [...plugins, ...modules, ...servers];
 }
 
 /** Returns the programs and scripts in the workspace that plugins and servers run. */

@@ -78,6 +78,8 @@ export function chosenTools(
 export interface SourceChoice {
   /** Returns the tool as chosen; `undefined` to omit it. With one of Handrail's presets, all are chosen. */
   readonly choose: (tool: Tool) => Tool | undefined;
+  /** The position of a tool: that of its name, or of the first pattern for it, in the toolset; otherwise after these. */
+  readonly position: (name: string) => number;
   /** Returns a sentence for each chosen name or pattern that matches no tool. */
   readonly missing: () => readonly string[];
 }
@@ -102,6 +104,11 @@ export function sourceChoice({
       .filter((pattern) => ![...known].some((name) => matchesWildcard(pattern, name)))
       .map((pattern) => `${where} names ${JSON.stringify(pattern)}, ${NO_SUCH_TOOL}`);
   return {
+    position(name) {
+      const exact = wanted.indexOf(name);
+      const at = exact < 0 ? wanted.findIndex((pattern) => matchesWildcard(pattern, name)) : exact;
+      return at < 0 ? wanted.length : at;
+    },
     choose(tool) {
       known.add(tool.name);
       if (!fits(wanted, tool.name) || fits(disable, tool.name)) return undefined;
@@ -147,8 +154,10 @@ function presetTools(
   );
   if (unknown !== undefined && !hasSources)
     throw new TypeError(`toolset "${preset}": there is no tool ${JSON.stringify(unknown)}`);
-  const builtInNames = names.filter(isBuiltIn).filter((name) => !given.some((tool) => tool.name === name));
-  return [...builtIn([...new Set(builtInNames)], options), ...given];
+  return [...new Set(names)].flatMap((name) => {
+    const own = given.find((tool) => tool.name === name);
+    return own ?? (isBuiltIn(name) ? builtIn([name], options) : []);
+  });
 }
 
 function isPreset(name: string): name is PresetName {
