@@ -60,6 +60,12 @@ export interface Agent {
   readonly messages: readonly Message[];
   /** Starts a turn after the earlier ones have ended. Resolves to how it ended; never rejects. */
   send(input: string | readonly Content[]): Promise<TurnEnd>;
+  /**
+   * Continues a turn that ended because calls were parked, if they have been answered: makes those that were approved,
+   * and goes on when all have a result. While some wait, the turn ends as "parked"; with nothing to continue, as "done"
+   * without a reply. Never rejects.
+   */
+  resume(): Promise<TurnEnd>;
   /** Passes a message to the model between two rounds of the running turn. If none is running, starts a turn. */
   steer(input: string | readonly Content[]): void;
   /** Stops the running turn. Running calls are stopped, and all have a result. Resolves when the turn has ended. */
@@ -123,23 +129,23 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
 
   /** Runs a turn while no other agent runs one in the thread, in this process or another. */
   const alone = async (
-    first: Message,
+    first: Message | undefined,
     signal: AbortSignal,
-    work: (message: Message) => Promise<TurnEnd>,
+    work: (message: Message | undefined) => Promise<TurnEnd>,
   ): Promise<TurnEnd> => {
     const notify = (words: string) => hub.emit({ type: "message", from: "handrail", text: words });
     const { message, giveBack } = await takeThread(first, { store: toolkit.store, thread, transcript, signal, notify });
     try {
       await transcript.begin();
       begunAfter = transcript.position;
-      if (isTaken(message, transcript)) {
+      if (message !== undefined && isTaken(message, transcript)) {
         const { text: answer, ...end } = await answerOfOther(toolkit.store, transcript, thread);
         if (message.role === "user") hub.emit({ type: "message", from: message.from, text: textOf(message.content) });
         hub.emit({ type: "text", text: answer });
         return { ...nothing, ...end };
       }
       const end = await work(message).catch(failed);
-      recordEnd(toolkit.store, toolkit.mask(end));
+      if (message !== undefined || end.rounds > 0) recordEnd(toolkit.store, toolkit.mask(end));
       return end;
     } finally {
       begunAfter = undefined;
@@ -147,7 +153,7 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
     }
   };
 
-  const turn = async (first: Message): Promise<TurnEnd> => {
+  const turn = async (first: Message | undefined): Promise<TurnEnd> => {
     const stopping = new AbortController();
     if (isClosed) stopping.abort();
     budget = createBudget(limits, position.above);
@@ -173,7 +179,7 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
     return end;
   };
 
-  const begin = (message: Message): Promise<TurnEnd> => {
+  const begin = (message: Message | undefined): Promise<TurnEnd> => {
     const next = last.then(() => turn(message));
     last = next.then(() => {
       // Those that arrived after the turn took its last messages. The agents that offered the others run them.
@@ -215,6 +221,7 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
       return transcript.messages;
     },
     begin,
+    resume: () => begin(undefined),
     send: (input) => begin(fromPerson(input)),
     steer: (input) => deliver(fromPerson(input)),
     stop,

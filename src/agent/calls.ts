@@ -41,16 +41,17 @@ export interface CallsOptions extends Results {
 /**
  * Runs the calls of one reply. Calls that only look run concurrently, and so do commands that run in the sandbox without
  * a question. If one of two other calls acts and both may touch the same thing, the later one waits. Each call gets
- * exactly one result: when the signal fires, running calls are stopped and the rest are reported as not started. Never
- * rejects.
+ * exactly one result: when the signal fires, running calls are stopped and the rest are reported as not started. Resolves
+ * to the parked calls, which have no result yet. Never rejects.
  */
-export async function runCalls(given: readonly Calling[], options: CallsOptions): Promise<void> {
+export async function runCalls(given: readonly Calling[], options: CallsOptions): Promise<readonly Calling[]> {
   const calls = given.slice(0, MOST_CALLS);
   const why = `one reply may make ${MOST_CALLS} calls, and this one made ${given.length}. Repeat it if it is still needed`;
   refuseCalls(given.slice(MOST_CALLS), why, options);
   const { toolkit, turn, signal, emit, failures, budget } = options;
   const started: { readonly touched: Touched; readonly ended: Promise<void> }[] = [];
   const running = new Set<Promise<void>>();
+  const parked = new Set<Calling>();
   for (const call of calls) announce(call, options);
   const run = async (call: Calling, before: readonly Promise<void>[]) => {
     await Promise.all(before);
@@ -58,6 +59,10 @@ export async function runCalls(given: readonly Calling[], options: CallsOptions)
     const startedMs = performance.now();
     emit({ type: "tool_started", id: call.id, name: call.name });
     const result = await resultOf(call, turn, toolkit, signal, emit);
+    if (result.status === "parked") {
+      parked.add(call);
+      return emit({ type: "approval", id: call.id, name: call.name, status: "parked" });
+    }
     if (result.status === "denied" && result.by === "nobody") budget.countUnasked();
     finish(call, failures.noted(call, messageFor(call, result)), Math.round(performance.now() - startedMs), options);
   };
@@ -75,6 +80,7 @@ export async function runCalls(given: readonly Calling[], options: CallsOptions)
     void ended.then(() => running.delete(ended));
   }
   await Promise.all(running);
+  return calls.filter((call) => parked.has(call));
 }
 
 /** Reports results for calls that are not run. */
@@ -85,12 +91,14 @@ export function refuseCalls(calls: readonly Calling[], why: string, results: Res
   }
 }
 
-function announce({ id, name, input }: Calling, { toolkit, emit }: Results): void {
+/** Reports that a call is about to be made. */
+export function announce({ id, name, input }: Calling, { toolkit, emit }: Results): void {
   const isHidden = findTool(toolkit.tools, name)?.userFacing === false;
   emit({ type: "tool_call", id, name, input, ...(isHidden && { userFacing: false }) });
 }
 
-function finish({ id, name }: Calling, message: ToolMessage, ms: number, { emit, onResult }: Results): void {
+/** Adds the result of a call. */
+export function finish({ id, name }: Calling, message: ToolMessage, ms: number, { emit, onResult }: Results): void {
   onResult(message);
   emit({ type: "tool_result", id, name, status: message.status, text: textOf(message.content), ms });
 }
@@ -115,7 +123,8 @@ async function resultOf(
   }
 }
 
-function shown(event: CallEvent, name: string, emit: (event: AgentEvent) => void): void {
+/** Reports an event of a call. */
+export function shown(event: CallEvent, name: string, emit: (event: AgentEvent) => void): void {
   const { call: id } = event;
   if (event.type === "call.updated") emit({ type: "tool_update", id, name, update: event.update });
   if (event.type === "approval.requested") {
@@ -131,7 +140,8 @@ function shown(event: CallEvent, name: string, emit: (event: AgentEvent) => void
   }
 }
 
-function messageFor({ id }: Calling, result: ToolResult): ToolMessage {
+/** Returns the result as the model reads it. */
+export function messageFor({ id }: Calling, result: ToolResult): ToolMessage {
   return { role: "tool", call: id, status: result.status, content: asContent(result).content };
 }
 

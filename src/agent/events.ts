@@ -31,12 +31,14 @@ export type AgentEvent =
   /** A call begins: it waits for no other call any more. Not emitted for a call that never starts. */
   | { readonly type: "tool_started"; readonly id: CallId; readonly name: string }
   | { readonly type: "tool_update"; readonly id: CallId; readonly name: string; readonly update: CallUpdate }
-  /** A person is asked about a call, or has answered. Not emitted when nobody can be asked: the call is denied then. */
+  /**
+   * A person is asked about a call, or has answered. "parked": nobody has, and the call has no result in this turn; when
+   * the turn continues, it is announced again by `tool_call`. Not emitted when nobody can be asked: the call is denied then. */
   | {
       readonly type: "approval";
       readonly id: CallId;
       readonly name: string;
-      readonly status: "asked" | "approved" | "refused";
+      readonly status: "asked" | "approved" | "refused" | "parked";
       readonly reason?: string;
       readonly answer?: Approval["answer"];
     }

@@ -29,13 +29,13 @@ export interface TakingOptions {
  * Takes the thread when no other agent has a turn in it. Meanwhile the message is offered to the one that has. Resolves
  * to the message, with its offer if one was made, and a function that frees the thread.
  */
-export async function takeThread(
-  first: Message,
+export async function takeThread<M extends Message | undefined>(
+  first: M,
   { store, thread, transcript, signal, notify }: TakingOptions,
-): Promise<{ readonly message: Message; readonly giveBack: () => Promise<void> }> {
-  let message = first;
+): Promise<{ readonly message: M | Message; readonly giveBack: () => Promise<void> }> {
+  let message: M | Message = first;
   const waiting = setTimeout(() => {
-    const offered = withOffer(first);
+    const offered = first && withOffer(first);
     notify(offered === undefined ? ELSEWHERE : OFFERED);
     if (offered === undefined) return;
     message = offered;
@@ -45,7 +45,7 @@ export async function takeThread(
     const giveBack = await store.takeThread(thread, signal);
     return { message, giveBack };
   } catch (error) {
-    const offer = offerOf(message);
+    const offer = message && offerOf(message);
     if (offer !== undefined) recordOffer(store, thread, offer);
     throw error;
   } finally {

@@ -16,7 +16,7 @@ export interface Transcript {
   readonly messages: readonly Message[];
   /**
    * Begins a turn, while this agent holds the thread. Reads what others have added since. Adds a result to each call
-   * without a recorded result, because its process ended; the conversation is valid then.
+   * without a recorded result, because its process ended, except parked calls; the conversation is valid then.
    *
    * @throws Error when the store cannot be read.
    */
@@ -112,7 +112,9 @@ export async function openTranscript(
       const found = await read(last);
       if (found.length > recorded) await load();
       recorded = 0;
-      for (const call of unanswered(messages)) add(await lostResult(call, store));
+      const parked = new Set((await store.parked({ thread })).map(({ call }) => call));
+      const lost = unanswered(messages).filter(({ id }) => !parked.has(id));
+      for (const call of lost) add(await lostResult(call, store));
     },
     get position() {
       return last;
@@ -144,12 +146,17 @@ function withMessage(messages: Message[], message: Message): Message[] {
   return [message, ...messages.slice(messages.length - message.summary.kept)];
 }
 
-function unanswered(messages: readonly Message[]): readonly Calling[] {
+/** The calls without a result. */
+export function unanswered(messages: readonly Message[]): readonly Calling[] {
   const answered = new Set(messages.flatMap((message) => (message.role === "tool" ? [message.call] : [])));
+  return callsIn(messages).filter(({ id }) => !answered.has(id));
+}
+
+/** The calls that a model has made. */
+export function callsIn(messages: readonly Message[]): readonly Calling[] {
   return messages
     .flatMap((message): readonly AssistantPart[] => (message.role === "assistant" ? message.content : []))
-    .filter((part) => part.type === "call")
-    .filter(({ id }) => !answered.has(id));
+    .filter((part) => part.type === "call");
 }
 
 /**

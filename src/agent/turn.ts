@@ -7,11 +7,12 @@ import { parse } from "../engine/parse.ts";
 import { Stop, pause } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
 import { clip } from "../util/text.ts";
-import { type Calling, createFailures, refuseCalls, runCalls } from "./calls.ts";
+import { type Calling, createFailures, finish, refuseCalls, runCalls } from "./calls.ts";
 import { charactersAToken, charactersOf, compact, measure } from "./compact.ts";
 import type { Budget } from "./budget.ts";
 import type { AgentEvent, TurnEnd } from "./events.ts";
 import { isOffered } from "./offers.ts";
+import { parkedEnd, settleParked, waitingMessage } from "./parked.ts";
 import { PROVIDER_OPTIONS, SHOWN_ARGUMENTS, promptOf, textOf, toolsOf } from "./prompt.ts";
 import { type Answer, type RequestOptions, request } from "./request.ts";
 import type { Transcript } from "./transcript.ts";
@@ -88,10 +89,13 @@ const EMPTY_REPLY =
 
 /**
  * Runs one turn: the model replies and its calls are run, until it answers without calls, a limit is reached or the
- * turn is stopped. Rejects only when the store cannot record the message that begins the turn. In any case, each call
- * in the transcript has a result.
+ * turn is stopped. Before, makes the parked calls that were approved. Ends when calls are parked, unless a person has
+ * written meanwhile. Rejects only when the store cannot record the message that begins the turn. In any case, each call
+ * in the transcript that is not parked has a result.
+ *
+ * @param first `undefined` continues a turn whose calls were parked; nothing happens while they wait
  */
-export async function runTurn(first: Message, options: TurnOptions): Promise<TurnEnd> {
+export async function runTurn(first: Message | undefined, options: TurnOptions): Promise<TurnEnd> {
   const { model, toolkit, thread, transcript, limits, budget, emit, known } = options;
   const failures = createFailures();
   const name = randomName(10);
@@ -228,7 +232,12 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
       if (calls.length > 0) {
         emptyReplies = 0;
         overflows = 0;
-        await runCalls(calls, { ...results, turn: name, signal, failures, budget });
+        const parked = await runCalls(calls, { ...results, turn: name, signal, failures, budget });
+        const said = parked.length > 0 ? options.takeWaiting() : [];
+        if (parked.length > 0 && options.signal.aborted) return { reason: "stopped" };
+        if (parked.length > 0 && said.length === 0) return parkedEnd(parked);
+        for (const call of parked) finish(call, waitingMessage(call), 0, results);
+        for (const message of said) deliver(message);
         continue;
       }
       const ending = endingOf(answer);
@@ -243,10 +252,17 @@ export async function runTurn(first: Message, options: TurnOptions): Promise<Tur
     }
   };
 
-  try {
+  const begin = async (): Promise<Ending | undefined> => {
+    const { waiting, hasNews } = await settleParked({ ...options, deliver, signal });
+    if (first === undefined) return waiting.length > 0 ? parkedEnd(waiting) : hasNews ? undefined : { reason: "done" };
+    for (const call of waiting) finish(call, waitingMessage(call), 0, results);
     if (first.role === "user") emit({ type: "message", from: first.from, text: textOf(first.content) });
     await transcript.commit(first);
-    const ending = await loop();
+    return undefined;
+  };
+
+  try {
+    const ending = (await begin()) ?? (await loop());
     const unrecorded = transcript.problem && `The thread could not be recorded: ${transcript.problem}`;
     const message = [ending.message, unrecorded].filter((each) => each !== undefined).join(" ");
     const { rounds, usage, unasked } = budget;

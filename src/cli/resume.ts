@@ -6,7 +6,8 @@ import { ToolFailure } from "../contract/failure.ts";
 import { messageOf, tried } from "../util/errors.ts";
 import type { AgentOptions } from "./options.ts";
 import { loadedSettings, storeOf } from "./settings.ts";
-import { flagsOf, machineOf } from "./threads.ts";
+import { machineOf } from "../engine/park.ts";
+import { flagsOf } from "./threads.ts";
 
 /** The options of a command that may continue a thread, and that thread. */
 export interface Resumed {

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { findTarget } from "../backends/targets.ts";
 import type { ThreadSummary } from "../contract/activity.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
+import { machineOf } from "../engine/park.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import { quoteWords } from "../util/quote.ts";
 import { localTime } from "./local-time.ts";
@@ -63,10 +64,4 @@ async function threadsHere({ store, backend }: Toolkit): Promise<readonly Thread
     ({ target, workDir, parent }) =>
       machineOf(target ?? "") === machineOf(backend.name) && workDir === backend.workDir && parent === undefined,
   );
-}
-
-/** The target without its sandbox and terminal: a thread is continued with or without them. */
-export function machineOf(target: string): string {
-  const inner = /^(?:sandbox|tmux)\((.*)\)$/.exec(target)?.[1];
-  return inner === undefined ? target : machineOf(inner);
 }

@@ -7,6 +7,8 @@ export interface ThreadAgent {
   steer(text: string): void;
   /** Stops the running turn. */
   stop(): Promise<void>;
+  /** Continues a turn whose parked calls were answered. */
+  resume(): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -20,24 +22,29 @@ export type OpenAgent = (thread: ThreadId) => Promise<ThreadAgent>;
 export interface Agents {
   /** Passes a message to a thread's agent. Rejects with a `Problem` when the agent cannot be opened. */
   prompt(thread: ThreadId, text: string): Promise<void>;
+  /** Continues a turn whose parked calls were answered. Rejects like `prompt`. */
+  resume(thread: ThreadId): Promise<void>;
   close(): Promise<void>;
 }
 
 export function createAgents(open: OpenAgent | undefined): Agents {
   const agents = new Map<ThreadId, Promise<ThreadAgent>>();
 
+  const agentOf = async (thread: ThreadId): Promise<ThreadAgent> => {
+    if (open === undefined) throw new Problem(409, "This server runs no agent.");
+    const agent = agents.get(thread) ?? open(thread);
+    agents.set(thread, agent);
+    try {
+      return await agent;
+    } catch (error) {
+      agents.delete(thread);
+      throw new Problem(409, error instanceof Error ? error.message : String(error));
+    }
+  };
+
   return {
-    async prompt(thread, text) {
-      if (open === undefined) throw new Problem(409, "This server runs no agent.");
-      const agent = agents.get(thread) ?? open(thread);
-      agents.set(thread, agent);
-      try {
-        (await agent).steer(text);
-      } catch (error) {
-        agents.delete(thread);
-        throw new Problem(409, error instanceof Error ? error.message : String(error));
-      }
-    },
+    prompt: async (thread, text) => (await agentOf(thread)).steer(text),
+    resume: async (thread) => void (await (await agentOf(thread)).resume()),
     async close() {
       const all = await Promise.allSettled(agents.values());
       await Promise.all(all.flatMap((each) => (each.status === "fulfilled" ? [each.value.close()] : [])));

@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import type { Toolkit } from "../contract/toolkit.ts";
+import { takeReady } from "../engine/take-ready.ts";
 import type { KeptGrants } from "../policy/kept-grants.ts";
 import { messageOf } from "../util/errors.ts";
 import { type Access, createAccess } from "./access.ts";
@@ -112,10 +113,12 @@ export async function serveApi({
   const actualPort = typeof address === "object" && address !== null ? address.port : port;
   started.access = createAccess({ token, host, port: actualPort });
   const leave = api ? await toolkit.store.attend() : async () => undefined;
+  const takeNoMore = api ? takeReady(toolkit, { agents: agents.resume }) : () => undefined;
   return {
     url: `http://${host.includes(":") ? `[${host}]` : host}:${actualPort}`,
     async close() {
       ending.abort();
+      takeNoMore();
       await mcp?.close();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       if ("closeAllConnections" in server) server.closeAllConnections();

@@ -17,6 +17,8 @@ export type Message =
       readonly summary?: { readonly kept: number };
       /** The `offer` of the event `message.offered`, for a message that came that way. */
       readonly offer?: string;
+      /** Its call had the result that it waits for a person; the message says what came of it. */
+      readonly outcomeOf?: CallId;
     }
   | { readonly role: "assistant"; readonly content: readonly AssistantPart[] }
   /** The one result of a call, as the model reads it. */

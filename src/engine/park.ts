@@ -13,8 +13,15 @@ import type { Recorder } from "./record.ts";
 import { CallEnded, refusal } from "./result.ts";
 import type { Decided } from "./watch.ts";
 
-/** The backend and its working directory: a parked call runs nowhere else. */
-export const targetOf = ({ name, workDir }: Pick<Backend, "name" | "workDir">): string => `${name}:${workDir}`;
+/** The backend and its working directory: a parked call runs nowhere else. What contains it is part of the decision. */
+export const targetOf = ({ name, workDir }: Pick<Backend, "name" | "workDir">): string =>
+  `${machineOf(name)}:${workDir}`;
+
+/** The target without its sandbox and terminal: a thread is continued with or without them. */
+export function machineOf(target: string): string {
+  const inner = /^(?:sandbox|tmux)\((.*)\)$/.exec(target)?.[1];
+  return inner === undefined ? target : machineOf(inner);
+}
 
 /**
  * Whether a call can be made again later from its record. A call that another one makes cannot: that one is waiting for
@@ -116,7 +123,8 @@ function pathsOf(effects: CheckedCall["effects"]): readonly string[] {
   const paths = effects.flatMap((effect) => {
     if (effect.kind === "write") return effect.real === undefined ? [] : [effect.real];
     if (effect.kind !== "exec" || effect.real === undefined) return [];
-    const words = effect.command.split(/[\s;|&()<>"'`=]+/).filter((word) => word !== "" && !word.startsWith("-"));
+    const script = effect.command.replaceAll(/>>\s*[^\s;|&()<>]+/g, " "); // appending replaces nothing
+    const words = script.split(/[\s;|&()<>"'`=]+/).filter((word) => word !== "" && !word.startsWith("-"));
     const { real } = effect;
     return words.slice(0, MAX_WORDS).map((word) => (/^[/~]/.test(word) ? word : `${real}/${word}`));
   });

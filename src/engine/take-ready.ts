@@ -15,9 +15,11 @@ const LOOK_MS = 5_000;
 const RETRY_MS = 1_000;
 
 export interface TakeReadyOptions {
+  /** Only calls of this thread. */
+  readonly thread?: ThreadId;
   /**
-   * Continues the turn of an agent, calls of which are ready or have ended. "leave": such calls are left to others.
-   * Default: they are made like the others, and their turn continues elsewhere.
+   * Continues the turn of an agent, calls of which are ready or have ended. If it rejects, and by default, such calls
+   * are made like the others, and their turn continues elsewhere. "leave": they are left to others.
    */
   readonly agents?: ((thread: ThreadId) => Promise<unknown>) | "leave";
 }
@@ -26,7 +28,7 @@ export interface TakeReadyOptions {
  * Makes the parked calls of the toolkit's target as they are approved, also those that were approved before, until the
  * returned function is called. Of several processes that do so, one makes each call.
  */
-export function takeReady(toolkit: Toolkit, { agents }: TakeReadyOptions = {}): () => void {
+export function takeReady(toolkit: Toolkit, { agents, thread: only }: TakeReadyOptions = {}): () => void {
   const { store, backend } = toolkit;
   const busy = new Set<string>();
   /** What has been begun, whatever came of it: one failure must not be repeated for ever. */
@@ -50,14 +52,16 @@ export function takeReady(toolkit: Toolkit, { agents }: TakeReadyOptions = {}): 
   const take = (parked: ParkedCall) => {
     const { call, name, thread, turn, state } = parked;
     if (turn !== undefined && agents !== undefined) {
-      if (agents !== "leave") begin(`thread ${thread}`, parked, () => agents(thread));
+      if (agents !== "leave") begin(`thread ${thread}`, parked, () => agents(thread).catch(() => toolkit.resume(call)));
     } else if (state === "ready" && findTool(toolkit.tools, name) !== undefined)
       begin(`call ${call}`, parked, () => toolkit.resume(call));
   };
 
   const look = async () => {
     if (signal.aborted || busy.size >= SIDE_BY_SIDE) return;
-    const ready = await store.parked({ target: targetOf(backend), states: ["ready", "ended"] }).catch(() => []);
+    const given = only !== undefined && { thread: only };
+    const target = targetOf(backend);
+    const ready = await store.parked({ target, states: ["ready", "ended"], ...given }).catch(() => []);
     ready.forEach(take);
   };
 

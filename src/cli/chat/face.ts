@@ -138,6 +138,7 @@ export function terminalFace({ workDir, history, words, titleOf, onInterrupt, co
       case "approval": {
         const block = blocks.get(event.id);
         if (block !== undefined) Object.assign(block, { isAsked: event.status === "asked", sinceMs: Date.now() });
+        if (event.status === "parked") blocks.delete(event.id); // the end of the turn says that it waits
         return;
       }
       case "tool_result": {

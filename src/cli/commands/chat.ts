@@ -5,6 +5,7 @@ import type { Toolkit } from "../../contract/toolkit.ts";
 import type { Approver } from "../../contract/policy.ts";
 import { check } from "../../engine/check.ts";
 import { parse } from "../../engine/parse.ts";
+import { takeReady } from "../../engine/take-ready.ts";
 import { describeExit } from "../../output/describe-exit.ts";
 import { NO_MASK } from "../../output/mask.ts";
 import { oneLine } from "../../output/terminal-text.ts";
@@ -76,6 +77,7 @@ async function talk(
   let isLeaving = false;
   let wantsToLeave = false;
   let onTurnShown: (() => void) | undefined;
+  let takeNoMore = () => {};
 
   const start = async (thread: string | undefined): Promise<Agent> => {
     const { instructions, agents, name, disable } = parts;
@@ -86,11 +88,13 @@ async function talk(
       ...(thread !== undefined && { thread }),
     });
     void follow(started);
+    takeNoMore();
+    takeNoMore = takeReady(toolkit, { thread: started.thread, agents: () => started.resume() });
     return started;
   };
   const follow = async (followed: Agent) => {
     for await (const event of followed.events()) {
-      if (event.type === "message" && !isBusy) [isBusy, isInterrupted] = [true, false];
+      if ((event.type === "message" || event.type === "tool_call") && !isBusy) [isBusy, isInterrupted] = [true, false];
       if (event.type === "end") [isBusy, waitingFor] = [false, event.waitingFor];
       await face.show(event);
       if (event.type === "end") onTurnShown?.();
@@ -216,6 +220,7 @@ async function talk(
     }
   } finally {
     closing.abort();
+    takeNoMore();
     face.close();
     await agent.close();
     for (const name of signals) process.off(name, leave);

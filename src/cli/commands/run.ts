@@ -16,7 +16,7 @@ export interface RunOptions extends AgentOptions {
 
 /**
  * Gives an agent one prompt and shows its work: text on stdout and progress on stderr, or with `json` each event as a
- * line of JSON. Exit code 0 when the model has given its answer, 1 when the turn ended in another way, or a call was
+ * line of JSON. Without a prompt, continues a turn whose calls were parked. Exit code 0 when the model has given its answer, 1 when the turn ended in another way, or a call was
  * denied because nobody could be asked.
  */
 export async function run(words: string | undefined, options: RunOptions): Promise<void> {
@@ -26,7 +26,9 @@ export async function run(words: string | undefined, options: RunOptions): Promi
   const stopped = untilStopped();
   try {
     const prompt = words ?? (process.stdin.isTTY ? "" : (await readStdin()).trim());
-    if (prompt === "") throw new Error('there is no prompt. Give one: handrail run "what to do", or write it to stdin');
+    const hasParked = thread !== undefined && (await parts.toolkit.store.parked({ thread: thread.thread })).length > 0;
+    if (prompt === "" && !hasParked)
+      throw new Error('there is no prompt. Give one: handrail run "what to do", or write it to stdin');
     if (thread !== undefined && !options.json) warn([`continues thread ${thread.thread}: ${thread.title ?? ""}`]);
     const agent = await createAgent({
       ...given,
@@ -34,7 +36,7 @@ export async function run(words: string | undefined, options: RunOptions): Promi
       ...(thread !== undefined && { thread: thread.thread }),
     });
     const view = options.json ? jsonView(agent.thread) : textView(commandToContinue(agent.thread, resumed));
-    await follow(agent, prompt, view, stopped.signal);
+    await follow(agent, prompt === "" ? undefined : prompt, view, stopped.signal);
   } finally {
     await parts.close();
     stopped.release();
@@ -42,11 +44,11 @@ export async function run(words: string | undefined, options: RunOptions): Promi
 }
 
 /** Follows until the turn has ended, and the turns that jobs start. */
-async function follow(agent: Agent, prompt: string, view: RunView, signal: AbortSignal): Promise<void> {
+async function follow(agent: Agent, prompt: string | undefined, view: RunView, signal: AbortSignal): Promise<void> {
   const events = agent.events();
   const stop = () => void agent.close();
   signal.addEventListener("abort", stop, { once: true });
-  void agent.send(prompt);
+  void (prompt === undefined ? agent.resume() : agent.send(prompt));
   let end: Extract<AgentEvent, { type: "end" }> | undefined;
   let unasked = 0;
   for await (const event of events) {

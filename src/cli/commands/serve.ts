@@ -6,7 +6,6 @@ import { buildInstructions, createAgent } from "../../agent/agent.ts";
 import { loadModel } from "../../agent/models/load.ts";
 import { keyFile, stateFolder } from "../../config/state.ts";
 import { type OpenAgent, type ServerOptions, isLoopback, serveApi } from "../../console/server.ts";
-import { takeReady } from "../../engine/take-ready.ts";
 import { keptGrants } from "../../policy/kept-grants.ts";
 import { grantsFolder } from "../../config/state.ts";
 import { createToolkit } from "../../toolkit.ts";
@@ -69,7 +68,6 @@ export async function serve(options: ServeOptions): Promise<void> {
       ...(options.agent !== undefined && { name: options.agent }),
     });
   };
-  takeReady(toolkit); // until the store is closed
   try {
     const { host, port = DEFAULT_PORT, log } = options;
     await serveUntil(stopped.signal, {

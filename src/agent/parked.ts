@@ -1,0 +1,79 @@
+import { text } from "../contract/content.ts";
+import type { ThreadId } from "../contract/identity.ts";
+import type { Message } from "../contract/message.ts";
+import type { Toolkit } from "../contract/toolkit.ts";
+import { asText } from "../engine/result.ts";
+import { type Calling, type ToolMessage, announce, finish, messageFor, shown } from "./calls.ts";
+import type { AgentEvent } from "./events.ts";
+import { type Transcript, callsIn, unanswered } from "./transcript.ts";
+
+export interface SettleOptions {
+  readonly toolkit: Toolkit;
+  readonly thread: ThreadId;
+  readonly transcript: Transcript;
+  readonly emit: (event: AgentEvent) => void;
+  /** Adds a notice for the model to the thread. */
+  readonly deliver: (message: Message) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Makes the parked calls of a thread that were approved, and adds the results of those that have ended: as the one
+ * result of the call, or as a notice if its result was that it waits. A notice comes only when no call is without a
+ * result, so that it is not between a call and its result. Resolves to the calls that still wait without a result, and
+ * to whether there is anything new for the model.
+ *
+ * @throws Error when the store cannot be read or written.
+ */
+export async function settleParked(
+  options: SettleOptions,
+): Promise<{ readonly waiting: readonly Calling[]; readonly hasNews: boolean }> {
+  const { toolkit, thread, transcript, emit, deliver, signal } = options;
+  const { store } = toolkit;
+  const results = { toolkit, emit, onResult: transcript.add };
+  const notices: Message[] = [];
+  let hasNews = false;
+  for (const { call: id, name, turn, state } of await store.parked({ thread })) {
+    if (signal.aborted) break;
+    if (turn === undefined || (state !== "ready" && state !== "ended")) continue;
+    const calling = callsIn(transcript.messages).find((call) => call.id === id);
+    const isOpen = unanswered(transcript.messages).some((call) => call.id === id);
+    if (calling !== undefined && isOpen) announce(calling, results);
+    const startedMs = performance.now();
+    const result = await toolkit.resume(id, { signal, onEvent: (event) => shown(event, name, emit) });
+    const [left] = await store.parked({ call: id });
+    if (left !== undefined && left.state !== "ended") continue; // asked again, or taken by another process
+    if (calling !== undefined && isOpen) {
+      const ms = Math.round(performance.now() - startedMs);
+      finish(calling, messageFor(calling, result), ms, results);
+      hasNews = true;
+    } else if (!transcript.messages.some((message) => message.role === "user" && message.outcomeOf === id)) {
+      const words = `[The call ${id} of ${name}, which waited for a person, has ended (${result.status}):\n${asText(result)}]`;
+      notices.push({ role: "user", from: "handrail", content: [text(words)], outcomeOf: id });
+      continue;
+    }
+    await store.move(id, { to: "delivered" });
+  }
+  const waiting = unanswered(transcript.messages);
+  if (waiting.length > 0) return { waiting, hasNews };
+  for (const notice of notices) {
+    deliver(notice);
+    if (notice.role === "user" && notice.outcomeOf !== undefined)
+      await store.move(notice.outcomeOf, { to: "delivered" });
+  }
+  return { waiting, hasNews: hasNews || notices.length > 0 };
+}
+
+/** The result of a call that still waits when the conversation goes on. What comes of it later is a notice. */
+export function waitingMessage({ id, name }: Calling): ToolMessage {
+  const words =
+    `This call of ${name} waits for a person, ${id}. It has not run. Continue without it, and do not repeat it: ` +
+    "what comes of it will be told.";
+  return { role: "tool", call: id, status: "parked", content: [text(words)] };
+}
+
+/** How a turn ends whose calls wait. */
+export function parkedEnd(waiting: readonly Calling[]) {
+  const which = waiting.map(({ id, name }) => `${name} (${id})`).join(", ");
+  return { reason: "parked", message: `Waiting for a person: ${which}. Nothing waits with it.` } as const;
+}
