@@ -55,7 +55,7 @@ export async function runCalls(given: readonly Calling[], options: CallsOptions)
   for (const call of calls) announce(call, options);
   const run = async (call: Calling, before: readonly Promise<void>[]) => {
     await Promise.all(before);
-    if (signal.aborted) return finish(call, notStarted(call, "the turn was stopped"), 0, options);
+    if (signal.aborted) return answerCall(call, notStarted(call, "the turn was stopped"), 0, options);
     const startedMs = performance.now();
     emit({ type: "tool_started", id: call.id, name: call.name });
     const result = await resultOf(call, turn, toolkit, signal, emit);
@@ -64,7 +64,12 @@ export async function runCalls(given: readonly Calling[], options: CallsOptions)
       return emit({ type: "approval", id: call.id, name: call.name, status: "parked" });
     }
     if (result.status === "denied" && result.by === "nobody") budget.countUnasked();
-    finish(call, failures.noted(call, messageFor(call, result)), Math.round(performance.now() - startedMs), options);
+    answerCall(
+      call,
+      failures.noted(call, messageFor(call, result)),
+      Math.round(performance.now() - startedMs),
+      options,
+    );
   };
   const all = await touchedBy(calls, toolkit, signal).catch(() => []);
   for (const [index, call] of calls.entries()) {
@@ -87,7 +92,7 @@ export async function runCalls(given: readonly Calling[], options: CallsOptions)
 export function refuseCalls(calls: readonly Calling[], why: string, results: Results): void {
   for (const call of calls) {
     announce(call, results);
-    finish(call, notStarted(call, why), 0, results);
+    answerCall(call, notStarted(call, why), 0, results);
   }
 }
 
@@ -98,7 +103,7 @@ export function announce({ id, name, input }: Calling, { toolkit, emit }: Result
 }
 
 /** Adds the result of a call. */
-export function finish({ id, name }: Calling, message: ToolMessage, ms: number, { emit, onResult }: Results): void {
+export function answerCall({ id, name }: Calling, message: ToolMessage, ms: number, { emit, onResult }: Results): void {
   onResult(message);
   emit({ type: "tool_result", id, name, status: message.status, text: textOf(message.content), ms });
 }

@@ -3,7 +3,7 @@ import type { ThreadId } from "../contract/identity.ts";
 import type { Message } from "../contract/message.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { asText } from "../engine/result.ts";
-import { type Calling, type ToolMessage, announce, finish, messageFor, shown } from "./calls.ts";
+import { type Calling, type ToolMessage, announce, answerCall, messageFor, shown } from "./calls.ts";
 import type { AgentEvent } from "./events.ts";
 import { type Transcript, callsIn, unanswered } from "./transcript.ts";
 
@@ -45,7 +45,7 @@ export async function settleParked(
     if (left !== undefined && left.state !== "ended") continue; // asked again, or taken by another process
     if (calling !== undefined && isOpen) {
       const ms = Math.round(performance.now() - startedMs);
-      finish(calling, messageFor(calling, result), ms, results);
+      answerCall(calling, messageFor(calling, result), ms, results);
       hasNews = true;
     } else if (!transcript.messages.some((message) => message.role === "user" && message.outcomeOf === id)) {
       const words = `[The call ${id} of ${name}, which waited for a person, has ended (${result.status}):\n${asText(result)}]`;

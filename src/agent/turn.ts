@@ -7,7 +7,7 @@ import { parse } from "../engine/parse.ts";
 import { Stop, pause } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
 import { clip } from "../util/text.ts";
-import { type Calling, createFailures, finish, refuseCalls, runCalls } from "./calls.ts";
+import { type Calling, createFailures, answerCall, refuseCalls, runCalls } from "./calls.ts";
 import { charactersAToken, charactersOf, compact, measure } from "./compact.ts";
 import type { Budget } from "./budget.ts";
 import type { AgentEvent, TurnEnd } from "./events.ts";
@@ -236,7 +236,7 @@ export async function runTurn(first: Message | undefined, options: TurnOptions):
         const said = parked.length > 0 ? options.takeWaiting() : [];
         if (parked.length > 0 && options.signal.aborted) return { reason: "stopped" };
         if (parked.length > 0 && said.length === 0) return parkedEnd(parked);
-        for (const call of parked) finish(call, waitingMessage(call), 0, results);
+        for (const call of parked) answerCall(call, waitingMessage(call), 0, results);
         for (const message of said) deliver(message);
         continue;
       }
@@ -255,7 +255,7 @@ export async function runTurn(first: Message | undefined, options: TurnOptions):
   const begin = async (): Promise<Ending | undefined> => {
     const { waiting, hasNews } = await settleParked({ ...options, deliver, signal });
     if (first === undefined) return waiting.length > 0 ? parkedEnd(waiting) : hasNews ? undefined : { reason: "done" };
-    for (const call of waiting) finish(call, waitingMessage(call), 0, results);
+    for (const call of waiting) answerCall(call, waitingMessage(call), 0, results);
     if (first.role === "user") emit({ type: "message", from: first.from, text: textOf(first.content) });
     await transcript.commit(first);
     return undefined;
