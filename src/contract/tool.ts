@@ -7,6 +7,7 @@ import { type Effect, type EffectKind, unknownKind } from "./effect.ts";
 import type { FetchOptions, Fetched } from "./fetch.ts";
 import type { Job, JobCommand, Jobs } from "./job.ts";
 import type { Memories } from "./memory.ts";
+import type { ParkedState } from "./parked.ts";
 import type { ToolResult } from "./result.ts";
 import { type InputOf, type Json, type JsonSchema, type Schema, type SchemaSource, toSchema } from "./schema.ts";
 
@@ -139,6 +140,8 @@ export interface ToolJobs extends Pick<Jobs, "list" | "get" | "told"> {
    * people can see. Rejects with a `ToolFailure` when that is not possible; then the process still ends with the call.
    */
   adopt(process: Process, script: string): Promise<Job>;
+  /** Where a parked call of this thread is, and in words, or its result; `undefined` if the call was never parked. */
+  parked(call: CallId): Promise<{ readonly state: ParkedState; readonly text: string } | undefined>;
 }
 
 /** Results that are too big for a model. Kept for the toolkit that made them, and read as `output://ID`. */

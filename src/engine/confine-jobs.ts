@@ -1,9 +1,11 @@
+import type { Store } from "../contract/activity.ts";
 import type { Process } from "../contract/backend.ts";
 import type { ApprovedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Job, JobCommand, Jobs } from "../contract/job.ts";
 import type { ToolJobs } from "../contract/tool.ts";
+import { parkedState } from "./recorded-result.ts";
 
 /** The limits of a call. */
 export interface CallBounds {
@@ -27,6 +29,7 @@ export interface Tie {
 /** Limits the toolkit's jobs to one call: it can start the commands it declared, and use the jobs it named. */
 export function jobsOfCall(
   jobs: Jobs,
+  store: Store,
   { request, tool }: ApprovedCall,
   { allowed, alive, runs, tieOf }: CallBounds,
 ): ToolJobs {
@@ -99,6 +102,10 @@ export function jobsOfCall(
       alive();
       const job = await jobs.get(id);
       return job === undefined ? undefined : confined(job);
+    },
+    async parked(id) {
+      alive();
+      return parkedState(store, id, request.thread);
     },
     told: (id) => jobs.told(id),
   };

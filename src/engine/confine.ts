@@ -1,3 +1,4 @@
+import type { Store } from "../contract/activity.ts";
 import type { Backend, Command, OpenFile, Process, ToolBackend } from "../contract/backend.ts";
 import type { ApprovedCall } from "../contract/call.ts";
 import type { Refusal } from "../contract/containment.ts";
@@ -35,6 +36,7 @@ export interface ConfineOptions {
   readonly backend: Backend;
   readonly outputs: Outputs;
   readonly jobs: Jobs;
+  readonly store: Store;
   readonly withheld: Host["withheld"];
 }
 
@@ -44,7 +46,7 @@ export interface ConfineOptions {
  * process runs the approved script in the approved folder, and ends with the call.
  */
 export function confine(
-  { backend: inner, outputs, jobs, withheld }: ConfineOptions,
+  { backend: inner, outputs, jobs, store, withheld }: ConfineOptions,
   call: ApprovedCall,
   signal: AbortSignal,
 ): Confined {
@@ -233,7 +235,7 @@ export function confine(
         throw new ToolFailure(`tool "${call.tool.name}" tried to read output://${id}, which this call did not declare`);
       },
     },
-    jobs: jobsOfCall(jobs, call, { allowed, alive, runs, tieOf: (process) => ties.get(process) }),
+    jobs: jobsOfCall(jobs, store, call, { allowed, alive, runs, tieOf: (process) => ties.get(process) }),
     closed: { paths: except, holds: (path) => paths.reach("read", path, path) === "closed" },
     allow(effect, decision) {
       allowed.push(effect);

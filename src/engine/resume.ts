@@ -1,7 +1,4 @@
 import type { ToolCall } from "../contract/call.ts";
-import type { Store } from "../contract/activity.ts";
-import { text } from "../contract/content.ts";
-import type { CallId } from "../contract/identity.ts";
 import type { ParkedCall } from "../contract/parked.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Stop } from "../util/abort.ts";
@@ -10,6 +7,7 @@ import { randomName } from "../util/identifier.ts";
 import { callTool } from "./call.ts";
 import type { Host } from "./host.ts";
 import { targetOf } from "./park.ts";
+import { notHere, recordedResult } from "./recorded-result.ts";
 import { findTool } from "./toolset.ts";
 
 /** Claims a parked call, and makes it if the claim succeeds. Never rejects. */
@@ -35,29 +33,6 @@ export async function claimAndCall(
   }
 }
 
-/** The result of a call that has ended, as far as it is recorded; "failed" if there is none. Never rejects. */
-export async function recordedResult(store: Store, call: CallId): Promise<ToolResult> {
-  try {
-    for await (const event of store.events({ call, types: ["call.finished"] })) {
-      if (event.type !== "call.finished") continue;
-      const { status, error = "", data = null } = event;
-      const content = (event.content ?? []).map((part) => (part.type === "text" ? part : text(`[${part.mimeType}]`)));
-      const all = content.map((part) => ("text" in part ? part.text : "")).join("\n");
-      if (status === "ok") return { status, content, data };
-      if (status === "denied") return { status, reason: all || error, by: "person" };
-      if (status === "aborted") return { status, content };
-      return { status: "failed", message: all.replace(/^Tool error: /, "") || error };
-    }
-    return notHere(`there is no parked call ${call}`);
-  } catch (error) {
-    return notHere(messageOf(error));
-  }
-}
-
 function waiting({ call, changed }: ParkedCall): ToolResult {
   return { status: "parked", call, ...(changed !== undefined && { changed }) };
-}
-
-function notHere(message: string): ToolResult {
-  return { status: "failed", message, hint: "Nothing was run here." };
 }

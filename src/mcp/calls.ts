@@ -7,6 +7,7 @@ import {
   type ServerContext,
   inputRequired,
 } from "@modelcontextprotocol/server";
+import { type Content, text } from "../contract/content.ts";
 import type { ThreadId } from "../contract/identity.ts";
 import type { Approver } from "../contract/policy.ts";
 import type { ToolResult } from "../contract/result.ts";
@@ -141,7 +142,7 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
       release();
       return "form" in next
         ? wait(call, next.form, context.mcpReq.id)
-        : toCallResult(next, toolkit.tools.get(call.name)?.output);
+        : toCallResult(next, toolkit.tools.get(call.name)?.output, howToWait(next, toolkit));
     }
   };
 
@@ -225,6 +226,15 @@ function approverOf(asking: Asking, questions: Questions, answerWithinMs: number
   };
 }
 
+/** How a client gets the result of a parked call. */
+function howToWait(result: ToolResult, { tools }: Toolkit): readonly Content[] {
+  if (result.status !== "parked") return [];
+  const input = JSON.stringify({ action: "wait", id: result.call });
+  return [
+    text(tools.has("jobs") ? `Get its result with jobs ${input}.` : "A person sees its result in `handrail threads`."),
+  ];
+}
+
 function tellProgress(progress: CallProgress, { mcpReq }: ServerContext): void {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return;
@@ -241,12 +251,13 @@ function tellProgress(progress: CallProgress, { mcpReq }: ServerContext): void {
  * model instead of the text, or both. A file escaped inside JSON is hard to read and twice as long.
  * https://modelcontextprotocol.io/specification/2025-11-25/server/tools#structured-content
  */
-function toCallResult(result: ToolResult, output?: JsonSchema): CallToolResult {
+function toCallResult(result: ToolResult, output?: JsonSchema, more: readonly Content[] = []): CallToolResult {
   const { content, isError } = asContent(result);
-  const isStructured = result.status === "ok" && output?.["type"] === "object";
+  const hasSchema = output?.["type"] === "object";
+  const isStructured = result.status === "ok" && hasSchema;
   return {
-    content: content.map((part) => ({ ...part })),
-    isError,
+    content: [...content, ...more].map((part) => ({ ...part })),
+    isError: isError || (hasSchema && !isStructured), // only an error may leave out what the schema promises
     ...(isStructured && { structuredContent: result.data }),
   };
 }

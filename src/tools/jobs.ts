@@ -9,7 +9,7 @@ import { describeExit } from "../output/describe-exit.ts";
 import { logFile } from "../output/log-file.ts";
 import { formatSize } from "../output/size.ts";
 import { DEFAULT_LIMIT, DEFAULT_MAX_BYTES, truncateHead } from "../output/truncate.ts";
-import { onAbort } from "../util/abort.ts";
+import { onAbort, pause } from "../util/abort.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { clip, plural } from "../util/text.ts";
 import { attachSecondsHint } from "./shared/duration.ts";
@@ -78,6 +78,8 @@ export const jobs = (options: ToolOptions = {}) => {
       ],
       async run(input, context) {
         if (input.action === "list") return { text: await listed(context) };
+        const parked = await parkedCall(input, context);
+        if (parked !== undefined) return parked;
         const job = await jobOf(input, context, names);
         attachSecondsHint("timeout", input.timeout, context);
         switch (input.action) {
@@ -185,6 +187,25 @@ async function forAtMost(
   }
   signal.throwIfAborted();
 }
+
+/** Where a parked call is, for `output` and `wait` with its id; `undefined` for the id of a job. */
+async function parkedCall({ action, id, timeout = DEFAULT_WAIT_S }: Input, context: ToolContext) {
+  if (id === undefined || (action !== "output" && action !== "wait")) return undefined;
+  const { jobs: own, signal } = context;
+  if ((await own.get(id)) !== undefined) return undefined;
+  let found = await own.parked(id);
+  await forAtMost(timeout, context, async (over) => {
+    while (action === "wait" && found !== undefined && found.state !== "ended" && !over.signal.aborted) {
+      await pause(LOOK_MS, over.signal);
+      signal.throwIfAborted();
+      found = await own.parked(id);
+    }
+  });
+  return found && { id, ...found };
+}
+
+/** How often a parked call is looked at while it is waited for, in milliseconds. */
+const LOOK_MS = 500;
 
 /** Converts an id that is a number. */
 function withTextId(raw: unknown): unknown {

@@ -253,3 +253,25 @@ const era2025 = "2025-11-25";
 function ran(workDir: string): Promise<string> {
   return readFile(join(workDir, "ran"), "utf8");
 }
+
+test.each(ERAS)(
+  "a client of revision %s that cannot ask is told the id of a parked call, and gets its result",
+  async (era) => {
+    const [store, workDir] = [memoryStore(), await workspace()];
+    const toolkit = { preset: "coding", workDir, policy: CONFIRM, park: "now", store } as const;
+    const { client } = await connect(era, { toolkit });
+    const result = await client.callTool(run("parked"));
+    const told = JSON.stringify(result.content);
+    const [, id = ""] = /Its id is ([\w-]+)\./.exec(told) ?? [];
+    expect(result.isError).toBe(false);
+    expect(told).toContain(`Get its result with jobs {\\"action\\":\\"wait\\",\\"id\\":\\"${id}\\"}.`);
+    const jobs = async (action: string) =>
+      JSON.stringify((await client.callTool({ name: "jobs", arguments: { action, id } })).content);
+    expect(await jobs("output")).toContain("waits for a person's approval");
+    const waiting = jobs("wait");
+    const [question] = await store.questions();
+    await store.answer(question?.question ?? "", { answer: "refuse", reason: "Not now." }, "test");
+    expect(await waiting).toContain("Command execution denied by user. Not now.");
+    expect(existsSync(join(workDir, "ran"))).toBe(false);
+  },
+);

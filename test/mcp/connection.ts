@@ -25,7 +25,7 @@ export type Era = (typeof ERAS)[number];
 
 /** Options of a server. For one in another process, only what JSON can hold. */
 export interface ServerSettings {
-  readonly toolkit: Pick<ToolkitOptions, "preset" | "workDir" | "policy" | "sources">;
+  readonly toolkit: Pick<ToolkitOptions, "preset" | "workDir" | "policy" | "sources" | "park" | "store">;
   readonly service?: ServeStdioOptions;
 }
 

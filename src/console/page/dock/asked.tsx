@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { DecisionPart } from "../../../contract/decision.ts";
-import { type Question, open, threads } from "../state/model.ts";
+import { type Question, open, questions, threads } from "../state/model.ts";
 import { threadAddress } from "../state/route.ts";
 import { titleOf } from "../state/thread-status.ts";
 import { Quoted } from "../text/quoted.tsx";
@@ -37,6 +37,7 @@ export function Asked({ question, onRead, children }: AskedProps) {
   return (
     <div class="cmd">
       {open.value?.thread !== question.thread && <OfThread thread={question.thread} />}
+      <Parked question={question} />
       <div class="exact mono free" ref={box} tabIndex={0} role="group" aria-label="What is asked" onScroll={look}>
         <What question={question} />
       </div>
@@ -57,6 +58,24 @@ export function titleOfQuestion({ effects, name }: Question): ComponentChildren 
     <>
       Call <Safe text={name} />?
     </>
+  );
+}
+
+/** Says that no process waits, and what has changed since an earlier approval. The shown question may be older. */
+function Parked({ question: { question, parked: shown } }: { readonly question: Question }) {
+  const { parked = shown } = questions.value.find((each) => each.question === question) ?? {};
+  if (parked === undefined) return null;
+  const until = new Date(parked.untilMs).toLocaleString();
+  return (
+    <p class="of">
+      Parked: no process waits. It expires on {until}.
+      {parked.changed !== undefined && (
+        <>
+          {" "}
+          It was approved before. Since then this has changed: <Safe text={parked.changed.join(", ")} />
+        </>
+      )}
+    </p>
   );
 }
 

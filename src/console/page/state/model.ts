@@ -130,7 +130,7 @@ function take(events: readonly StoredEvent[]): void {
 }
 
 function takeQuestion(event: StoredEvent): void {
-  if (event.type === "approval.requested") void loadQuestions();
+  if (event.type === "approval.requested" || event.type === "call.parked") void loadQuestions();
   if (event.type !== "approval.decided" && event.type !== "call.finished") return;
   const closed = questions.value.find(({ call }) => call === event.call);
   if (closed === undefined) return;

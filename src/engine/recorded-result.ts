@@ -1,0 +1,52 @@
+import type { Store } from "../contract/activity.ts";
+import { text } from "../contract/content.ts";
+import type { CallId, ThreadId } from "../contract/identity.ts";
+import type { ParkedState } from "../contract/parked.ts";
+import type { ToolResult } from "../contract/result.ts";
+import { messageOf } from "../util/errors.ts";
+import { asText } from "./result.ts";
+
+/** The result of a call that has ended, as far as it is recorded; "failed" if there is none. Never rejects. */
+export async function recordedResult(store: Store, call: CallId): Promise<ToolResult> {
+  try {
+    for await (const event of store.events({ call, types: ["call.finished"] })) {
+      if (event.type !== "call.finished") continue;
+      const { status, error = "", data = null } = event;
+      const content = (event.content ?? []).map((part) => (part.type === "text" ? part : text(`[${part.mimeType}]`)));
+      const all = content.map((part) => ("text" in part ? part.text : "")).join("\n");
+      if (status === "ok") return { status, content, data };
+      if (status === "denied") return { status, reason: all || error, by: "person" };
+      if (status === "aborted") return { status, content };
+      return { status: "failed", message: all.replace(/^Tool error: /, "") || error };
+    }
+    return notHere(`there is no parked call ${call}`);
+  } catch (error) {
+    return notHere(messageOf(error));
+  }
+}
+
+/** Where a call of this thread is that was parked, as the model reads it; `undefined` for any other call. */
+export async function parkedState(
+  store: Store,
+  call: CallId,
+  thread: ThreadId,
+): Promise<{ readonly state: ParkedState; readonly text: string } | undefined> {
+  const [row] = await store.parked({ call, thread });
+  if (row !== undefined && row.state !== "ended") return { state: row.state, text: WHERE[row.state] };
+  for await (const event of store.events({ call, types: ["call.parked"] })) {
+    if (event.type !== "call.parked" || event.thread !== thread) continue;
+    return { state: "ended", text: asText(await recordedResult(store, call)) };
+  }
+  return undefined;
+}
+
+const WHERE = {
+  parked: "It waits for a person's approval and has not run.",
+  ready: "It was approved, and waits for a process that makes it: `handrail serve` or `handrail mcp` in its folder.",
+  taken: "It was approved, and is running.",
+} as const;
+
+/** A call that this toolkit does not make. */
+export function notHere(message: string): ToolResult {
+  return { status: "failed", message, hint: "Nothing was run here." };
+}
