@@ -75,5 +75,8 @@ export function waitingMessage({ id, name }: Calling): ToolMessage {
 /** How a turn ends whose calls wait. */
 export function parkedEnd(waiting: readonly Calling[]) {
   const which = waiting.map(({ id, name }) => `${name} (${id})`).join(", ");
-  return { reason: "parked", message: `Waiting for a person: ${which}. Nothing waits with it.` } as const;
+  return {
+    reason: "parked",
+    message: `Waiting for a person: ${which}. The turn continues when it is answered.`,
+  } as const;
 }

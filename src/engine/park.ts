@@ -86,7 +86,9 @@ export async function stillApproved(
   const parts = new Set([...Object.keys(parked.about), ...Object.keys(about)]);
   const changed = [...parts].filter((part) => parked.about[part] !== about[part]);
   const { approval, claim } = parked;
-  if (changed.length === 0 && approval !== undefined) return approval;
+  // The session that a person allowed it for may be over: it is not granted in the one that makes the call.
+  if (changed.length === 0 && approval !== undefined)
+    return approval.answer === "session" ? { answer: "once" } : approval;
   const question = randomName(16);
   record.asked(question, call.effects, decision);
   const again = { changed, about, ...(claim !== undefined && { claim }) };
@@ -110,7 +112,7 @@ async function aboutOf(call: CheckedCall, decision: Decision, { backend }: Pick<
 }
 
 /** Files with more bytes are compared by size and time. */
-const MAX_HASHED = 16_777_216;
+const MAX_HASHED = 4_194_304;
 
 /** How many words of a command are looked up as files. */
 const MAX_WORDS = 32;

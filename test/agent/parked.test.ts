@@ -29,7 +29,9 @@ test("a turn ends as parked after its other calls, and continues in another proc
   const first = await open([calls(log("one", "1"), { id: "2", name: "look", input: {} }, log("two", "3"))]);
   const end = await first.agent.send("Go");
   expect(end).toMatchObject({ reason: "parked", rounds: 1 });
-  expect(end.message).toMatch(/^Waiting for a person: bash \(.+\), bash \(.+\)\. Nothing waits with it\.$/);
+  expect(end.message).toMatch(
+    /^Waiting for a person: bash \(.+\), bash \(.+\)\. The turn continues when it is answered\.$/,
+  );
   await first.agent.close();
 
   const second = await open([{ text: "All done." }]);

@@ -125,6 +125,16 @@ describe("a parked call", () => {
     expect(await toolkit.resume("a")).toMatchObject({ status: "ok" });
   });
 
+  test("approved for the session grants nothing to the session that makes it", async () => {
+    const { open } = await shared();
+    const toolkit = await open();
+    await toolkit.call(deploy);
+    const [question] = await toolkit.store.questions();
+    await toolkit.store.answer(question?.question ?? "", { answer: "session" }, "test");
+    expect(await toolkit.resume("a")).toMatchObject({ status: "ok" });
+    expect(await toolkit.call({ ...deploy, id: "b" })).toMatchObject({ status: "parked" });
+  });
+
   test("is taken when the reply to the claim was lost", async () => {
     const { open, log } = await shared();
     const toolkit = await open();
