@@ -10,6 +10,7 @@ import { FILES } from "./files.mjs";
 import { LATENCY } from "./latency.mjs";
 import { MCP_CLIENT } from "./mcp-client.mjs";
 import { MEMORY } from "./memory.mjs";
+import { PARKED } from "./parked.mjs";
 import { PLUGINS } from "./plugins.mjs";
 import { POLICY } from "./policy.mjs";
 import { PROCESSES } from "./processes.mjs";
@@ -27,6 +28,7 @@ export const WORKLOADS = [
   ...EVENTS,
   ...MEMORY,
   ...API,
+  ...PARKED,
   ...CONSOLE,
   ...PLUGINS,
   ...POLICY,
