@@ -47,7 +47,7 @@ async function run(name) {
   return [...toolkit.tools.keys()];
 }
 
-assert.deepEqual(await run("planner"), ["time", "create_task"]);
+assert.deepEqual(await run("planner"), ["create_task", "time"]);
 assert.deepEqual(await run("reviewer"), ["read", "grep"]);
 
 // An app reads the threads from the same file.

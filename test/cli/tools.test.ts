@@ -126,7 +126,7 @@ describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on
     [
       "something that jobs does not do",
       ["jobs", "frob"],
-      'handrail: jobs: expected list, output ID, kill ID or remove ID, got "frob"\n',
+      'handrail: jobs: expected list, output ID, kill ID, open ID PORT or remove ID, got "frob"\n',
     ],
     [
       "something that threads does not do",

@@ -629,6 +629,7 @@ describe("after the call", () => {
     });
     const toolkit = await here.toolkit({ preset: "none", tools: [tool] });
     expect(await toolkit.call({ name: "doing", input: {} }, { signal: controller.signal })).toEqual({
+      id: expect.any(String) as string,
       status: "aborted",
     });
   });

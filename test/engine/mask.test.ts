@@ -122,7 +122,7 @@ describe("a result that masking makes longer than its limit", () => {
     const stateDir = temporaryFolder();
     const names = name === "find" ? Array.from({ length: 200 }, (_, index) => `${index}${SHORT.repeat(30)}.md`) : [];
     const files = Object.fromEntries(names.map((each) => [each, ""]));
-    const preset = name === "read_file" ? "operator" : "all";
+    const preset = name === "read_file" || name === "run_shell" ? "operator" : "all";
     const options = { preset, mask: { values: [SHORT] }, stateDir, outputOwner: "me" };
     const tools = await toolsOn({ "a.txt": lines, ...files }, options);
     const result = await tools.text(name, input);
@@ -194,6 +194,7 @@ describe("what a call is given and how it ends", () => {
     });
     const tools = await toolsOn({}, { tools: [fails] });
     expect(await tools.call("fails", { how: "well" })).toEqual({
+      id: expect.any(String) as string,
       status: "failed",
       message: `no ${MARK}`,
       hint: `use ${MARK}`,

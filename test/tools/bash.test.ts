@@ -19,6 +19,7 @@ describe("the output of a command", () => {
     const { call, text } = await toolsOn();
     expect(await text("bash", { command: "printf 'a\\n  b\\tc'" })).toBe("a\n  b\tc");
     expect(await call("bash", { command: "echo hello" })).toEqual({
+      id: expect.any(String) as string,
       status: "ok",
       content: [{ type: "text", text: "hello\n" }],
       data: { output: "hello\n", exit_code: 0, signal: null },

@@ -13,6 +13,7 @@ test("an image is attached unchanged, with a line about it", async () => {
   const bytes = await picture(30, 20).png().toBuffer();
   const { call } = await toolsOn({ "a.png": bytes });
   expect(await call("read", { path: "a.png" })).toEqual({
+    id: expect.any(String) as string,
     status: "ok",
     content: [
       { type: "text", text: `[Image: a.png, image/png, 30x20, ${bytes.length}B]` },

@@ -7,7 +7,7 @@ import { runShell } from "../../src/tools/run-shell.ts";
 import { isAlive, until } from "../support/until.ts";
 import { toolsOn } from "./tools.ts";
 
-const tools = await toolsOn();
+const tools = await toolsOn({}, { preset: "operator" });
 const { text, call, folder } = tools;
 const run = (command: string, more: object = {}) => text("run_shell", { command, ...more });
 

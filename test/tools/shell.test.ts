@@ -55,7 +55,7 @@ describe("shell, as seed 003 has it", () => {
     const policy = { autonomy: "supervised" } as const;
     const input = { command: "touch made", approved: true };
     const refused = await toolkitWith({ ...preset, policy, workDir: temporaryFolder() });
-    expect(await refused.call({ name: "shell", input })).toMatchObject({ status: "denied", by: "policy" });
+    expect(await refused.call({ name: "shell", input })).toMatchObject({ status: "denied", by: "nobody" });
     const approved = await toolsOn(
       {},
       {
