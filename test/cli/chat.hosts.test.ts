@@ -191,7 +191,7 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     await types("C-c");
     await sees("Stopped.");
     await types("Now run", "Enter");
-    await sees(/Run: sleep 101 {2}\d/);
+    await sees(/Run: sleep 101 {2}waiting/);
     await types("and then?", "Enter");
     await sees("1 message to send after this turn");
     await types("half");

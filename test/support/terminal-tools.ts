@@ -21,11 +21,12 @@ import { createOutputs } from "../../src/output/outputs.ts";
 import { createGrants } from "../../src/policy/grants.ts";
 import { createPolicy } from "../../src/policy/policy.ts";
 import type { PolicySettings } from "../../src/policy/policy-settings.ts";
+import { BUILT_IN } from "../../src/tools/presets/built-in.ts";
 import { chosenTools } from "../../src/tools/presets/choose.ts";
 import { temporaryFolder } from "./workspace.ts";
 
 interface TerminalToolsOptions {
-  /** The tools. Default: all. */
+  /** The tools. Default: every built-in one, second names included. */
   readonly tools?: readonly Tool[];
   /** Default: full autonomy. */
   readonly policy?: PolicySettings;
@@ -55,7 +56,7 @@ export function terminalTools(
   const outputs = createOutputs({ folder: `${stateDir}/outputs`, owner: "test" });
   const terminal = backend.terminal !== undefined;
   const host: Host = {
-    tools: toolset(tools ?? chosenTools({ preset: "all" }, { terminal })),
+    tools: toolset(tools ?? chosenTools({ preset: "every", toolsets: { every: Object.keys(BUILT_IN) } }, { terminal })),
     policies: [createPolicy(policy, backend)],
     approver,
     grants: createGrants({
