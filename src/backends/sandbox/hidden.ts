@@ -1,4 +1,4 @@
-import { existsSync, realpathSync, statSync } from "node:fs";
+import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
 import { tried } from "../../util/errors.ts";
 import { absolutePath, type Base, isInside } from "../../util/paths.ts";
@@ -101,13 +101,15 @@ export function realOf(path: string): string {
   const parts: string[] = [];
   for (let at = path; ;) {
     try {
-      const real = realpathSync.native(at);
-      return parts.length === 0 ? real : `${real === "/" ? "" : real}/${parts.join("/")}`;
+      // Most paths of the lists above are missing, and an error costs ten times this look.
+      const real = lstatSync(at, { throwIfNoEntry: false }) && realpathSync.native(at);
+      if (real !== undefined) return parts.length === 0 ? real : `${real === "/" ? "" : real}/${parts.join("/")}`;
     } catch {
-      const cut = at.lastIndexOf("/");
-      if (cut < 0) return path;
-      parts.unshift(at.slice(cut + 1));
-      at = cut === 0 ? "/" : at.slice(0, cut);
+      // A link that leads nowhere, or a folder that may not be entered.
     }
+    const cut = at.lastIndexOf("/");
+    if (cut < 0) return path;
+    parts.unshift(at.slice(cut + 1));
+    at = cut === 0 ? "/" : at.slice(0, cut);
   }
 }
