@@ -147,8 +147,8 @@ export function createJobs({
       if (longest === "call" && !isDetached) {
         throw new ToolFailure("a job of this command would end with the one call that it makes", {
           hint:
-            "Start it detached (`handrail jobs` shows and stops it), or use a longer session, such as `handrail " +
-            "mcp`.",
+            'Start it with "detached": true (`handrail jobs` shows and stops it), or use a longer session, such as ' +
+            "`handrail mcp`.",
         });
       }
       if (isDetached && backend.detached === undefined) {

@@ -80,7 +80,7 @@ export const bash = ({
       ...options,
       limit,
       keep: "tail",
-      paramsHint: "command (required), timeout, background",
+      paramsHint: "command (required), timeout, background, detached",
       touches: ["exec"],
       input,
       mend: (raw) => withSeconds(mendCommand(raw, SPELLINGS)),

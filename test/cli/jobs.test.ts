@@ -21,7 +21,7 @@ describe("handrail call", () => {
     const { code, stdout } = await here(["call", "bash", '{"command":"touch ran","background":true}', "--yes"]);
     expect(code).toBe(1);
     expect(stdout).toMatch(
-      /^Tool error: a job of this command would end with the one call that it makes\nStart it detached /,
+      /^Tool error: a job of this command would end with the one call that it makes\nStart it with "detached": true /,
     );
     expect(existsSync(join(folder, "ran"))).toBe(false);
   });

@@ -96,7 +96,7 @@ describe.concurrent("a command in the background", () => {
     const tools = await toolsOn({}, { lifetime: "call" });
     expect(await tools.text("bash", { command: "touch ran", background: true })).toBe(
       "Tool error: a job of this command would end with the one call that it makes\n" +
-        "Start it detached (`handrail jobs` shows and stops it), or use a longer session, such as `handrail mcp`.",
+        'Start it with "detached": true (`handrail jobs` shows and stops it), or use a longer session, such as `handrail mcp`.',
     );
     expect(existsSync(join(tools.folder, "ran"))).toBe(false);
   });
