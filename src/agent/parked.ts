@@ -33,9 +33,15 @@ export async function settleParked(
   const results = { toolkit, emit, onResult: transcript.add };
   const notices: Message[] = [];
   let hasNews = false;
-  for (const { call: id, name, turn, state } of await store.parked({ thread })) {
-    if (signal.aborted) break;
-    if (turn === undefined || (state !== "ready" && state !== "ended")) continue;
+  const seen = new Set<string>();
+  /** Read again each time: a person may answer one call while another runs. */
+  const next = async () => {
+    const calls = await store.parked({ thread, states: ["ready", "ended"] });
+    return calls.find(({ question, state, turn }) => turn !== undefined && !seen.has(`${question} ${state}`));
+  };
+  for (let parked = await next(); parked !== undefined && !signal.aborted; parked = await next()) {
+    const { call: id, name, question, state } = parked;
+    seen.add(`${question} ${state}`);
     const calling = callsIn(transcript.messages).find((call) => call.id === id);
     const isOpen = unanswered(transcript.messages).some((call) => call.id === id);
     if (calling !== undefined && isOpen) announce(calling, results);
@@ -50,6 +56,7 @@ export async function settleParked(
     } else if (!transcript.messages.some((message) => message.role === "user" && message.outcomeOf === id)) {
       const words = `[The call ${id} of ${name}, which waited for a person, has ended (${result.status}):\n${asText(result)}]`;
       notices.push({ role: "user", from: "handrail", content: [text(words)], outcomeOf: id });
+      seen.add(`${question} ended`);
       continue;
     }
     await store.move(id, { to: "delivered" });

@@ -142,6 +142,8 @@ export interface ToolJobs extends Pick<Jobs, "list" | "get" | "told"> {
   adopt(process: Process, script: string): Promise<Job>;
   /** Where a parked call of this thread is, and in words, or its result; `undefined` if the call was never parked. */
   parked(call: CallId): Promise<{ readonly state: ParkedState; readonly text: string } | undefined>;
+  /** The parked calls of this thread that have not ended, oldest first. */
+  allParked(): Promise<readonly { readonly id: CallId; readonly name: string; readonly text: string }[]>;
 }
 
 /** Results that are too big for a model. Kept for the toolkit that made them, and read as `output://ID`. */

@@ -5,7 +5,7 @@ import type { Effect } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Job, JobCommand, Jobs } from "../contract/job.ts";
 import type { ToolJobs } from "../contract/tool.ts";
-import { parkedState } from "./recorded-result.ts";
+import { WHERE, parkedState } from "./recorded-result.ts";
 
 /** The limits of a call. */
 export interface CallBounds {
@@ -106,6 +106,11 @@ export function jobsOfCall(
     async parked(id) {
       alive();
       return parkedState(store, id, request.thread);
+    },
+    async allParked() {
+      alive();
+      const rows = await store.parked({ thread: request.thread });
+      return rows.flatMap(({ call: id, name, state }) => (state === "ended" ? [] : [{ id, name, text: WHERE[state] }]));
     },
     told: (id) => jobs.told(id),
   };

@@ -58,7 +58,9 @@ export async function park(
     ...(changed !== undefined && { changed }),
     ...{ refusal: refusal(call), keepMs: host.keepParkedMs },
   };
-  const outcome = await host.store.park(parking, claim).catch((error: unknown) => {
+  const outcome = await host.store.park(parking, claim).catch(async (error: unknown) => {
+    const [row] = await host.store.parked({ call: id }).catch(() => []);
+    if (row?.question === question) return { status: "parked" } as const; // only the reply was lost
     throw new ToolFailure(`the call could not be parked, so it ended: ${messageOf(error)}`, {
       hint: "Nothing was run.",
       cause: error,

@@ -40,7 +40,8 @@ export async function parkedState(
   return undefined;
 }
 
-const WHERE = {
+/** Where a parked call is that has not ended, as the model reads it. */
+export const WHERE = {
   parked: "It waits for a person's approval and has not run.",
   ready: "It was approved, and waits for a process that makes it: `handrail serve` or `handrail mcp` in its folder.",
   taken: "It was approved, and is running.",

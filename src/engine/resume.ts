@@ -1,7 +1,7 @@
 import type { ToolCall } from "../contract/call.ts";
 import type { ParkedCall } from "../contract/parked.ts";
 import type { ToolResult } from "../contract/result.ts";
-import type { Stop } from "../util/abort.ts";
+import { type Stop, pause } from "../util/abort.ts";
 import { messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
 import { callTool } from "./call.ts";
@@ -19,10 +19,8 @@ export async function claimAndCall(
 ): Promise<ToolResult> {
   if (findTool(host.tools, name) === undefined) return notHere(`this toolkit has no tool "${name}"`);
   const move = { to: "taken", claim: randomName(16), target: targetOf(host.backend) } as const;
-  const claim = () => host.store.move(call, move);
   try {
-    // When the reply of a commit was lost, the same claim tells whether it is ours.
-    const outcome = await claim().catch(claim);
+    const outcome = await surely(() => host.store.move(call, move), stop.signal);
     if (outcome.status === "moved") return await callTool(request, host, stop, outcome.parked);
     const { parked, reason } = outcome;
     if (parked?.state === "parked") return waiting(parked);
@@ -31,6 +29,21 @@ export async function claimAndCall(
   } catch (error) {
     return notHere(messageOf(error));
   }
+}
+
+/** The pauses before a claim is repeated whose reply was lost, in milliseconds. */
+const REPEATS_MS = [0, 100, 1_000, 5_000];
+
+/** Repeats a claim that may have succeeded, until the store tells whether it is ours. Rejects with its last error. */
+async function surely<T>(claim: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (const ms of REPEATS_MS) {
+    try {
+      return await claim();
+    } catch {
+      await pause(ms, signal);
+    }
+  }
+  return await claim();
 }
 
 function waiting({ call, changed }: ParkedCall): ToolResult {

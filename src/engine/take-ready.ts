@@ -31,16 +31,18 @@ export interface TakeReadyOptions {
 export function takeReady(toolkit: Toolkit, { agents, thread: only }: TakeReadyOptions = {}): () => void {
   const { store, backend } = toolkit;
   const busy = new Set<string>();
-  /** What has been begun, whatever came of it: one failure must not be repeated for ever. */
-  const begun = new Set<string>();
+  /** What has been begun, and from when on it may be begun again: what fails is repeated, ever more rarely. */
+  const begun = new Map<string, { readonly fromMs: number; readonly pauseMs: number }>();
   const closing = new AbortController();
   const { signal } = closing;
 
   const begin = (key: string, { question, state }: ParkedCall, work: () => Promise<unknown>) => {
     const step = `${question} ${state}`;
-    if (signal.aborted || busy.size >= SIDE_BY_SIDE || begun.has(step)) return;
-    begun.add(step);
-    if (busy.has(key)) return; // the agent sees it when its turn begins
+    const before = begun.get(step);
+    const nowMs = performance.now();
+    if (signal.aborted || busy.size >= SIDE_BY_SIDE || busy.has(key) || nowMs < (before?.fromMs ?? 0)) return;
+    const pauseMs = before === undefined ? LOOK_MS : 2 * before.pauseMs;
+    begun.set(step, { fromMs: nowMs + pauseMs, pauseMs });
     busy.add(key);
     const end = () => {
       busy.delete(key);

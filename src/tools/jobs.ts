@@ -255,9 +255,9 @@ async function write({ id, process, ended }: Job, { text, end }: Input, names: T
 }
 
 async function listed({ jobs: own }: ToolContext): Promise<string> {
-  const all = await own.list();
-  if (all.length === 0) return "(no jobs)";
-  return (await Promise.all(all.map(listedJob))).join("\n");
+  const all = await Promise.all((await own.list()).map(listedJob));
+  const parked = (await own.allParked()).map(({ id, name, text }) => `${id}  call of ${name}: ${text}`);
+  return [...all, ...parked].join("\n") || "(no jobs)";
 }
 
 async function listedJob(job: Job): Promise<string> {

@@ -1,12 +1,10 @@
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { readThread } from "../../src/activity/messages.ts";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import type { StoredEvent } from "../../src/contract/activity.ts";
 import { loadEngine } from "../../src/db/driver.ts";
-import { cases } from "../support/cases.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { all } from "./events.ts";
@@ -124,60 +122,6 @@ describe("followers of writers that are killed", () => {
       expect(cells.filter(({ metadata }) => metadata.tool_activity.status === "in_progress")).toEqual([]);
     }
   }, 60_000);
-});
-
-describe("kill -9 of runners of parked calls", () => {
-  const RUNNER = fileURLToPath(new URL("../fixtures/activity/parked-runner.mjs", import.meta.url));
-
-  test("at random moments: nothing runs twice, and what was approved has a result or ends as interrupted", async () => {
-    const [file, stateDir] = [`${temporaryFolder()}/state/parked.db`, temporaryFolder()];
-    const workDir = temporaryFolder();
-    const store = sqliteStore({ file, lookMs: 5 });
-    onTestFinished(() => store.close());
-    const runner = async (...more: readonly string[]) => {
-      const child = spawn(process.execPath, [RUNNER, file, workDir, stateDir, ...more], {
-        stdio: ["ignore", "pipe", "inherit"],
-      });
-      await new Promise((resolve) => child.stdout.once("data", resolve));
-      return child;
-    };
-    const killedAfter = (child: Awaited<ReturnType<typeof runner>>, milliseconds: number) =>
-      new Promise((resolve) => {
-        child.once("close", resolve);
-        if (child.exitCode !== null) resolve(undefined);
-        setTimeout(() => child.kill("SIGKILL"), milliseconds);
-      });
-    const runners = [await runner(), await runner()];
-    const approved: string[] = [];
-    for (let round = 0; round < cases(8); round++) {
-      const call = `call-${round}`;
-      const asking = await runner("park", call);
-      if (round % 4 === 3) await killedAfter(asking, Math.random() * 40);
-      else await new Promise((resolve) => asking.once("close", resolve));
-      const question = (await store.questions()).find((each) => each.call === call);
-      if (question === undefined) continue; // it was killed before it had asked
-      const { status } = await store.answer(question.question, { answer: "once" }, "test");
-      if (status === "answered") approved.push(call);
-      const victim = runners[round % 2]!;
-      await killedAfter(victim, Math.random() * 120);
-      runners[round % 2] = await runner();
-    }
-    const endings = async () =>
-      (await all(store, { types: ["call.finished"] })).filter(isFinished).filter(({ call }) => approved.includes(call));
-    await until("every approved call has ended", async () => {
-      await store.questions(); // closes what dead processes left
-      return (await endings()).length === approved.length;
-    });
-    await Promise.all(runners.map((child) => killedAfter(child, 0)));
-    const ran = readFileSync(`${workDir}/log`, "utf8").split("\n").filter(Boolean);
-    expect(ran.length).toBeGreaterThan(0);
-    expect(new Set(ran).size).toBe(ran.length);
-    for (const { call, status } of await endings()) {
-      expect(["ok", "interrupted"], call).toContain(status);
-      if (status === "ok") expect(ran).toContain(call);
-    }
-    expect(await store.parked()).toEqual([]);
-  }, 600_000);
 });
 
 function byCall(events: readonly StoredEvent[]): Map<string, StoredEvent[]> {

@@ -2,7 +2,9 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Store } from "../../src/contract/activity.ts";
+import { takeReady } from "../../src/engine/take-ready.ts";
 import { newFile, storeOn } from "../activity/stores.ts";
+import { until } from "../support/until.ts";
 import { workspace } from "../support/workspace.ts";
 import { calls, looking, resultsIn, scripted } from "./support.ts";
 
@@ -63,6 +65,24 @@ test("when a person writes meanwhile, the call's result is that it waits, and it
   expect(JSON.stringify(model.requests[2]?.prompt.at(-1))).toContain("which waited for a person, has ended (ok)");
   expect(resultsIn(model.requests[2]!)["1"]).toMatch(/waits for a person/);
   expect(await store.parked()).toEqual([]);
+});
+
+test("a call that is answered while another one runs is made too, and the turn continues by itself", async () => {
+  const { open, store, written } = await place();
+  const command = "until [ -e go ]; do sleep 0.02; done; echo one >> log";
+  const script = [calls({ id: "1", name: "bash", input: { command } }, log("two", "2")), { text: "Both." }];
+  const { agent, model, toolkit } = await open(script);
+  await agent.send("Go");
+  const takeNoMore = takeReady(toolkit, { agents: () => agent.resume() });
+  await answer(store);
+  await until("the first runs", async () => (await store.parked({ states: ["taken"] })).length === 1);
+  await answer(store);
+  await toolkit.call({ name: "bash", input: { command: "touch go" } }, { approver: async () => ({ answer: "once" }) });
+  await until("the turn has continued", async () => model.requests.length === 2);
+  expect(Object.keys(resultsIn(model.requests[1]!))).toEqual(["1", "2"]);
+  expect(await written()).toBe("one\ntwo\n");
+  takeNoMore();
+  await agent.close();
 });
 
 test("what was approved runs before the next message is read, and its notice never splits a call from its result", async () => {

@@ -2,6 +2,7 @@ import type { LanguageModelV3CallOptions } from "@ai-sdk/provider";
 import { Type } from "typebox";
 import { type Agent, type AgentEvent, type AgentOptions, createAgent } from "../../src/agent/agent.ts";
 import { type Tool, defineTool } from "../../src/contract/tool.ts";
+import type { Toolkit } from "../../src/contract/toolkit.ts";
 import { type ScriptedModel, type ScriptedReply, scriptedModel } from "../../src/testing/scripted-model.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { toolkitWith } from "../support/workspace.ts";
@@ -15,7 +16,7 @@ export async function scripted(
     toolkit: toolkitOptions = {},
     ...options
   }: { readonly toolkit?: ToolkitOptions } & Partial<Omit<AgentOptions, "toolkit" | "model">> = {},
-): Promise<{ agent: Agent; model: ScriptedModel; events: AgentEvent[] }> {
+): Promise<{ agent: Agent; model: ScriptedModel; events: AgentEvent[]; toolkit: Toolkit }> {
   const toolkit = await toolkitWith({ preset: "none", ...toolkitOptions });
   const model = scriptedModel(script);
   const { limits, ...rest } = options;
@@ -30,7 +31,7 @@ export async function scripted(
     await new Promise((resolve) => setImmediate(resolve)); // lets the events be read
     return end;
   };
-  return { agent: Object.assign(Object.create(agent) as Agent, { send }), model, events };
+  return { agent: Object.assign(Object.create(agent) as Agent, { send }), model, events, toolkit };
 }
 
 /** A tool that only looks and runs the given function. */

@@ -1,11 +1,13 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
+import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
 import { memoryStore } from "../../src/activity/memory-store.ts";
 import { type Move, moved, parkedNow } from "../../src/activity/parked.ts";
 import type { Store } from "../../src/contract/activity.ts";
 import type { ParkedCall } from "../../src/contract/parked.ts";
+import { defineTool } from "../../src/contract/tool.ts";
 import { asText } from "../../src/engine/result.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { all } from "../activity/events.ts";
@@ -38,7 +40,7 @@ describe("a parked call", () => {
   test("outlives its process: another one makes it once it is approved, and only once", async () => {
     const { open, log } = await shared();
     const first = await open();
-    expect(await first.call(deploy)).toEqual({ status: "parked", call: "a" });
+    expect(await first.call(deploy)).toEqual({ id: "a", status: "parked", call: "a" });
     expect(asText(await first.resume("a"))).toContain("waits for a person's approval and has not run. Its id is a.");
     await first.close();
     const [second, third] = [await open(), await open()];
@@ -63,7 +65,7 @@ describe("a parked call", () => {
     await writeFile(join(workDir, "deploy.sh"), "echo two >> log\n");
     const again = await (await open()).resume("a");
     const changed = [`the content of ${workDir}/deploy.sh`];
-    expect(again).toEqual({ status: "parked", call: "a", changed });
+    expect(again).toEqual({ id: "a", status: "parked", call: "a", changed });
     expect(await toolkit.store.questions()).toMatchObject([{ call: "a", parked: { changed } }]);
     expect(await toolkit.store.answer(older?.question ?? "", { answer: "once" }, "late")).toMatchObject({
       status: "closed",
@@ -73,6 +75,108 @@ describe("a parked call", () => {
     await answer(toolkit.store);
     expect(await toolkit.resume("a")).toMatchObject({ status: "ok" });
     expect(await log()).toBe("two\n");
+  });
+
+  const release = (about: string) =>
+    defineTool({
+      name: "release",
+      description: "Releases.",
+      touches: ["exec"],
+      input: Type.Object({ [about]: Type.Optional(Type.String()) }),
+      effects: () => [{ kind: "exec", command: "sh deploy.sh", cwd: "." }],
+      run: async () => "released",
+    });
+  const swap = async (workDir: string, name: string) => {
+    await rename(join(workDir, name), join(workDir, `${name}-before`));
+    await symlink(`${name}-before`, join(workDir, name));
+  };
+
+  test.each<{
+    readonly what: string;
+    readonly call?: object;
+    readonly meanwhile?: (workDir: string) => Promise<unknown>;
+    readonly later?: ToolkitOptions;
+    readonly changed: readonly string[];
+  }>([
+    {
+      what: "the script that a command names",
+      meanwhile: (workDir) => writeFile(join(workDir, "deploy.sh"), "echo two >> log\n"),
+      changed: ["the content of W/deploy.sh"],
+    },
+    {
+      what: "a folder, now a link to one with the same script",
+      call: { name: "bash", input: { command: "sh sub/deploy.sh" } },
+      meanwhile: (workDir) => swap(workDir, "sub"),
+      changed: ["the content of W/sub/deploy.sh", "the content of W/sub-before/deploy.sh"],
+    },
+    {
+      what: "a file to write, now a link to another file",
+      call: { name: "write", input: { path: ".envrc", content: "x" } },
+      meanwhile: (workDir) => swap(workDir, ".envrc"),
+      changed: [
+        "what it touches",
+        "the policy's decision",
+        "the content of W/.envrc",
+        "the content of W/.envrc-before",
+      ],
+    },
+    {
+      what: "a file to write, with another content",
+      call: { name: "write", input: { path: ".envrc", content: "x" } },
+      meanwhile: (workDir) => writeFile(join(workDir, ".envrc"), "export B=2\n"),
+      changed: ["the content of W/.envrc"],
+    },
+    {
+      what: "the tool",
+      call: { name: "release", input: {} },
+      later: { tools: [release("version")] },
+      changed: ["the tool"],
+    },
+    {
+      what: "the policy",
+      later: { policy: { shellConfirm: true, commands: { ask: ["sh *"] } } },
+      changed: ["the policy's decision"],
+    },
+  ])(
+    "a day later is asked about again, and says what has changed: $what",
+    async ({ call, meanwhile, later, changed }) => {
+      let clock = Date.now();
+      const { open, log, workDir } = await shared({ now: () => clock, preset: "coding", tools: [release("channel")] });
+      await mkdir(join(workDir, "sub"));
+      await writeFile(join(workDir, "sub/deploy.sh"), "echo one >> log\n");
+      await writeFile(join(workDir, ".envrc"), "export A=1\n");
+      const first = await open();
+      expect(await first.call({ ...deploy, ...call })).toMatchObject({ status: "parked" });
+      expect(await answer(first.store)).toEqual({ status: "answered" });
+      await first.close();
+      clock += 86_400_000;
+      await meanwhile?.(workDir);
+      const second = await open(later);
+      const again = await second.resume("a");
+      const told = again.status === "parked" ? again.changed : [asText(again)];
+      expect(told?.map((part) => part.replace(workDir, "W")).toSorted()).toEqual(changed.toSorted());
+      expect(asText(again)).toContain(told?.[0]);
+      expect(await second.store.questions()).toMatchObject([{ call: "a", parked: { changed: told } }]);
+      expect(await readFile(join(workDir, ".envrc"), "utf8")).toMatch(/^export/);
+      expect(await log()).toBe("");
+    },
+  );
+
+  test("whose parking lost its reply is parked; one that could not be parked has ended", async () => {
+    const { open } = await shared();
+    const toolkit = await open();
+    const { park } = toolkit.store;
+    toolkit.store.park = async (...given) => {
+      await park(...given);
+      throw new Error("the connection was lost");
+    };
+    expect(await toolkit.call(deploy)).toEqual({ id: "a", status: "parked", call: "a" });
+    toolkit.store.park = async () => {
+      throw new Error("the connection was lost");
+    };
+    expect(await toolkit.call({ ...deploy, id: "b" })).toMatchObject({ status: "failed", hint: "Nothing was run." });
+    expect(await toolkit.parked()).toMatchObject([{ call: "a" }]);
+    expect(await toolkit.store.questions()).toMatchObject([{ call: "a" }]);
   });
 
   test("that the policy now denies is not run, and a rule of before asks again", async () => {
@@ -157,15 +261,19 @@ describe("when calls are parked", () => {
 
   test("never by default, and with `park: true` at once, whatever the toolkit has", async () => {
     const { open } = await shared({ park: "never" });
-    expect(await (await open()).call(deploy)).toMatchObject({ status: "denied", by: "policy" });
+    expect(await (await open()).call(deploy)).toMatchObject({ status: "denied", by: "nobody" });
     const toolkit = await open({ approver: slow });
-    expect(await toolkit.call({ ...deploy, id: "b" }, { park: true })).toEqual({ status: "parked", call: "b" });
+    expect(await toolkit.call({ ...deploy, id: "b" }, { park: true })).toEqual({
+      id: "b",
+      status: "parked",
+      call: "b",
+    });
   });
 
   test("after a time, also when an approver does not answer; what is answered before runs here", async () => {
     const { open, log } = await shared({ park: { afterMs: 50 } });
     const toolkit = await open({ approver: slow });
-    expect(await toolkit.call(deploy)).toEqual({ status: "parked", call: "a" });
+    expect(await toolkit.call(deploy)).toEqual({ id: "a", status: "parked", call: "a" });
     const quick = await open({ approver: async () => ({ answer: "once" }) });
     expect(await quick.call({ ...deploy, id: "b" })).toMatchObject({ status: "ok" });
     expect(await log()).toBe("one\n");

@@ -268,6 +268,8 @@ test.each(ERAS)(
     const jobs = async (action: string) =>
       JSON.stringify((await client.callTool({ name: "jobs", arguments: { action, id } })).content);
     expect(await jobs("output")).toContain("waits for a person's approval");
+    const list = await client.callTool({ name: "jobs", arguments: { action: "list" } });
+    expect(JSON.stringify(list.content)).toContain(`${id}  call of bash: It waits for a person's approval`);
     const waiting = jobs("wait");
     const [question] = await store.questions();
     await store.answer(question?.question ?? "", { answer: "refuse", reason: "Not now." }, "test");
