@@ -73,7 +73,8 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     owner: outputOwner,
     ...(options.maxOutputBytes !== undefined && { maxBytes: options.maxOutputBytes }),
   });
-  const around = surroundings(options.policy, limits, { stateDir, outputOwner, outputs });
+  const oneCommand = options.lifetime === "call";
+  const around = surroundings(options.policy, limits, { stateDir, outputOwner, outputs, oneCommand });
   const backend = await openBackend(place, around);
   const tools = backend.shell === "sh" ? toolsWith("sh") : usual;
   const ownFolders = [stateDir, configFolder(), ...OWN_FOLDERS];
@@ -125,6 +126,9 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   });
   /** What a job has written is read like a saved output. */
   const readable: Outputs = {
+    get forCommands() {
+      return backend.sandbox?.outputs;
+    },
     save: outputs.save,
     open: async (id) => (await jobs.openOutput(id)) ?? outputs.open(id),
   };
@@ -255,7 +259,13 @@ function surroundings(
     stateDir,
     outputOwner: owner,
     outputs,
-  }: { readonly stateDir: string; readonly outputOwner: string; readonly outputs: { readonly folder: string } },
+    oneCommand,
+  }: {
+    readonly stateDir: string;
+    readonly outputOwner: string;
+    readonly outputs: { readonly folder: string };
+    readonly oneCommand: boolean;
+  },
 ): Surroundings {
   const { allowedRoots = [], forbiddenPaths = [], network } = policy;
   return {
@@ -267,6 +277,8 @@ function surroundings(
       hidden: [stateDir, configFolder(), ...forbiddenPaths.filter((path) => !SYSTEM_FOLDERS.has(path))],
       isProtected: (path) => protectedFile(path) !== undefined,
       isSensitive: isSecretOfProject,
+      outputs: outputs.folder,
+      oneCommand,
       ...(network !== undefined && { network }),
       ...(limits !== undefined && { limits }),
     },

@@ -91,6 +91,11 @@ export interface Sandbox {
   /** Real paths that are hidden from contained commands, with everything in them: folders of keys and secrets. */
   readonly hidden: readonly string[];
   /**
+   * The folder in which contained commands without a network can read the saved outputs, a file for each id. Absent
+   * before the first command, and where the sandbox does not work.
+   */
+  readonly outputs?: string | undefined;
+  /**
    * Real paths of temporary folders ("/tmp"). With a working sandbox they are private to the session, for contained
    * commands and for the backend's files and helpers; paths in them mean the private ones.
    */

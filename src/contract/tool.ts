@@ -148,6 +148,8 @@ export interface ToolJobs extends Pick<Jobs, "list" | "get" | "told"> {
 
 /** Results that are too big for a model. Kept for the toolkit that made them, and read as `output://ID`. */
 export interface Outputs {
+  /** The folder in which commands find them (`Sandbox.outputs`). Absent: commands cannot read them. */
+  readonly forCommands?: string | undefined;
   /** Saves text or a process's log. Resolves to the id. */
   save(content: string | Uint8Array | OutputLog): Promise<string>;
   /** Opens a saved output. Rejects with a `ToolFailure` when it does not exist or was removed. */

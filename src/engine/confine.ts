@@ -224,6 +224,9 @@ export function confine(
   return {
     backend,
     outputs: {
+      get forCommands() {
+        return outputs.forCommands;
+      },
       // Saving is not an effect: it changes nothing that existed before, and only this toolkit can read it.
       save: async (content) => {
         alive();

@@ -84,7 +84,7 @@ async function fitted(raw: readonly Content[], { limit, keep, outputs, mask }: F
   const truncate = keep === "head" ? truncateHead : truncateTail;
   if (truncate(whole, roomy).truncated === false) return parts;
   const cut = truncate(whole, limit);
-  const notice = savedNotice(cut, await saved(outputs, textsOf(raw)));
+  const notice = savedNotice(cut, await saved(outputs, textsOf(raw)), outputs.forCommands);
   const images = parts.filter((part) => part.type === "image");
   return [text(`${cut.text}\n${notice}`), ...images];
 }

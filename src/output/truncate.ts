@@ -126,14 +126,17 @@ function fitting(
  * output://ID]`, with `2000 lines` or `4000 characters` for other limits.
  *
  * @param id The saved output; `undefined` if it could not be saved.
+ * @param forCommands The folder in which commands find it (`Outputs.forCommands`).
  */
 export function savedNotice(
   { truncated, limit }: Pick<Truncation, "truncated" | "limit">,
   id: string | undefined,
+  forCommands?: string,
 ): string {
+  const path = forCommands === undefined ? "" : ` (for commands: ${forCommands}/${id})`;
   const sentences = [
     ...(truncated === false ? [] : [`Output truncated at ${amount(truncated, limit[truncated] ?? Infinity)}.`]),
-    ...(id === undefined ? [] : [`Full output saved to: output://${id}`]),
+    ...(id === undefined ? [] : [`Full output saved to: output://${id}${path}`]),
   ];
   return sentences.length === 0 ? "" : `[${sentences.join(" ")}]`;
 }

@@ -104,7 +104,7 @@ async function shown(log: OutputLog, { outputs, mask }: ToolContext): Promise<st
   const cut = truncateHead(whole, { bytes: MAX_STREAM_BYTES }, mask);
   if (cut.truncated === false && log.size <= MAX_STREAM_BYTES) return whole;
   const id = await outputs.save(log).catch(() => undefined);
-  return `${cut.text}\n${savedNotice({ truncated: "bytes", limit: { bytes: MAX_STREAM_BYTES } }, id)}`;
+  return `${cut.text}\n${savedNotice({ truncated: "bytes", limit: { bytes: MAX_STREAM_BYTES } }, id, outputs.forCommands)}`;
 }
 
 function combined(stdout: string, stderr: string): string {

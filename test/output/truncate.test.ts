@@ -372,6 +372,9 @@ describe("notices", () => {
     expect(savedNotice({ truncated: "bytes", limit: { bytes: 1024 } }, undefined)).toBe("[Output truncated at 1KB.]");
     expect(savedNotice({ truncated: false, limit: {} }, "x")).toBe("[Full output saved to: output://x]");
     expect(savedNotice({ truncated: false, limit: {} }, undefined)).toBe("");
+    expect(savedNotice({ truncated: false, limit: {} }, "x", "/o")).toBe(
+      "[Full output saved to: output://x (for commands: /o/x)]",
+    );
   });
 
   test("name the lines shown and how to continue", () => {

@@ -53,6 +53,18 @@ describe.skipIf(problem !== undefined)("a command in the sandbox", () => {
     expect(asked).toEqual([]);
   });
 
+  test("reads a saved output at the path that the notice names, read-only, but not together with a network", async () => {
+    const { text, asked } = await sandboxed();
+    const shown = await text("seq 20000; echo the end");
+    const [path = ""] = /(?<=\(for commands: )[^)]+/.exec(shown) ?? [];
+    expect(path).toMatch(/^\/run\/handrail-outputs\/\w{16}$/);
+    expect(await text(`grep -c . ${path}; tail -n 1 ${path}; echo x >> ${path}`)).toMatch(
+      /^20001\nthe end\n.*Read-only file system/,
+    );
+    expect(asked).toEqual([]);
+    expect(await text(`cat ${path}`, { network: ["example.org"] })).toContain("No such file or directory");
+  });
+
   test("gets a report of what was refused, and how to request it; the record has it too", async () => {
     const { text, events } = await sandboxed({}, { "write.sh": `echo x > ${homedir()}/.handrail-probe\n` });
     const read = await text("bash write.sh");

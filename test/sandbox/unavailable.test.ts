@@ -11,6 +11,7 @@ import {
   notInstalled,
   thisMachine,
 } from "../../src/backends/sandbox/unavailable.ts";
+import { keptProbe } from "../../src/backends/sandbox/kept-probe.ts";
 import { missingOf, probe, withLess } from "../../src/backends/sandbox/probe.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
@@ -164,6 +165,23 @@ describe("trying", () => {
   ])("%s is used without that", async (_, script, less) => {
     const probed = await probe(await inner, words(bwrap(script)));
     expect(probed).toEqual({ works: true, features: { ...ALL_FEATURES, ...less } });
+  });
+
+  test("what a probe found is kept for the next session, until bubblewrap changes or a start fails", () => {
+    const program = bwrap("exit 0");
+    const found = { ...ALL_FEATURES, processes: false };
+    const kept = () => keptProbe(root, program, ALL_FEATURES);
+    expect(kept().read()).toBeUndefined();
+    kept().keep(found);
+    expect(kept().read()).toEqual(found);
+    expect(keptProbe(root, program, { ...ALL_FEATURES, filter: false }).read()).toBeUndefined();
+    bwrap("exit 0 # a newer one");
+    expect(kept().read()).toBeUndefined();
+    kept().keep(found);
+    kept().forget();
+    expect(kept().read()).toBeUndefined();
+    writeFileSync(join(root, "probe.json"), '{"condi');
+    expect(kept().read()).toBeUndefined();
   });
 
   test("a sandbox that never works is reported with its output", async () => {

@@ -104,6 +104,7 @@ export async function spawnContained(
     });
     // Something that existed during the check, such as a socket, can be gone when it is mounted.
     if (attempts > 1 && !(await isSetUp(child, files.status))) {
+      context.failed(); // what an earlier session found may have changed since
       undo();
       await Promise.all([release(), removeFiles(files), child.output.dispose(), child.errors?.dispose()]);
       return await spawnContained(command, access, context, attempts - 1);

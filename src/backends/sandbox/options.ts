@@ -1,6 +1,9 @@
 import type { NetworkSettings } from "../../network/network-settings.ts";
 import type { LimitSettings } from "./limits.ts";
 
+/** The folder of the saved outputs inside the sandbox. */
+export const OUTPUTS_INSIDE = "/run/handrail-outputs";
+
 export interface SandboxOptions {
   /** True: no command runs without a working sandbox. Default: false; commands then run without one. */
   readonly required?: boolean;
@@ -19,4 +22,8 @@ export interface SandboxOptions {
   /** The user's network settings. They also limit what a grant opens. */
   readonly network?: NetworkSettings;
   readonly limits?: LimitSettings;
+  /** The folder of the session's saved outputs, which commands without a network can read. Default: none. */
+  readonly outputs?: string;
+  /** True: one command runs in it, so that no network is prepared that several share. Default false. */
+  readonly oneCommand?: boolean;
 }

@@ -16,7 +16,8 @@ import { type Homes, realOf } from "./hidden.ts";
 import { createLimits } from "./limits.ts";
 import { openSharedNetwork } from "./shared-network.ts";
 import type { SandboxOptions } from "./options.ts";
-import { missingOf, probe } from "./probe.ts";
+import { keptProbe } from "./kept-probe.ts";
+import { type Probed, missingOf, probe } from "./probe.ts";
 import { systemProgram } from "./programs.ts";
 import { seccompFilter } from "./seccomp/filter.ts";
 import { openSession } from "./session.ts";
@@ -74,24 +75,34 @@ async function furnish(inner: Backend, program: string, options: Prepared, base:
   const given = { writable, hidden, isProtected, isSensitive };
   const factsFor = factFinder({ ...base, ...given, caches: caches.folder, session, changes });
   void spawner().catch(() => undefined); // starts meanwhile: it takes as long as all of this; the probe reports a failure
-  const [limits, sharedNetwork] = await Promise.all([createLimits(limitSettings), openSharedNetwork()]);
+  const [limits, sharedNetwork] = await Promise.all([
+    createLimits(limitSettings),
+    options.oneCommand === true ? undefined : openSharedNetwork(),
+  ]);
   const { diskFree = DISK_FREE } = limitSettings;
-  const shared = { session, caches, limits, sharedNetwork, filterFile, watcherFile };
+  const { outputs } = options;
+  const first = { ...ALL_FEATURES, filter: filter !== undefined };
+  const kept = keptProbe(realOf(folder), program, first);
+  const shared = { session, caches, limits, sharedNetwork, filterFile, watcherFile, outputs, failed: kept.forget };
   const context = { ...shared, inner, program, network, diskFree, settle: changes.settle, factsFor };
   const close = async () => {
     changes.close();
     await Promise.all([limits.close(), sharedNetwork?.close()]);
     await session.close();
   };
-  const first = { ...ALL_FEATURES, filter: filter !== undefined };
-  const probed = await probe(inner, (features) => trialWords(context, features, ["true"]), first);
+  const known = kept.read();
+  const probed: Probed =
+    known === undefined
+      ? await probe(inner, (features) => trialWords(context, features, ["true"]), first)
+      : { works: true, features: known };
   if (!probed.works) {
     await close();
     return explained(probed.output, thisMachine());
   }
+  if (known === undefined) kept.keep(probed.features);
   const missing = [
     ...missingOf(probed.features),
-    ...(sharedNetwork === undefined
+    ...(sharedNetwork === undefined && options.oneCommand !== true
       ? ["A server in one command cannot be reached from another: no shared network can be created here."]
       : []),
     ...limits.missing,

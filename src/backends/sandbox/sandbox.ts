@@ -6,7 +6,7 @@ import { absolutePath, isInside } from "../../util/paths.ts";
 import { ripgrepPath } from "../local/ripgrep.ts";
 import { createSearching } from "../search/searching.ts";
 import { type Homes, accountHome, hiddenPaths, realOf } from "./hidden.ts";
-import type { SandboxOptions } from "./options.ts";
+import { OUTPUTS_INSIDE, type SandboxOptions } from "./options.ts";
 import type { Ready } from "./prepare.ts";
 import { sessionFiles } from "./session-files.ts";
 import { temporaryFolders } from "./temporary.ts";
@@ -26,12 +26,14 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
   };
   const hiding = [...hidden, folder];
   let ready: Promise<Ready> | undefined;
+  let works = false;
   let hiddenNow: readonly string[] | undefined;
   let closed = false;
   const prepared = () => {
     ready ??= import("./prepare.ts")
       .then(({ prepare }) => prepare(inner, { ...options, hidden: hiding, writable }, base))
       .catch((error: unknown) => notLoaded(error));
+    void ready.then((state) => (works = state.works));
     return ready;
   };
 
@@ -106,6 +108,9 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
       get hidden() {
         hiddenNow ??= hiddenPaths(hiding, base, "all").hidden.map(({ path }) => path);
         return hiddenNow;
+      },
+      get outputs() {
+        return works && options.outputs !== undefined ? OUTPUTS_INSIDE : undefined;
       },
       async state() {
         const state = await prepared();

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Backend, Command } from "../../contract/backend.ts";
@@ -9,6 +9,7 @@ import type { Caches } from "./caches.ts";
 import { WATCHER_DESCRIPTOR, canWatch, watched } from "./exit-status.ts";
 import type { CommandFacts, Extras } from "./facts.ts";
 import type { Limits } from "./limits.ts";
+import { OUTPUTS_INSIDE } from "./options.ts";
 import { mountsOf } from "./mounts.ts";
 import type { SharedNetwork } from "./shared-network.ts";
 import type { EgressProxy } from "./proxy.ts";
@@ -32,6 +33,10 @@ export interface SandboxContext {
   readonly filterFile: string;
   /** Path of the file that contains `WATCHER`. */
   readonly watcherFile: string;
+  /** The folder of the session's saved outputs. */
+  readonly outputs: string | undefined;
+  /** Reports that a sandbox could not be set up. */
+  failed(): void;
   /** Await it immediately before `factsFor`: every change until now is known then. */
   settle(): Promise<void>;
   factsFor(access: SandboxAccess, extras: Extras): CommandFacts;
@@ -110,8 +115,15 @@ export async function removeFiles({ args, status }: Files): Promise<void> {
   await Promise.allSettled([unlink(args), unlink(status)]);
 }
 
-/** Handrail's own files that are mounted inside the sandbox. */
-export function givenBy({ watcherFile }: Pick<SandboxContext, "watcherFile">, proxy?: EgressProxy): Extras["given"] {
+/**
+ * Handrail's own files that are mounted inside the sandbox. Saved outputs keep their secrets, so a command that may
+ * send something does not see them.
+ */
+export function givenBy(
+  { watcherFile, outputs }: Pick<SandboxContext, "watcherFile" | "outputs">,
+  proxy?: EgressProxy,
+): Extras["given"] {
   const watcher = { at: WATCHER_INSIDE, from: watcherFile };
-  return proxy === undefined ? [watcher] : [watcher, { at: PROXY_INSIDE, from: proxy.socket }];
+  if (proxy !== undefined) return [watcher, { at: PROXY_INSIDE, from: proxy.socket }];
+  return outputs !== undefined && existsSync(outputs) ? [watcher, { at: OUTPUTS_INSIDE, from: outputs }] : [watcher];
 }

@@ -35,7 +35,8 @@ export async function shownTail(
   const cut = truncateTail(decodeOutput(bytes, { cut: start > 0 }), limit, mask);
   if (cut.truncated === false && start === from && size <= all) return cut.text;
   const id = savedAs ?? (await outputs.save(output).catch(() => undefined));
-  const notice = savedNotice({ truncated: cut.truncated === false ? "bytes" : cut.truncated, limit }, id);
+  const what = { truncated: cut.truncated === false ? ("bytes" as const) : cut.truncated, limit };
+  const notice = savedNotice(what, id, savedAs === undefined ? outputs.forCommands : undefined);
   return `${cut.text}\n${notice}${size <= all ? "" : lossNotice({ size, kept: all })}`;
 }
 
