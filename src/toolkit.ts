@@ -21,11 +21,11 @@ import { toolset } from "./engine/toolset.ts";
 import { createSeenFiles } from "./files/seen.ts";
 import { openMemories } from "./memory/memories.ts";
 import type { Fetcher } from "./network/fetch.ts";
-import { createKnownHosts } from "./network/known-hosts.ts";
 import type { NetworkSettings } from "./network/network-settings.ts";
 import { NO_MASK, createMask } from "./output/mask.ts";
 import { createOutputs } from "./output/outputs.ts";
 import { oneLine } from "./output/terminal-text.ts";
+import { createConversations } from "./provenance/conversations.ts";
 import { createGrants } from "./policy/grants.ts";
 import { createPolicy } from "./policy/policy.ts";
 import { createRateLimit } from "./policy/rate.ts";
@@ -107,13 +107,13 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     told: jobs.told,
     handOver: jobs.handOver,
   };
-  const knownHosts = createKnownHosts();
+  const conversations = createConversations(store);
   const isHere = backend.access === undefined && typeof options.target !== "object";
   const undo = options.undo === true && isHere ? lazyUndo(backend, stateDir, options) : undefined;
   const fetcher = lazyFetcher(options.policy?.network);
   const policies = [
     createPolicy({ ...presetPolicy(options.preset), ...options.policy }, backend, ownFolders, rules, {
-      isKnown: knownHosts.has,
+      conversations,
       hasSecret: (text) => mask.text(text) !== text,
     }),
     ...(rate === undefined ? [] : [rate.policy]),
@@ -174,7 +174,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     beforeAct: [undo?.beforeAct, options.beforeAct].filter((hook) => hook !== undefined),
     ...(undo !== undefined && { beforeTurn: undo.prepare }),
     fetcher,
-    knownHosts,
+    conversations,
     backend,
     outputs: readable,
     jobs: namedJobs,

@@ -95,7 +95,7 @@ export function delegateTool({ agents, position, toolkit, tools, ...own }: Deleg
     const { agent: name } = task;
     const { tools: theirs, model = own.model, limits, instructions, coreBytes } = agents[name] ?? {};
     const { context, retryMs } = own.limits;
-    const workers = toolkit.with({ ...(theirs !== undefined && { tools: theirs }), agent: name });
+    const workers = toolkit.with({ ...(theirs !== undefined && { tools: theirs }), agent: name, thread });
     const above = own.budget();
     const worker = await own.open(
       {
@@ -130,7 +130,7 @@ export function delegateTool({ agents, position, toolkit, tools, ...own }: Deleg
 
 type Context = Pick<ToolContext, "callId" | "thread" | "signal" | "report">;
 
-/** A task is written by a model, not a person: the policy learns no hosts from it. */
+/** A task is written by a model, not a person: the policy learns no URLs from it. */
 function messageOf({ prompt, context }: Task): Message {
   const words = context === undefined ? prompt : `[Context]\n${context}\n\n[Task]\n${prompt}`;
   return { role: "user", from: "handrail", content: [text(words)] };

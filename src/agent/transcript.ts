@@ -56,7 +56,7 @@ export async function openTranscript(
   const { store, mask, backend } = toolkit;
   let messages: Message[] = [];
   const offers = new Set<string>();
-  /** Tells the policy which hosts a person has named. */
+  /** Tells the policy which URLs and hosts a person has named. */
   const hear = (message: Message) => {
     if (message.role === "user" && message.from === "person") toolkit.hear(textOf(message.content), thread);
   };

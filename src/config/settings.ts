@@ -206,7 +206,7 @@ export const DEFAULT_SETTINGS: Settings = frozen({
     askInSandbox: "nothing",
     sandboxLimits: {},
     sandboxAlarm: {},
-    network: { fetch: "open", proxy: "none", allowHosts: [], denyHosts: [], allowPrivate: [] },
+    network: { fetch: "seen", proxy: "none", allowHosts: [], denyHosts: [], allowPrivate: [] },
     env: { pass: [] },
   },
   memory: {},

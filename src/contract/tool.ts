@@ -104,10 +104,16 @@ export interface ToolContext {
    */
   fetch(url: string, options?: FetchOptions): Promise<Fetched>;
   /**
-   * Marks the host of a search result as known in the thread. Only for a call with an effect of kind "search". Never
-   * throws.
+   * Reports the URL of a search result: it is known to the thread. Only for a call with an effect of kind "search".
+   * Never throws.
    */
   meet(url: string): void;
+  /**
+   * Reports links of a page that the call has read, so that they can be followed unasked. `fetch` does this for what it
+   * finds in a body: report those that only the tool can find, for example in a PDF. Only for a call with an effect of
+   * kind "fetch". Never throws.
+   */
+  linked(page: string, links: readonly string[]): void;
   /** Calls another tool of the toolkit: same policy, approver and store. Never rejects. */
   call(name: string, input: unknown): Promise<ToolResult>;
   /** Reports progress to people. Never throws. */

@@ -54,7 +54,10 @@ export interface DerivedOptions {
    * change, and returns the tools.
    */
   readonly tools?: Iterable<Tool> | ((tools: Toolset) => Iterable<Tool>);
-  /** The default thread of calls. Another thread also gets its own memory of seen files. */
+  /**
+   * The default thread of calls. Another thread also gets its own memory of seen files. With a `parent` it belongs to
+   * the conversation of the original thread: what that has seen is known to it, for `policy.network.fetch`.
+   */
   readonly thread?: ThreadId;
   /** The default parent of calls. */
   readonly parent?: CallId;
@@ -98,8 +101,8 @@ export interface Toolkit {
    */
   resume(call: CallId, options?: Omit<CallOptions, "park">): Promise<ToolResult>;
   /**
-   * Takes a person's message: the hosts in it are known to the thread, for `policy.network.fetch`, and undo begins to
-   * keep the first state of the workspace.
+   * Takes a person's message: its URLs and hosts are known to the thread, for `policy.network.fetch`, and undo begins
+   * to keep the first state of the workspace. Never pass text that a model wrote.
    */
   hear(words: string, thread?: ThreadId): void;
   /** Returns the policy's decision on these effects. Asks nobody and records nothing. */

@@ -13,6 +13,7 @@ import type { Closed, Outputs, SeenFiles, ToolContext, ToolJobs } from "../contr
 import { describeRefusals } from "../output/describe-refusals.ts";
 import { isInside } from "../util/paths.ts";
 import { type Stop, onAbort } from "../util/abort.ts";
+import { linksOfBody } from "../provenance/links-of-body.ts";
 import { approve } from "./approve.ts";
 import { type Confined, confine } from "./confine.ts";
 import { confineMemories } from "./confine-memories.ts";
@@ -45,6 +46,7 @@ export async function execute(
   nested: (request: ToolCall) => Promise<ToolResult>,
 ): Promise<Executed> {
   stop.throwIfAborted();
+  learnApproved(call, host);
   const state = { attached: [], followUps: [], confined: undefined, over: false };
   const running: Running = { call, host, record, stop, nested, ...state };
   const run = async () => {
@@ -60,6 +62,13 @@ export async function execute(
   }
   const notes = await end(running);
   return { data, attached: [...running.attached, ...notes] };
+}
+
+/** A URL that a person was asked about may be requested again. */
+function learnApproved({ decision, effects, request }: ApprovedCall, { conversations }: Host): void {
+  if (decision.verdict !== "ask") return;
+  for (const effect of effects)
+    if (effect.kind === "fetch") conversations.add(request.thread, { kind: "approved", url: effect.url });
 }
 
 /**
@@ -137,6 +146,7 @@ class CallContext implements ToolContext {
   readonly call: ToolContext["call"];
   readonly fetch: ToolContext["fetch"];
   readonly meet: ToolContext["meet"];
+  readonly linked: ToolContext["linked"];
   readonly report: ToolContext["report"];
   readonly attach: ToolContext["attach"];
   readonly #running: Running;
@@ -158,7 +168,12 @@ class CallContext implements ToolContext {
     };
     this.fetch = (url, options) => fetchFor(running, url, options);
     this.meet = (url) => {
-      if (!running.over && call.effects.some(({ kind }) => kind === "search")) host.knownHosts.add(thread, url);
+      if (!running.over && call.effects.some(({ kind }) => kind === "search"))
+        host.conversations.add(thread, { kind: "found", url });
+    };
+    this.linked = (page, links) => {
+      if (!running.over && call.effects.some(({ kind }) => kind === "fetch"))
+        host.conversations.add(thread, { kind: "linked", page, links });
     };
     this.report = (update) => {
       if (!running.over) running.record.updated(update);
@@ -233,6 +248,7 @@ async function permit(
   // A call that runs cannot be parked: what it has done so far would be done again.
   const asking = { ...host, parkAfterMs: undefined, ...(unasked && { approver: undefined, answerWithinMs: 0 }) };
   const more = await approve({ ...call, effects: [effect] }, asking, record, stop);
+  learnApproved(more, host);
   await begin(running, more);
   for (const approved of more.effects) confinement(running).allow(approved, more.decision);
   return more.approval?.answer === "once" ? more.approval.input : undefined;
@@ -241,18 +257,34 @@ async function permit(
 /** Makes a request for a call. A URL that the call did not declare, such as a redirect, needs `permit` first. */
 async function fetchFor(running: Running, address: string, options: FetchOptions = {}): Promise<Fetched> {
   const { call, host, stop } = running;
-  const { fetcher, knownHosts } = host;
+  const { fetcher, conversations } = host;
+  const { thread } = call.request;
+  let from: URL | undefined;
   const fetched = await fetcher.fetch(address, options, {
     signal: stop.signal,
     async permit(url) {
       if (running.over) throw new ToolFailure(`the call of "${call.tool.name}" has ended; it can no longer fetch`);
       const effect = requestEffect(url.href, options);
+      if (from !== undefined && (await choseRedirect(from, url, thread, conversations)))
+        conversations.add(thread, { kind: "linked", page: from.href, links: [url.href] });
+      from = url;
       if (call.effects.some((declared) => covers(declared, effect))) return;
       await permit(running, effect);
     },
   });
-  knownHosts.add(call.request.thread, fetched.url);
+  const links = linksOfBody(fetched);
+  if (links.length > 0) conversations.add(thread, { kind: "linked", page: fetched.url, links });
   return fetched;
+}
+
+/**
+ * Whether a server chose the target of a redirect, and not the model with the URL that it composed. The target then
+ * counts as a link of the page.
+ */
+async function choseRedirect(from: URL, to: URL, thread: ThreadId, { judge, isKnown }: Host["conversations"]) {
+  const judgement = await judge(thread, { url: from.href }, { take: false });
+  const isSeen = judgement.verdict === "seen" && (judgement.as === "url" || judgement.as === "link");
+  return isSeen || from.hostname === to.hostname || isKnown(thread, to);
 }
 
 /** Settles as the work does, or rejects `STOP_GRACE_MS` after the stop. */

@@ -9,8 +9,8 @@ import type { Toolset } from "../contract/toolkit.ts";
 import type { Outputs, SeenFiles } from "../contract/tool.ts";
 import type { Alarms } from "../contract/containment.ts";
 import type { Fetcher } from "../network/fetch.ts";
-import type { KnownHosts } from "../network/known-hosts.ts";
 import type { Mask } from "../output/mask.ts";
+import type { Conversations } from "../provenance/conversations.ts";
 import type { Watch } from "./watch.ts";
 
 /** Everything that the stages of a call need. Built by the composition root; the stages only read it. */
@@ -43,7 +43,8 @@ export interface Host {
   readonly backend: Backend;
   /** Makes the network requests of tools. */
   readonly fetcher: Pick<Fetcher, "fetch">;
-  readonly knownHosts: KnownHosts;
+  /** What the conversations of threads have seen. */
+  readonly conversations: Conversations;
   readonly outputs: Outputs;
   readonly jobs: Jobs;
   readonly memories: Memories;

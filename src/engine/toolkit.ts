@@ -108,7 +108,7 @@ function toolkitOf(
     mask: mask.json,
     definitions: (format) => definitions(tools(), format),
     hear(words, thread = own.thread) {
-      shared.knownHosts.addFrom(thread, words);
+      shared.conversations.add(thread, { kind: "said", text: words });
       shared.beforeTurn?.(mask.text(words), thread);
     },
     judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,
@@ -124,7 +124,12 @@ function toolkitOf(
       // Followed before it is claimed, so that no stop is missed.
       return run({ ...request, id }, options, (host, stop) => claimAndCall({ ...request, id }, parked, host, stop));
     },
-    with: (options) => toolkitOf(shared, derived(own, options), (callsEnded) => callsEnded, all),
+    with(options) {
+      const theirs = derived(own, options);
+      if (options.parent !== undefined && theirs.thread !== own.thread)
+        shared.conversations.join(theirs.thread, own.thread);
+      return toolkitOf(shared, theirs, (callsEnded) => callsEnded, all);
+    },
     async close() {
       if (calls.closed !== undefined) return;
       const reason = new Error("the toolkit was closed");

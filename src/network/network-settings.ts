@@ -12,7 +12,7 @@ export interface NetworkSettings {
   readonly denyHosts?: readonly string[];
   /** Hosts that may have an address that is not public: `localhost`, a machine in the office. Default: none. */
   readonly allowPrivate?: readonly string[];
-  /** Which fetches are asked about. Default "open". */
+  /** Which fetches are asked about. Default "seen". */
   readonly fetch?: FetchMode;
   /** "environment": requests go through the proxy that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY name. Default "none". */
   readonly proxy?: ProxyMode;
@@ -21,11 +21,12 @@ export interface NetworkSettings {
 }
 
 /**
- * Which fetches (GET, HEAD) of public hosts are asked about. From the loosest to the strictest. "open": only those that
- * may carry something out (a secret in the URL, a long query to a host that the thread has not met); "known": also
- * every host that it has not met; "ask": every URL.
+ * Which fetches (GET, HEAD) of public hosts are asked about. From the loosest to the strictest. "open": those with a
+ * secret in the URL, and those with a long query to a host that no message and no search result named; "seen": also
+ * those that tell a host something that appeared in no message, search result or fetched page (`judgeSeen`); "ask":
+ * every URL.
  */
-export const FETCH_MODES = ["open", "known", "ask"] as const;
+export const FETCH_MODES = ["open", "seen", "ask"] as const;
 export type FetchMode = (typeof FETCH_MODES)[number];
 
 export const PROXY_MODES = ["none", "environment"] as const;

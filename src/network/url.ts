@@ -18,6 +18,9 @@ export type UrlJudge = (text: string) => UrlJudgement;
 /** The longest URL that browsers and servers accept, in characters. */
 const MAX_LENGTH = 8_192;
 
+/** The longest name of a host, in characters (RFC 1035, 2.3.4). */
+const MAX_HOST = 253;
+
 const WEB_PORTS: readonly number[] = [80, 443];
 
 /**
@@ -92,7 +95,9 @@ function parsed(text: string): URL | string {
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     return `${url.protocol} is not supported. Use a URL that starts with https:// or http://`;
   }
-  return hostOf(url) === "" ? `${JSON.stringify(text)} names no host` : url;
+  const host = hostOf(url);
+  if (host.length > MAX_HOST) return `the host is longer than ${MAX_HOST} characters`;
+  return host === "" ? `${JSON.stringify(text)} names no host` : url;
 }
 
 function refused(rule: string, what: string): UrlJudgement {

@@ -1,3 +1,4 @@
+import type { ToolCall } from "../contract/call.ts";
 import type { Decision } from "../contract/decision.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import type { Autonomy } from "../contract/policy.ts";
@@ -5,42 +6,43 @@ import { hostOf, hostRules } from "../network/hosts.ts";
 import type { NetworkSettings } from "../network/network-settings.ts";
 import type { UrlJudge } from "../network/url.ts";
 import { hasKnownKey } from "../output/mask-keys.ts";
+import type { Conversations } from "../provenance/conversations.ts";
 
 export type NetworkEffect = Extract<Effect, { kind: "fetch" | "request" | "search" }>;
 
-/** Judges requests to the network. */
-export type FetchJudge = (effect: NetworkEffect, thread: string) => Promise<Decision>;
+/** Judges requests to the network. A request without an id is not made: it costs nothing. */
+export type FetchJudge = (effect: NetworkEffect, request: Pick<ToolCall, "id" | "thread">) => Promise<Decision>;
 
 /** Facts that the judge needs besides the settings. */
 export interface NetworkFacts {
-  /**
-   * Whether the thread has met the host of this URL: in a search result, by fetching from it, or in the user's words.
-   */
-  isKnown(thread: string, url: URL): boolean;
+  /** What each conversation has seen. */
+  readonly conversations: Pick<Conversations, "isKnown" | "judge">;
   /** Whether a text contains the value of a secret. */
   hasSecret(text: string): boolean;
 }
 
 /**
- * How many characters of query, fragment and headers may go without a question to a host that the thread has not met.
+ * With the mode "open": how many characters of query, fragment and headers may go without a question to a host that no
+ * message and no search result named.
  */
 const UNASKED_CHARACTERS = 200;
 
 /**
  * Creates the judge of fetches, requests and searches. What may not be reached is denied at every autonomy, and so are
- * requests in readonly. Always asked about: a secret in a URL or header, a name that looks like another, with the mode
- * "known" a host that the thread has not met, and with "ask" every URL that no rule names. Otherwise GET and HEAD of a
- * public host run. Unless autonomy is full, a question is needed for a long query to a host that the thread has not
- * met, and for every other method and host. A search needs none. A longer grant covers a host.
+ * requests in readonly. Always asked about: a secret in a URL or header, a name that looks like another, and with the
+ * mode "ask" every URL that no rule names. Unless autonomy is full, a question is needed with the mode "seen" for what
+ * the conversation has not seen, with "open" for a long query to a host that it has not seen, and for every other
+ * method, and host that is not public. Otherwise GET and HEAD run. A search needs no question. A longer grant covers a
+ * host.
  *
  * @throws TypeError for an entry of the settings that is not a host.
  */
 export function fetchJudge(
   settings: NetworkSettings = {},
   autonomy: Autonomy,
-  { isKnown, hasSecret }: NetworkFacts,
+  { conversations, hasSecret }: NetworkFacts,
 ): FetchJudge {
-  const { allowHosts = [], denyHosts = [], allowPrivate = [], fetch: mode = "open" } = settings;
+  const { allowHosts = [], denyHosts = [], allowPrivate = [], fetch: mode = "seen" } = settings;
   // Reports errors when the policy is created. The judge itself, with its address tables, is loaded for the first
   // fetch.
   hostRules(allowHosts, "network.allowHosts");
@@ -49,7 +51,7 @@ export function fetchJudge(
   let judge: Promise<UrlJudge> | undefined;
   const isSecret = (text: string) => [text, unescaped(text)].some((each) => hasKnownKey(each) || hasSecret(each));
 
-  return async (effect, thread) => {
+  return async (effect, { id, thread }) => {
     judge ??= import("../network/url.ts").then(({ urlJudge }) => urlJudge(settings));
     const judged = (await judge)(effect.kind === "search" ? effect.engine : effect.url);
     if (judged.verdict === "refused")
@@ -67,17 +69,20 @@ export function fetchJudge(
     if (judged.verdict === "reachable" && judged.doubt !== undefined)
       return ask("look_alike", "high", host, `${fetching}: ${judged.doubt}`);
     if (effect.kind === "fetch" && mode === "ask") return ask("network.fetch", "medium", host, fetching);
-    const met = isKnown(thread, url);
-    const unmet = `${host} did not appear in a search result, a fetched page or a user message`;
-    if (effect.kind === "fetch" && mode === "known" && !met)
-      return ask("network.fetch", "medium", host, `${fetching}: ${unmet}`);
     if (autonomy === "full") return { verdict: "allow", risk: "medium", rule: "autonomy" };
     if (effect.kind === "request")
       return ask("autonomy", "medium", host, `Sending to ${url.href} (${effect.method}) requires approval`);
     if (judged.private) return ask("private_host", "medium", host, `${fetching}: ${host} may not be a public host`);
+    if (mode === "seen") {
+      const leaving = { url: url.href, ...(effect.headers !== undefined && { headers: effect.headers }) };
+      const judgement = await conversations.judge(thread, leaving, { take: id !== "" });
+      if (judgement.verdict === "seen") return { verdict: "allow", risk: "low", rule: "seen" };
+      return ask("network.fetch", "medium", host, `${fetching}: ${judgement.reason}`);
+    }
     const carried = url.search.length + url.hash.length + values.join("").length;
-    if (carried > UNASKED_CHARACTERS && !met) {
-      const why = `it carries ${carried} characters in its query, fragment or headers, and ${unmet}`;
+    if (carried > UNASKED_CHARACTERS && !(await conversations.isKnown(thread, url))) {
+      const unseen = `the host ${host} appeared in no message and no search result`;
+      const why = `it carries ${carried} characters in its query, fragment or headers, and ${unseen}`;
       return ask("long_query", "medium", host, `${fetching}: ${why}`);
     }
     return { verdict: "allow", risk: "low", rule: "public_host" };

@@ -6,6 +6,7 @@ import type { CheckedCall } from "../contract/call.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
 import type { GivenToJudge } from "./exec.ts";
 import type { CommandJudges } from "./command-judges.ts";
+import { judgeSeen, nothingSeen } from "../provenance/seen.ts";
 import { type NetworkFacts, fetchJudge } from "./fetch.ts";
 import { createLookUps } from "./look-ups.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
@@ -77,7 +78,7 @@ export function createPolicy(
         case "fetch":
         case "request":
         case "search":
-          return judgeFetch(effect, call.request.thread);
+          return judgeFetch(effect, call.request);
         case "output": // only the toolkit that made it can open it
         case "state":
           return { verdict: "allow", risk: "low", rule: effect.kind };
@@ -107,8 +108,14 @@ export function createPolicy(
   };
 }
 
-/** For when nothing is known about threads and secrets. */
-const NO_FACTS: NetworkFacts = { isKnown: () => false, hasSecret: () => false };
+/** For when nothing is known about conversations and secrets. */
+const NO_FACTS: NetworkFacts = {
+  conversations: {
+    isKnown: async () => false,
+    judge: async (_, request) => judgeSeen(nothingSeen(), request),
+  },
+  hasSecret: () => false,
+};
 
 /** A contained command may name the system folders of the default list: they are read-only for it. */
 function inSandbox({ forbiddenPaths = [], ...settings }: PolicySettings): PolicySettings {

@@ -2,6 +2,7 @@ import { Type } from "typebox";
 import { type Limit, type ToolOptions, defineTool } from "../contract/tool.ts";
 import { DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, truncateHead } from "../output/truncate.ts";
 import { formatSize } from "../output/size.ts";
+import { linksOf } from "../provenance/urls-in-text.ts";
 import { ACCEPT_PAGE, readPage } from "../web/page.ts";
 import { factsOf, noticesOf, reportFetch, requireSuccess } from "./shared/fetched.ts";
 import { FROM_HERE, mendUrl } from "./shared/url-arguments.ts";
@@ -48,6 +49,7 @@ export const webFetch = ({ timeout = TIMEOUT_SECONDS, ...options }: WebFetchOpti
       context.report({ displayMessage: `Fetching ${url}` });
       const fetched = await context.fetch(url, { headers: { accept: ACCEPT_PAGE }, timeoutMs: timeout * 1_000 });
       const page = await readPage(fetched, { mainOnly: main_only, signal: context.signal });
+      context.linked(fetched.url, linksOf(fetched.url, page.text));
       requireSuccess(fetched, page.text);
       const facts = factsOf(fetched, page.title);
       reportFetch(context, facts);

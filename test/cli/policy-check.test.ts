@@ -23,7 +23,7 @@ describe("handrail policy check", () => {
     ["a command", ["--command", "npm test", "--sandbox", "off"], "ask"],
     ["a command with full autonomy", ["--command", "npm test", "--autonomy", "full"], "allow"],
     ["a command in read-only mode", ["--command", "npm test", "--autonomy", "readonly", "--sandbox", "off"], "deny"],
-    ["a URL", ["--url", "https://example.org/"], "allow"],
+    ["a URL", ["--url", "https://nodejs.org/"], "allow"],
   ] as const)("judges %s", async ([, args, verdict]) => {
     const { code, stdout, stderr } = await here(["policy", "check", ...args]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -126,7 +126,7 @@ describe("handrail policy check, for people", () => {
       ["--autonomy", "readonly", "--sandbox", "off", "--command", "npm test"],
       /^Run: npm test\n\nRefused: .*rule autonomy\)\n.*\n\nWhat would be accepted:\n {2}an autonomy \(--autonomy\)[^\n]*\n$/s,
     ],
-    ["a URL", ["--url", "https://example.org/"], /^GET: https:\/\/example\.org\/\n\nRuns: nobody is asked\./],
+    ["a URL", ["--url", "https://nodejs.org/"], /^GET: https:\/\/nodejs\.org\/\n\nRuns: nobody is asked\./],
     ["what nothing allows", ["--url", "http://169.254.169.254/"], /^GET: .*\n\nRefused: /],
   ] as const)("explains %s with --explain, without colours where there is no terminal", async ([, args, text]) => {
     const { code, stdout, stderr } = await here(["policy", "check", "--explain", ...args]);
@@ -190,7 +190,7 @@ describe("handrail policy check --batch", () => {
       { id: 1, area: "path", input: "README.md" },
       { id: "two", area: "path", input: "/etc/passwd", op: "write" },
       { id: null, area: "shell", input: "npm test" },
-      { area: "url", input: "https://example.org/" },
+      { area: "url", input: "https://nodejs.org/" },
       { id: { any: ["json"] }, area: "path", input: ".", op: "cwd" },
     ]);
     expect(code).toBe(0);

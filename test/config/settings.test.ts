@@ -95,7 +95,7 @@ describe("settings", () => {
         sandboxLimits: { processes: 50, memory: 2_097_152, diskFree: 3_145_728 },
         sandboxAlarm: { perMinute: 4, cooldown: 5 },
         network: {
-          fetch: "open",
+          fetch: "seen",
           proxy: "none",
           allowHosts: ["example.org"],
           denyHosts: ["*.example.com"],

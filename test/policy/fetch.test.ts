@@ -23,32 +23,44 @@ async function judged(
 }
 
 describe("a fetch", () => {
-  test("of a public page runs in every autonomy; one that sends data is asked about, refused or runs", async () => {
+  test("of a public page that was seen runs in every autonomy; one that sends data is asked about, refused or runs", async () => {
     const url = "https://example.com/";
     for (const autonomy of ["readonly", "supervised", "full"] as const)
-      expect(await judged(url, { autonomy })).toMatchObject({ verdict: "allow" });
+      expect(await judged(url, { autonomy, heard: url })).toMatchObject({ verdict: "allow" });
     expect(await judged(url, { method: "POST" })).toMatchObject({ verdict: "ask", rule: "autonomy" });
     expect(await judged(url, { method: "POST", autonomy: "readonly" })).toMatchObject({ verdict: "deny" });
     expect(await judged(url, { method: "POST", autonomy: "full" })).toMatchObject({ verdict: "allow" });
   });
 
-  test("with a long query or fragment is asked about, unless the thread knows the host", async () => {
-    const long = `https://docs.example.org/?q=${"a".repeat(200)}`;
-    expect(await judged(long)).toEqual({
+  test("of a host that appeared nowhere is asked about, and the question says why", async () => {
+    const url = "https://docs.example.org/";
+    expect(await judged(url)).toEqual({
       verdict: "ask",
-      rule: "long_query",
-      reason: `Fetching ${long} requires approval: it carries 203 characters in its query, fragment or headers, and docs.example.org did not appear in a search result, a fetched page or a user message`,
+      rule: "network.fetch",
+      reason: `Fetching ${url} requires approval: the host docs.example.org appeared in no message and no search result`,
     });
-    expect(await judged(`https://example.org/#${"a".repeat(200)}`)).toMatchObject({ rule: "long_query" });
-    expect(await judged(long.slice(0, -3))).toMatchObject({ verdict: "allow" });
     for (const heard of [
       "see https://docs.example.org/guide.",
       "look at docs.example.org, please",
       "www.docs.example.org",
     ])
-      expect(await judged(long, { heard })).toMatchObject({ verdict: "allow" });
-    expect(await judged(long, { heard: "see example.org" })).toMatchObject({ verdict: "ask" });
-    expect(await judged(long, { autonomy: "full" })).toMatchObject({ verdict: "allow" });
+      expect(await judged(url, { heard })).toMatchObject({ verdict: "allow", rule: "seen" });
+    expect(await judged(url, { heard: "see example.org" })).toMatchObject({ verdict: "ask" });
+    expect(await judged(url, { autonomy: "full" })).toMatchObject({ verdict: "allow" });
+  });
+
+  test("runs with the mode open, but with a long query or fragment only if the host was named", async () => {
+    const network = { fetch: "open" } as const;
+    const long = `https://docs.example.org/?q=${"a".repeat(200)}`;
+    expect(await judged(long, { network })).toEqual({
+      verdict: "ask",
+      rule: "long_query",
+      reason: `Fetching ${long} requires approval: it carries 203 characters in its query, fragment or headers, and the host docs.example.org appeared in no message and no search result`,
+    });
+    expect(await judged(`https://example.org/#${"a".repeat(200)}`, { network })).toMatchObject({ rule: "long_query" });
+    expect(await judged(long.slice(0, -3), { network })).toMatchObject({ verdict: "allow" });
+    expect(await judged(long, { network, heard: "docs.example.org" })).toMatchObject({ verdict: "allow" });
+    expect(await judged(long, { network, autonomy: "full" })).toMatchObject({ verdict: "allow" });
   });
 
   test("with credentials in its URL is asked about in every autonomy, even for known hosts", async () => {
@@ -57,12 +69,8 @@ describe("a fetch", () => {
   });
 
   test("is asked about more often if the settings require it, in every autonomy", async () => {
-    const url = "https://example.org/";
-    const known = { network: { fetch: "known" }, autonomy: "full" } as const;
-    expect(await judged(url, known)).toMatchObject({ verdict: "ask", rule: "network.fetch" });
-    expect(await judged(url, { ...known, heard: "example.org" })).toMatchObject({ verdict: "allow" });
     const each = { network: { fetch: "ask", allowHosts: ["docs.example.org"] } } as const;
-    expect(await judged(url, { ...each, heard: "example.org" })).toMatchObject({
+    expect(await judged("https://example.org/", { ...each, heard: "example.org" })).toMatchObject({
       verdict: "ask",
       rule: "network.fetch",
     });

@@ -15,7 +15,7 @@ import { toolset } from "../../src/engine/toolset.ts";
 import { createSeenFiles } from "../../src/files/seen.ts";
 import { openMemories } from "../../src/memory/memories.ts";
 import { createFetcher } from "../../src/network/fetch.ts";
-import { createKnownHosts } from "../../src/network/known-hosts.ts";
+import { createConversations } from "../../src/provenance/conversations.ts";
 import { NO_MASK } from "../../src/output/mask.ts";
 import { createOutputs } from "../../src/output/outputs.ts";
 import { createGrants } from "../../src/policy/grants.ts";
@@ -65,7 +65,7 @@ export function terminalTools(
     }),
     backend,
     fetcher: createFetcher(),
-    knownHosts: createKnownHosts(),
+    conversations: createConversations(store),
     outputs: { save: outputs.save, open: async (id) => (await jobs.openOutput(id)) ?? outputs.open(id) },
     jobs,
     memories: openMemories({ file: `${stateDir}/memory.db`, scope: "user", mask: (text) => text }),

@@ -34,6 +34,7 @@ export async function call(
   const stopped = untilStopped();
   try {
     if (isForeign) await Promise.race([toolkit.ready, pause(START_MS, stopped.signal, { keepsAlive: false })]);
+    if (toolkit.tools.get(name)?.touches.includes("fetch") && !(await isModels())) toolkit.hear(given);
     const result = await toolkit.call({ name, input: given }, { signal: stopped.signal, onEvent: progress.show });
     progress.clear();
     process.exitCode = result.status === "ok" ? EXIT.ok : EXIT.notSucceeded;
@@ -43,6 +44,12 @@ export async function call(
     await toolkit.close().catch((error: unknown) => process.stderr.write(`handrail: ${messageOf(error)}\n`));
     stopped.release();
   }
+}
+
+/** Whether a model may have written this command line. Otherwise its URLs are a person's. */
+async function isModels(): Promise<boolean> {
+  const { isStartedByHandrail } = await import("../../backends/local/spawner/marks.ts");
+  return isStartedByHandrail();
 }
 
 /** Removes escape sequences for a terminal. A file or a pipe gets the text unchanged. */

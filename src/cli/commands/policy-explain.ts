@@ -117,6 +117,11 @@ const ACCEPTED: { readonly [rule: string]: readonly string[] } = {
   max_actions_per_hour: ["waiting, or a higher policy.max_actions_per_hour"],
   needs: [YES, "a host in policy.network.allow_hosts, a folder in policy.allowed_roots"],
   network: ["a public address; a private one that policy.network.allow_private lists"],
+  "network.fetch": [
+    YES,
+    "a URL of a person's message, a search result or a fetched page, or a shorter one",
+    "a host in policy.network.allow_hosts",
+  ],
   not_plain: [
     YES,
     "the same with plain words, and only the options that docs/policy.md lists",
