@@ -141,6 +141,8 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     .hook("preAction", requirePerson)
     .option("--host <address>", "the address to listen on (default: 127.0.0.1)")
     .option("--port <n>", "the port to listen on; 0 picks a free one (default: 4747)", port)
+    .option("--cert <file>", "serve HTTPS with this certificate (PEM); browsers on other machines need it")
+    .option("--key <file>", "the key of the certificate (PEM)")
     .option("--model <model>", "the model of the agent that answers prompts: PROVIDER:NAME")
     .option("--base-url <url>", "the URL of the model's API")
     .option("--agent <name>", "an agent of the configuration")

@@ -1,4 +1,4 @@
-import { Argument, type Command } from "commander";
+import { Argument, type Command, Option } from "commander";
 import type { MemoryAction } from "./commands/memory.ts";
 import type { Given } from "./options.ts";
 import { requirePerson } from "./people.ts";
@@ -61,6 +61,26 @@ export function addRecordCommands(root: Command, given: Given): void {
     .option("--json", "print each question as a line of JSON instead")
     .action(async (_, command: Command) => {
       await (await import("./commands/approvals.ts")).waitForApprovals(given(command, command.opts<{ json?: true }>()));
+    });
+
+  const browsers = root
+    .command("browsers")
+    .description("list and end the sessions of browsers and phones that may open the console")
+    .hook("preAction", requirePerson);
+  browsers
+    .command("list", { isDefault: true })
+    .description("list the sessions")
+    .option("--json", "print them as JSON")
+    .action(async (options: { json?: true }) => {
+      await (await import("./commands/browsers.ts")).listBrowsers(options);
+    });
+  browsers
+    .command("revoke")
+    .description("end one session, or all: open pages stop at once")
+    .argument("[id]")
+    .addOption(new Option("--all", "all sessions"))
+    .action(async (id: string | undefined, options: { all?: true }) => {
+      await (await import("./commands/browsers.ts")).revokeBrowsers(id, options);
     });
 
   const jobs = root

@@ -52,3 +52,8 @@ export function outputsFolder(stateDir: string): string {
 export function grantsFolder(stateDir: string): string {
   return `${stateDir}/grants`;
 }
+
+/** Returns the folder of the sessions of browsers. */
+export function browsersFolder(stateDir: string): string {
+  return `${stateDir}/browsers`;
+}

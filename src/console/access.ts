@@ -1,92 +1,153 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
+import type { BrowserSessions } from "./browser-sessions.ts";
 import { Problem } from "./problem.ts";
 
+/** Who sent a request. */
+export type Caller =
+  /** The holder of the token. */
+  | { readonly kind: "program" }
+  | { readonly kind: "browser" | "phone"; readonly session: string; readonly name: string }
+  /** Somebody who may begin the session of a phone, once. */
+  | { readonly kind: "pairing" };
+
+/** The other end of a connection. */
+export interface Peer {
+  readonly address: string;
+  readonly isEncrypted: boolean;
+}
+
 export interface AccessOptions {
-  /** Authorizes its holder to use the API. */
+  /** Authorizes its holder to use the API. At least 16 characters. */
   readonly token: string;
   /** The address to listen on, as given to `--host`. */
   readonly host: string;
-  readonly port: number;
+  /** Default: browsers are refused. */
+  readonly browsers?: BrowserSessions | undefined;
+  /** True for a name that the server's certificate is for. Default: there is no certificate. */
+  readonly isCertified?: ((name: string) => boolean) | undefined;
+  /** Milliseconds since 1970. Default: the clock. */
+  readonly now?: () => number;
 }
 
 /** Access control for the API. */
 export interface Access {
-  /** Throws a `Problem` for a request from another site, for another host name, or without the token. */
-  check(request: Request): void;
+  /** Throws a `Problem` for a request from another site, or for another host name. */
+  checkSource(request: Request): void;
   /**
-   * Answers a page that is opened with `?token=`: sets a cookie and redirects, so that the token leaves the address
-   * bar. Returns `undefined` for a request without `?token=`. Throws a `Problem` for a wrong token.
+   * Returns who sent the request: by its token, the secret of its session or, where the route accepts that, a code of
+   * `pair` or a ticket. Throws a `Problem` if none of them is valid.
    */
-  exchange(request: Request): Response | undefined;
+  callerOf(request: Request, peer: Peer, accepts?: "pairing" | "ticket"): Caller;
+  /** Returns a code that begins the session of a phone, once, within `PAIRING_MS`. */
+  pair(): string;
+  /** Returns a ticket that authorizes one request of this path, within a minute. */
+  ticket(path: string, caller: Caller): string;
 }
+
+/** How long a phone can be paired with a code, in milliseconds. */
+export const PAIRING_MS = 300_000;
+const TICKET_MS = 60_000;
+/** With a shorter token, the server does not start. An empty one would let everybody in. */
+const MIN_TOKEN = 16;
 
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "::1"];
 
 /**
  * Checks three headers. Host: rejects names that foreign DNS points at this machine. Origin: rejects pages of other
- * sites. Authorization or Cookie: requires the token as `Authorization: Bearer`, or the cookie that was set in exchange
- * for it.
+ * sites. Authorization: requires the token, or the secret of a browser's session. There are no cookies: a browser sends
+ * those to every port of a host, also to a server that a model has started.
+ *
+ * @throws Error when the token is too short.
  */
-export function createAccess({ token, host, port }: AccessOptions): Access {
-  const cookieName = `handrail-${port}`; // all ports of a host share its cookies
-  const cookieValue = createHash("sha256").update(`handrail cookie ${token}`).digest("base64url");
+export function createAccess({ token, host, browsers, isCertified, now = Date.now }: AccessOptions): Access {
+  if (token.length < MIN_TOKEN) throw new Error(`Expected a token of at least ${MIN_TOKEN} characters.`);
   const isOpen = !isLoopback(host);
+  const pairings = new Map<string, number>();
+  const tickets = new Map<string, { readonly path: string; readonly caller: Caller; readonly untilMs: number }>();
 
   const isKnownHost = (authority: string): boolean => {
     if (!URL.canParse(`http://${authority}`)) return false;
     const name = new URL(`http://${authority}`).hostname.replace(/^\[|\]$/g, "");
     if (LOOPBACK_NAMES.includes(name) || name === host.toLowerCase()) return true;
+    if (isCertified?.(name) === true) return true; // who has the name cannot have the certificate's key
     return isOpen && isIP(name) !== 0; // DNS cannot change where an IP address leads
   };
 
-  const hasToken = (request: Request): boolean => {
-    const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.get("authorization") ?? "")?.[1];
-    if (bearer !== undefined) return isEqual(bearer, token);
-    const cookies = (request.headers.get("cookie") ?? "").split(/; */);
-    return cookies.some((each) => {
-      const [name, value = ""] = each.split("=");
-      return name === cookieName && isEqual(value, cookieValue);
-    });
+  const ofTicket = (request: Request): Caller | undefined => {
+    const { pathname, searchParams } = new URL(request.url);
+    const given = searchParams.get("ticket") ?? "";
+    const ticket = tickets.get(given);
+    tickets.delete(given);
+    return ticket?.path === pathname && ticket.untilMs > now() ? ticket.caller : undefined;
   };
 
-  const checkSource = (request: Request) => {
-    const authority = request.headers.get("host") ?? "";
-    if (!isKnownHost(authority)) {
-      throw new Problem(421, `This server does not answer for the host ${JSON.stringify(authority.slice(0, 200))}.`);
-    }
-    const origin = request.headers.get("origin");
-    if (origin !== null && !(URL.canParse(origin) && new URL(origin).host === authority.toLowerCase())) {
-      throw new Problem(403, "Requests from pages of other sites are refused.");
-    }
-    if (request.headers.get("sec-fetch-site") === "cross-site" && request.method !== "GET") {
-      throw new Problem(403, "Requests from pages of other sites are refused.");
-    }
+  const ofPairing = (code: string): Caller | undefined => {
+    const untilMs = pairings.get(code) ?? 0;
+    pairings.delete(code);
+    return untilMs > now() ? { kind: "pairing" } : undefined;
+  };
+
+  const ofSession = (secret: string, { address }: Peer): Caller | undefined => {
+    const session = browsers?.use(secret, address);
+    return session && { kind: session.kind, session: session.id, name: session.name };
   };
 
   return {
-    check(request) {
-      checkSource(request);
-      if (hasToken(request)) return;
+    checkSource(request) {
+      const authority = request.headers.get("host") ?? "";
+      if (!isKnownHost(authority)) {
+        throw new Problem(421, `This server does not answer for the host ${JSON.stringify(authority.slice(0, 200))}.`);
+      }
+      const origin = request.headers.get("origin");
+      if (origin !== null && !(URL.canParse(origin) && new URL(origin).host === authority.toLowerCase())) {
+        throw new Problem(403, "Requests from pages of other sites are refused.");
+      }
+      if (request.headers.get("sec-fetch-site") === "cross-site" && request.method !== "GET") {
+        throw new Problem(403, "Requests from pages of other sites are refused.");
+      }
+    },
+    callerOf(request, peer, accepts) {
+      const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.get("authorization") ?? "")?.[1];
+      if (bearer !== undefined && isEqual(bearer, token)) return { kind: "program" };
+      const caller =
+        bearer === undefined
+          ? accepts === "ticket"
+            ? ofTicket(request)
+            : undefined
+          : (ofSession(bearer, peer) ?? (accepts === "pairing" ? ofPairing(bearer) : undefined));
+      if (caller !== undefined) {
+        if (caller.kind !== "program") requirePrivate(peer);
+        return caller;
+      }
+      const why = bearer === undefined ? "A token is needed" : "The token is wrong, or the session has ended";
       throw new Problem(
         401,
-        "A token is needed: send it as `Authorization: Bearer TOKEN`. `handrail serve` prints where it is kept.",
+        `${why}: send it as \`Authorization: Bearer TOKEN\`. A browser opens the address that \`handrail serve\` prints.`,
       );
     },
-    exchange(request) {
-      const url = new URL(request.url);
-      const given = url.searchParams.get("token");
-      if (given === null) return undefined;
-      checkSource(request);
-      if (!isEqual(given, token)) throw new Problem(401, "The token is wrong. `handrail serve` prints the address.");
-      url.searchParams.delete("token");
-      const cookie = `${cookieName}=${cookieValue}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000`;
-      return new Response(undefined, {
-        status: 303,
-        headers: { location: `${url.pathname}${url.search}`, "set-cookie": cookie },
-      });
+    pair() {
+      for (const [code, untilMs] of pairings) if (untilMs <= now()) pairings.delete(code);
+      const code = randomBytes(16).toString("base64url");
+      pairings.set(code, now() + PAIRING_MS);
+      return code;
+    },
+    ticket(path, caller) {
+      for (const [each, { untilMs }] of tickets) if (untilMs <= now()) tickets.delete(each);
+      const ticket = randomBytes(16).toString("base64url");
+      tickets.set(ticket, { path, caller, untilMs: now() + TICKET_MS });
+      return ticket;
     },
   };
+}
+
+/** Throws a `Problem` unless nobody else can read what a browser sends: its secret, and what is shown in it. */
+export function requirePrivate({ address, isEncrypted }: Peer): void {
+  if (isEncrypted || isLoopback(address.replace(/^::ffff:/, ""))) return;
+  throw new Problem(
+    403,
+    "Browsers on other machines need an encrypted connection: start `handrail serve` with --cert and --key.",
+  );
 }
 
 /** Returns true for a loopback address or name. */

@@ -12,8 +12,8 @@ const PROBLEM = Type.Object(
 
 /** Problems that every route can return. */
 const COMMON: { readonly [status: number]: string } = {
-  401: "No token, or a wrong one.",
-  403: "The request comes from a page of another site.",
+  401: "No token, or a wrong one, or the session has ended.",
+  403: "The request comes from a page of another site, or from a browser whose connection is not encrypted.",
   421: "The Host header names another host.",
   500: "The request failed inside the server.",
 };

@@ -1,5 +1,6 @@
 import type { Static, TObject, TSchema } from "typebox";
 import { validate } from "../engine/validate.ts";
+import type { Caller, Peer } from "./access.ts";
 import { Problem } from "./problem.ts";
 
 /** A request, as a route gets it. */
@@ -9,7 +10,9 @@ export interface Asked<Query, Body> {
   readonly query: Query;
   readonly body: Body;
   readonly headers: Headers;
-  /** Fires when the client disconnects. */
+  readonly caller: Caller;
+  readonly peer: Peer;
+  /** Fires when the client disconnects, or its session ends. */
   readonly signal: AbortSignal;
   /** Returns false if a command started by Handrail sent the request. */
   readonly isPerson: () => boolean;
@@ -39,6 +42,8 @@ export interface Route<Query = unknown, Body = unknown> {
   /** In OpenAPI notation: "/api/threads/{thread}/calls". */
   readonly path: string;
   readonly summary: string;
+  /** What authorizes a request besides the token and the secret of a session. */
+  readonly accepts?: "pairing" | "ticket";
   readonly query?: ObjectSchema;
   /** The schema of a JSON body. */
   readonly body?: ObjectSchema;
@@ -59,16 +64,16 @@ export function route<Q extends TObject = TObject<{}>, B extends TObject = TObje
 /** The maximum size of a request body, in bytes. */
 export const MAX_BODY = 1_048_576;
 
-export interface RouteRequest extends Pick<Asked<unknown, unknown>, "path" | "signal" | "isPerson"> {
+export interface RouteRequest extends Omit<Asked<unknown, unknown>, "query" | "body" | "headers"> {
   readonly request: Request;
 }
 
 /** Runs a route for a request. Rejects with a `Problem` if the request does not match it. */
-export async function runRoute(asked: Route, { request, path, signal, isPerson }: RouteRequest): Promise<Response> {
+export async function runRoute(asked: Route, { request, ...rest }: RouteRequest): Promise<Response> {
   const given = Object.fromEntries(new URL(request.url).searchParams);
   const query = asked.query === undefined ? {} : await checked(asked.query, given, "query parameter");
   const body = asked.body === undefined ? {} : await checked(asked.body, await jsonOf(request), "member");
-  const result = await asked.handle({ path, query, body, headers: request.headers, signal, isPerson });
+  const result = await asked.handle({ ...rest, query, body, headers: request.headers });
   if (result instanceof Response) return result;
   const { status } = asked.answer;
   return status === 204 ? new Response(undefined, { status }) : Response.json(result, { status });

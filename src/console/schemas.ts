@@ -88,6 +88,18 @@ export const MEMORY = Type.Object(
   open,
 );
 
+export const BROWSER_SESSION = Type.Object(
+  {
+    id: Type.String(),
+    kind: Type.Enum(["browser", "phone"]),
+    name: Type.String(),
+    createdMs: time("When it began."),
+    usedMs: time("When it was last used, to the minute."),
+    address: Type.String({ description: "The address that it was last used from." }),
+  },
+  open,
+);
+
 export const TOOL = Type.Object(
   { name: Type.String(), description: Type.String(), parameters: Type.Object({}, open) },
   open,

@@ -1,12 +1,16 @@
+import { X509Certificate } from "node:crypto";
+import { createServer as createHttpsServer } from "node:https";
 import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { takeReady } from "../engine/take-ready.ts";
 import type { KeptGrants } from "../policy/kept-grants.ts";
 import { messageOf } from "../util/errors.ts";
-import { type Access, createAccess } from "./access.ts";
+import { type Access, type Peer, createAccess } from "./access.ts";
 import { type OpenAgent, createAgents } from "./agents.ts";
+import type { BrowserSessions } from "./browser-sessions.ts";
 import { isPeerOfHandrail } from "./peer.ts";
 import type { Finding } from "./finding.ts";
 import { openApi } from "./openapi.ts";
@@ -20,6 +24,7 @@ import { keptRoutes } from "./routes/kept.ts";
 import { imageRoutes } from "./routes/images.ts";
 import { outputLineRoutes } from "./routes/output-lines.ts";
 import { outputSearchRoutes } from "./routes/output-search.ts";
+import { pairingLink, sessionRoutes } from "./routes/sessions.ts";
 import { threadRoutes } from "./routes/threads.ts";
 import { typingRoutes } from "./routes/typing.ts";
 import { workRoutes } from "./routes/work.ts";
@@ -36,6 +41,12 @@ export interface ServerOptions {
   readonly host?: string;
   /** The port to listen on. Default 0: a free port. */
   readonly port?: number;
+  /** Serves HTTPS with this certificate and its key, both in PEM. Default: HTTP. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  /** The sessions of browsers. Default: browsers cannot use the API. */
+  readonly browsers?: BrowserSessions;
+  /** Returns the address at which other machines reach the server. Default: its `url`. */
+  readonly reachable?: (url: string) => string;
   /** Opens the agent of a thread. Default: prompts are refused. */
   readonly openAgent?: OpenAgent;
   /** Answers requests to /mcp. Closed with the server. Default: MCP is not served. */
@@ -64,6 +75,8 @@ export interface McpEndpoint {
 export interface RunningServer {
   /** The base URL: "http://127.0.0.1:4711". */
   readonly url: string;
+  /** Returns a link that begins the session of a phone, once; `undefined` without TLS. */
+  pair(): string | undefined;
   /**
    * Ends open streams, running turns, and the heartbeat that tells other processes that this one can answer questions.
    */
@@ -82,11 +95,14 @@ export async function serveApi({
   port = 0,
   ...options
 }: ServerOptions): Promise<RunningServer> {
-  const { openAgent, grants, doctor, mcp, api = true, onError = () => undefined } = options;
+  const { openAgent, grants, doctor, mcp, api = true, onError = () => undefined, tls, browsers } = options;
+  const { reachable = (url: string) => url } = options;
+  const certificate = tls && certificateOf(tls.cert);
   const agents = createAgents(openAgent);
   const ending = new AbortController();
   const { createAdaptorServer } = await import("@hono/node-server");
-  const started: { access?: Access } = {}; // set once the port is known
+  const started: { access?: Access; url?: string } = {}; // set once the port is known
+  const phoneUrl = () => (tls && started.url !== undefined ? reachable(started.url) : undefined);
   const allRoutes = () => [
     ...threadRoutes({ toolkit, agents, overview: createOverview(toolkit.store, ending.signal) }),
     ...approvalRoutes(toolkit),
@@ -97,25 +113,33 @@ export async function serveApi({
     ...outputLineRoutes(toolkit),
     ...keptRoutes(grants, toolkit.memories),
     ...doctorRoutes(doctor),
+    ...(browsers === undefined ? [] : sessionRoutes({ browsers, access: () => started.access, phoneUrl })),
   ];
   const app = application(api ? allRoutes() : undefined, {
     access: () => started.access,
     ended: ending.signal,
-    mcp,
-    onError,
+    ...{ mcp, browsers, onError },
   });
-  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false });
+  const over = tls && { createServer: createHttpsServer, serverOptions: { ...tls } };
+  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false, ...over });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, resolve);
   });
   const address = server.address();
   const actualPort = typeof address === "object" && address !== null ? address.port : port;
-  started.access = createAccess({ token, host, port: actualPort });
+  const isCertified = certificate && ((name: string) => certificate.checkHost(name) !== undefined);
+  started.access = createAccess({ token, host, browsers, isCertified });
+  const url = `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${actualPort}`;
+  started.url = url;
   const leave = api ? await toolkit.store.attend() : async () => undefined;
   const takeNoMore = api ? takeReady(toolkit, { agents: agents.resume }) : () => undefined;
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${actualPort}`,
+    url,
+    pair() {
+      const [base, code] = [phoneUrl(), started.access?.pair()];
+      return base === undefined || code === undefined ? undefined : pairingLink(base, code);
+    },
     async close() {
       ending.abort();
       takeNoMore();
@@ -127,10 +151,20 @@ export async function serveApi({
   };
 }
 
+/** Throws Error for a certificate that cannot be read. */
+function certificateOf(pem: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch (error) {
+    throw new Error(`expected a certificate in PEM: ${messageOf(error)}`, { cause: error });
+  }
+}
+
 interface Surroundings {
   readonly access: () => Access | undefined;
   readonly ended: AbortSignal;
   readonly mcp: McpEndpoint | undefined;
+  readonly browsers: BrowserSessions | undefined;
   readonly onError: (error: Error) => void;
 }
 
@@ -142,16 +176,10 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
-/** What a browser without the cookie shows, also on a phone. */
-const NO_ACCESS =
-  '<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">' +
-  '<meta name="color-scheme" content="light dark"><title>Handrail</title>' +
-  "<p>This browser has no access. Open the address that <code>handrail serve</code> prints.</p>\n";
-
 /** Builds the request handler. Without routes it serves only MCP. */
 function application(
   routes: readonly Route[] | undefined,
-  { access, ended, mcp, onError }: Surroundings,
+  { access, ended, mcp, browsers, onError }: Surroundings,
 ): Hono<{ Bindings: HttpBindings }> {
   const app = new Hono<{ Bindings: HttpBindings }>();
   const description: Route = route({
@@ -168,49 +196,55 @@ function application(
       if (!context.res.headers.has(name)) context.res.headers.set(name, value);
     }
   });
-  app.use(async (context, next) => {
-    const granted = access();
-    if (granted === undefined) throw new Problem(503, "The server is starting.");
-    const exchanged = granted.exchange(context.req.raw);
-    if (exchanged !== undefined) return exchanged;
-    granted.check(context.req.raw);
+  const granted = (): Access => {
+    const known = access();
+    if (known === undefined) throw new Problem(503, "The server is starting.");
+    return known;
+  };
+  app.use(async ({ req }, next) => {
+    granted().checkSource(req.raw);
     return await next();
   });
   for (const each of all) {
     app.on(each.method, each.path.replaceAll(/\{(\w+)\}/g, ":$1"), async ({ req, env }) => {
+      const peer = peerOf(env.incoming.socket);
+      const caller = granted().callerOf(req.raw, peer, each.accepts);
+      const revoked = "session" in caller ? browsers?.ended(caller.session) : undefined;
+      const signals = [req.raw.signal, ended, ...(revoked === undefined ? [] : [revoked])];
       const isPerson = askPeer(env.incoming.socket);
       const path = req.param() as { readonly [name: string]: string };
-      return await runRoute(each, {
-        request: req.raw,
-        path,
-        signal: AbortSignal.any([req.raw.signal, ended]),
-        isPerson,
-      });
+      return await runRoute(each, { request: req.raw, path, caller, peer, signal: AbortSignal.any(signals), isPerson });
     });
   }
   if (mcp !== undefined) {
-    app.all("/mcp", ({ req, env }) => mcp.fetch(req.raw, askPeer(env.incoming.socket)));
+    app.all("/mcp", ({ req, env }) => {
+      const { kind } = granted().callerOf(req.raw, peerOf(env.incoming.socket));
+      if (kind !== "program") throw new Problem(403, "MCP is for programs with the token, not for browsers.");
+      return mcp.fetch(req.raw, askPeer(env.incoming.socket));
+    });
   }
   const hint = routes === undefined ? "MCP is served at /mcp." : "GET /api/openapi.json describes the API.";
   const page = routes === undefined ? undefined : createPageFiles();
-  app.notFound(({ req }) => {
+  app.notFound(({ req, env }) => {
     const acceptsGzip = /\bgzip\b/.test(req.header("accept-encoding") ?? "");
     const file = req.method === "GET" ? page?.answer(req.path, acceptsGzip) : undefined;
-    if (file !== undefined) return file;
+    if (file !== undefined) return file; // the page itself has no secrets
+    granted().callerOf(req.raw, peerOf(env.incoming.socket));
     const methods = all.filter(({ path }) => matches(path, req.path)).map(({ method }) => method);
     const allow = methods.join(", ");
     if (methods.length === 0) return problemResponse(new Problem(404, `There is nothing here. ${hint}`));
     return problemResponse(new Problem(405, `Expected ${allow}.`), { allow });
   });
-  app.onError((error, { req }) => {
-    if (error instanceof Problem && error.status === 401 && /\btext\/html\b/.test(req.header("accept") ?? "")) {
-      return new Response(NO_ACCESS, { status: 401, headers: { "content-type": "text/html; charset=utf-8" } });
-    }
+  app.onError((error) => {
     if (error instanceof Problem) return problemResponse(error);
     onError(error);
     return problemResponse(new Problem(500, `The request failed: ${messageOf(error)}.`));
   });
   return app;
+}
+
+function peerOf(socket: Socket): Peer {
+  return { address: socket.remoteAddress ?? "", isEncrypted: socket instanceof TLSSocket };
 }
 
 /**

@@ -23,25 +23,28 @@ describe("who may use the API", () => {
     if (status !== 200) expect(JSON.parse(answer.text)).toMatchObject({ status, title: expect.any(String) as string });
   });
 
-  test("?token= is exchanged for a cookie that authorizes the API, and is removed from the address", async () => {
-    const { url } = await server;
-    const exchanged = await fetch(`${url}/?token=${TOKEN}&thread=main`, { redirect: "manual" });
-    expect(exchanged.status).toBe(303);
-    expect(exchanged.headers.get("location")).toBe("/?thread=main");
-    const cookie = exchanged.headers.get("set-cookie") ?? "";
-    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict/);
-    expect(cookie).not.toContain(TOKEN);
-    const [pair = ""] = cookie.split(";");
-    expect((await fetch(`${url}/api/threads`, { headers: { cookie: pair } })).status).toBe(200);
-    expect((await fetch(`${url}/?token=wrong`, { redirect: "manual" })).status).toBe(401);
+  test.for(["/?token=", "//attacker.example/?token=", "//attacker.example/%2f..?token="])(
+    "%s sets no cookie and redirects nowhere: the page begins a session",
+    async (path) => {
+      const { url } = await server;
+      const answer = await fetch(`${url}${path}${TOKEN}`, { redirect: "manual" });
+      expect(answer.headers.get("location")).toBe(null);
+      expect(answer.headers.get("set-cookie")).toBe(null);
+      expect(answer.status).toBe(path.startsWith("//") ? 401 : 200);
+    },
+  );
+
+  test("if other machines may connect, an IP address is accepted as the host, a name only with a certificate", () => {
+    const from = (host: string) => new Request("http://x/", { headers: { host } });
+    const access = createAccess({ token: TOKEN, host: "0.0.0.0", isCertified: (name) => name === "box.lan" });
+    expect(() => access.checkSource(from("192.168.1.5:80"))).not.toThrow();
+    expect(() => access.checkSource(from("[fe80::1]:80"))).not.toThrow();
+    expect(() => access.checkSource(from("box.lan:80"))).not.toThrow();
+    expect(() => access.checkSource(from("attacker.example"))).toThrow(/host/);
   });
 
-  test("if other machines may connect, an IP address is accepted as the host, a name is not", () => {
-    const access = createAccess({ token: TOKEN, host: "0.0.0.0", port: 80 });
-    const from = (host: string) => new Request("http://x/", { headers: { host, authorization: `Bearer ${TOKEN}` } });
-    expect(() => access.check(from("192.168.1.5:80"))).not.toThrow();
-    expect(() => access.check(from("[fe80::1]:80"))).not.toThrow();
-    expect(() => access.check(from("attacker.example"))).toThrow(/host/);
+  test("an empty or short token is refused before anything is served", () => {
+    expect(() => createAccess({ token: "", host: "127.0.0.1" })).toThrow(/at least 16 characters/);
   });
 });
 

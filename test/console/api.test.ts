@@ -184,7 +184,7 @@ describe("a command", () => {
     const made = await api.json<{ content: readonly { text: string }[] }>("POST", "/api/threads/main/calls", {
       ...{ name: "bash", input: { command }, wait: true },
     });
-    expect(made.content[0]?.text).toMatch(/^403 .*Only people answer/);
+    expect(made.content[0]?.text).toMatch(/^403 .*Only people may do this/);
   });
 });
 

@@ -3,6 +3,7 @@ import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import { createAgent } from "../../src/agent/agent.ts";
+import { type BrowserSessions, browserSessions } from "../../src/console/browser-sessions.ts";
 import { type RunningServer, type ServerOptions, serveApi } from "../../src/console/server.ts";
 import type { Store, StoredEvent } from "../../src/contract/activity.ts";
 import type { Outputs } from "../../src/contract/tool.ts";
@@ -27,12 +28,14 @@ export interface Served {
   readonly store: Store;
   /** The database, for other processes and stores. */
   readonly file: string;
+  readonly browsers: BrowserSessions;
   /** Errors inside the server. */
   readonly errors: readonly Error[];
   /** A request with the token. A `body` is sent as JSON. */
   ask(method: string, path: string, body?: unknown, init?: RequestInit): Promise<Response>;
   /** The JSON of a successful answer. */
   json<T>(method: string, path: string, body?: unknown): Promise<T>;
+  pair(): string | undefined;
   close(): Promise<void>;
 }
 
@@ -41,16 +44,17 @@ export async function served(
   {
     script = [],
     ...more
-  }: { readonly script?: readonly ScriptedReply[] } & Pick<ServerOptions, "grants" | "doctor"> = {},
+  }: { readonly script?: readonly ScriptedReply[] } & Pick<ServerOptions, "grants" | "doctor" | "host" | "tls"> = {},
 ): Promise<Served> {
   if (options.terminal !== undefined) useOwnTmux();
   const file = join(temporaryFolder(), "handrail.db");
+  const browsers = browserSessions(join(file, "..", "browsers"));
   const store = sqliteStore({ file });
   const toolkit = await toolkitWith({ workDir: await workspace(), policy: { autonomy: "full" }, ...options, store });
   const errors: Error[] = [];
   const model = scriptedModel(script);
   const server = await serveApi({
-    ...{ toolkit, token: TOKEN, ...more, onError: (error) => errors.push(error) },
+    ...{ toolkit, token: TOKEN, browsers, ...more, onError: (error) => errors.push(error) },
     openAgent: (thread) => createAgent({ model, toolkit, thread }),
   });
   servers.push(server);
@@ -65,7 +69,7 @@ export async function served(
       },
     });
   return {
-    ...{ url: server.url, toolkit, store, file, errors, ask, close: server.close },
+    ...{ url: server.url, toolkit, store, file, browsers, errors, ask, pair: server.pair, close: server.close },
     async json<T>(method: string, path: string, body?: unknown) {
       const response = await ask(method, path, body);
       if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);

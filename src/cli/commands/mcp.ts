@@ -33,7 +33,8 @@ export async function mcp({ http, ...options }: McpOptions): Promise<void> {
 }
 
 async function mcpOverHttp(address: NonNullable<McpOptions["http"]>, options: GlobalOptions): Promise<void> {
-  const [{ apiToken, serveUntil }, { createHttpEndpoint }] = await Promise.all([
+  const [{ apiToken }, { serveUntil }, { createHttpEndpoint }] = await Promise.all([
+    import("../api-token.ts"),
     import("./serve.ts"),
     import("../../mcp/http.ts"),
   ]);

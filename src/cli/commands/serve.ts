@@ -1,18 +1,18 @@
-import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
-import { join } from "node:path";
 import { buildInstructions, createAgent } from "../../agent/agent.ts";
 import { loadModel } from "../../agent/models/load.ts";
-import { keyFile, stateFolder } from "../../config/state.ts";
+import { browsersFolder, grantsFolder, keyFile, stateFolder } from "../../config/state.ts";
+import { browserSessions } from "../../console/browser-sessions.ts";
 import { type OpenAgent, type ServerOptions, isLoopback, serveApi } from "../../console/server.ts";
 import { keptGrants } from "../../policy/kept-grants.ts";
-import { grantsFolder } from "../../config/state.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { agentSettings } from "../agent-settings.ts";
+import { apiToken, tokenFile } from "../api-token.ts";
 import { approveAll } from "../approver.ts";
 import { runChecks } from "../doctor/check.ts";
 import { checks } from "../doctor/checks.ts";
+import { messageOf } from "../../util/errors.ts";
 import type { GlobalOptions } from "../options.ts";
 import { tellHowToAttach, toolkitOptions } from "../settings.ts";
 import { loadSubAgents } from "../sub-agents.ts";
@@ -21,6 +21,9 @@ import { untilStopped } from "../signals.ts";
 export interface ServeOptions extends GlobalOptions {
   readonly host?: string;
   readonly port?: number;
+  /** Files in PEM. */
+  readonly cert?: string;
+  readonly key?: string;
   readonly model?: string;
   readonly baseUrl?: string;
   readonly agent?: string;
@@ -38,6 +41,7 @@ const DEFAULT_PORT = 4747;
  * opens a session in a browser.
  */
 export async function serve(options: ServeOptions): Promise<void> {
+  const tls = tlsOf(options);
   const { preset, instructions: own, coreBytes, model: chosen, limits, disable } = await agentSettings(options);
   const loaded = chosen === undefined ? undefined : await loadModel(chosen, { keyFile: keyFile() });
   const given = await toolkitOptions(
@@ -73,6 +77,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     await serveUntil(stopped.signal, {
       ...{ toolkit, token, openAgent, mcp, port, log },
       ...(host !== undefined && { host }),
+      ...(tls && { tls }),
+      browsers: browserSessions(browsersFolder(stateFolder())),
       grants: keptGrants(grantsFolder(stateFolder())),
       async doctor() {
         const asked = checks(options).filter(({ name }) => name !== "approvals"); // the page itself asks
@@ -86,7 +92,21 @@ export async function serve(options: ServeOptions): Promise<void> {
   }
 }
 
-export interface Served extends Omit<ServerOptions, "onError"> {
+/** Reads the files of `--cert` and `--key`. */
+function tlsOf({ cert, key }: ServeOptions): ServerOptions["tls"] {
+  if (cert === undefined && key === undefined) return undefined;
+  if (cert === undefined || key === undefined) throw new Error("--cert and --key go together: give the files of both");
+  const read = (option: string, file: string) => {
+    try {
+      return readFileSync(file, "utf8");
+    } catch (error) {
+      throw new Error(`${option}: ${file} cannot be read: ${messageOf(error)}`, { cause: error });
+    }
+  };
+  return { cert: read("--cert", cert), key: read("--key", key) };
+}
+
+export interface Served extends Omit<ServerOptions, "onError" | "reachable"> {
   readonly port: number;
   readonly log: GlobalOptions["log"];
   /** Returns the line for stdout. */
@@ -99,9 +119,9 @@ export interface Served extends Omit<ServerOptions, "onError"> {
  * @throws Error when the address cannot be listened on, or the store is not writable.
  */
 export async function serveUntil(signal: AbortSignal, { log, show, ...options }: Served): Promise<void> {
-  const { host, port } = options;
+  const { host, port, tls, api } = options;
   const server = await serveApi({
-    ...options,
+    ...{ ...options, reachable },
     onError: ({ message }) => log?.write("warn", "serve.failed", { message }),
   }).catch((error: NodeJS.ErrnoException) => {
     if (["ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL"].includes(error.code ?? ""))
@@ -109,12 +129,15 @@ export async function serveUntil(signal: AbortSignal, { log, show, ...options }:
     if (error.code !== "EADDRINUSE") throw error;
     throw new Error(`port ${port} is in use. Choose another one, or 0 for one that is free`, { cause: error });
   });
-  const shown = show(reachable(server.url));
-  process.stdout.write(`${shown}\n`);
+  process.stdout.write(`${show(reachable(server.url))}\n`);
   process.stderr.write(`handrail: the token is kept in ${tokenFile()}\n`);
   if (host !== undefined && !isLoopback(host)) {
-    process.stderr.write(`handrail: ${host} can be reached from other machines, and nothing is encrypted\n`);
-    if (process.stderr.isTTY) await showCode(shown);
+    if (tls === undefined)
+      process.stderr.write(
+        `handrail: ${host} can be reached from other machines, and nothing is encrypted. ` +
+          "Browsers on them are refused: give --cert and --key\n",
+      );
+    else if (api !== false) await showPairing(server.pair());
   }
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   await server.close();
@@ -125,31 +148,14 @@ function reachable(url: string): string {
   const address = Object.values(networkInterfaces())
     .flatMap((each) => each ?? [])
     .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
-  return address === undefined ? url : url.replace(/^http:\/\/(?:0\.0\.0\.0|\[::\]):/, `http://${address}:`);
+  return address === undefined ? url : url.replace(/^(https?):\/\/(?:0\.0\.0\.0|\[::\]):/, `$1://${address}:`);
 }
 
-/** Prints an address as a QR code, for a phone. */
-async function showCode(address: string): Promise<void> {
+/** Prints the link with which a phone gets a session of its own; on a terminal also as a QR code. */
+async function showPairing(link: string | undefined): Promise<void> {
+  if (link === undefined) return;
+  process.stderr.write(`handrail: to pair a phone, once and within 5 minutes: ${link}\n`);
+  if (!process.stderr.isTTY) return;
   const { renderUnicodeCompact } = await import("uqr");
-  process.stderr.write(`${renderUnicodeCompact(address, { border: 2 })}\n`);
-}
-
-/**
- * The path of the token file, in the state folder. No tool can read it, and no contained command can see it. Removing
- * it renews the token.
- */
-function tokenFile(): string {
-  return join(stateFolder(), "api-token");
-}
-
-/** Returns the token of the API and of MCP over HTTP. Creates it if there is none. */
-export function apiToken(): string {
-  const file = tokenFile();
-  mkdirSync(stateFolder(), { recursive: true, mode: 0o700 });
-  try {
-    writeFileSync(file, `${randomBytes(32).toString("base64url")}\n`, { flag: "wx", mode: 0o600 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
-  return readFileSync(file, "utf8").trim();
+  process.stderr.write(`${renderUnicodeCompact(link, { border: 2 })}\n`);
 }

@@ -2,11 +2,27 @@ import { render } from "preact";
 import "./style/index.css";
 import { startDock } from "./state/dock.ts";
 import { startKeys } from "./state/keys.ts";
-import { start } from "./state/model.ts";
+import { showFailure, start } from "./state/model.ts";
+import { signIn } from "./state/session.ts";
 import { App } from "./app.tsx";
 
-const root = document.getElementById("app");
-if (root !== null) render(<App />, root);
-void start();
-startDock();
-startKeys();
+const show = () => {
+  const root = document.getElementById("app");
+  if (root !== null) render(<App />, root);
+};
+
+/** Everything that is shown is loaded with the session, so it is begun first. */
+async function enter(): Promise<void> {
+  try {
+    await signIn();
+  } catch (error) {
+    showFailure(error);
+    return show();
+  }
+  show();
+  void start();
+  startDock();
+  startKeys();
+}
+
+void enter();

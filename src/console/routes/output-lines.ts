@@ -52,6 +52,7 @@ export function outputLineRoutes({ outputs, mask }: Pick<Toolkit, "outputs" | "m
     }),
     route({
       ...{ method: "GET", path: "/api/outputs/{output}/download", summary: "Download all of a saved output." },
+      accepts: "ticket",
       answer: { status: 200, description: "The text, as a file.", types: ["text/plain"] },
       problems: NO_OUTPUT,
       async handle({ path: { output = "" } }) {

@@ -113,7 +113,7 @@ function answersForPerson(command: FoundCommand): boolean {
   const given = words.filter((_, index) => index > at && (index === at + 1 || !isJudged(index)));
   const isOther = given.some(({ value = "" }) => /^(tools|call|mcp|check|jobs|doctor)$/.test(value));
   return given.some(({ value }) => {
-    return value === undefined ? !isOther : /^(approvals|trust|serve|grants|--yes)$/.test(value);
+    return value === undefined ? !isOther : /^(approvals|trust|serve|browsers|grants|--yes)$/.test(value);
   });
 }
 

@@ -206,12 +206,17 @@ test.skipIf(problem !== undefined)("of several background pages one stays connec
   const context = first.context();
   await context.clock.install();
   await context.addInitScript(`
-    globalThis.streams = [];
-    globalThis.EventSource = class extends EventSource {
-      isKept = streams.push(this);
+    globalThis.streams = 0;
+    const own = fetch;
+    globalThis.fetch = async (path, init) => {
+      const answer = await own(path, init);
+      if (!String(path).startsWith("/api/events")) return answer;
+      streams += 1;
+      init.signal.addEventListener("abort", () => (streams -= 1));
+      return answer;
     };`);
   const pages = await Promise.all([1, 2, 3].map(() => context.newPage()));
-  const isConnected = (page: Page) => page.evaluate<boolean>("streams.some(({ readyState }) => readyState === 1)");
+  const isConnected = (page: Page) => page.evaluate<boolean>("streams > 0");
   const connected = async () => {
     const all = await Promise.all(
       pages.map(async (page) => ({ page, is: !page.isClosed() && (await isConnected(page)) })),

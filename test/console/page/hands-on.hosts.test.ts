@@ -288,6 +288,7 @@ describe.skipIf(problem !== undefined)("interaction", () => {
       ["#/tools/order", "Run tool"],
       ["#/grants", "Revoke"],
       ["#/memory", "On Tuesdays"],
+      ["#/browsers", "this browser"],
       ["#/doctor", "apt install git"],
       [`#/output/${output}`, "two"],
     ] as const) {

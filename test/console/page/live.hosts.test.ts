@@ -108,7 +108,7 @@ describe.skipIf(problem !== undefined)("the page, live", () => {
   }, 90_000);
 
   test("disconnected, it says so and accepts no answers; reconnected, it has what arrived meanwhile", async () => {
-    const { url, store, file, close, toolkit } = await served({ preset: "none" });
+    const { url, store, file, close, toolkit, browsers } = await served({ preset: "none" });
     await ask(store);
     const { page } = await openPage(`${url}/?token=${TOKEN}#/thread/main`);
     await page.locator('#dock .btn[aria-disabled="false"]').first().waitFor();
@@ -119,7 +119,7 @@ describe.skipIf(problem !== undefined)("the page, live", () => {
     const other = sqliteStore({ file });
     await other.commit({ ...of, type: "call.started", name: "bash", input: { command: "make" } });
     await other.commit({ ...of, type: "call.finished", status: "ok", data: {} });
-    const again = await serveApi({ toolkit, token: TOKEN, port: Number(new URL(url).port) });
+    const again = await serveApi({ toolkit, token: TOKEN, browsers, port: Number(new URL(url).port) });
     await page.locator('[data-call="meanwhile"][data-state="success"]').waitFor();
     expect(await page.locator(".lost").count()).toBe(0);
     await again.close();

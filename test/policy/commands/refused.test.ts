@@ -249,6 +249,7 @@ test("a command cannot answer for a person", () => {
   const answers = [
     ...[
       "handrail approvals",
+      "handrail browsers revoke --all",
       "handrail trust",
       "handrail policy grants revoke 1",
       "handrail serve",

@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { highlight } from "../output/highlight.ts";
 import { type OutputSearch, createSearch } from "../output/search.ts";
 import { type OutputWindow, type Piece, createWindow } from "../output/window.ts";
-import { part } from "../state/api.ts";
+import { part, post } from "../state/api.ts";
 import { jobs } from "../state/model.ts";
 import { route } from "../state/route.ts";
 import { Output, Safe } from "../text/safe.tsx";
@@ -67,6 +67,15 @@ function Viewer({ id }: { readonly id: string }) {
     if (!isThere) void text.extend("before");
   };
 
+  /** The browser itself loads the file, so its address has a ticket in place of the secret. */
+  const download = async () => {
+    const { url } = await post<{ url: string }>(`/api/outputs/${part(id)}/ticket`);
+    const link = document.createElement("a");
+    link.href = url;
+    link.download = "";
+    link.click();
+  };
+
   if (text.failure.value !== "" && text.pieces.value.length === 0) {
     return (
       <div class="void" role="alert">
@@ -84,9 +93,9 @@ function Viewer({ id }: { readonly id: string }) {
           <Safe text={job?.command ?? id} />
         </code>
         <Search search={search} size={text.size} goTo={goTo} />
-        <a class="btn" href={`/api/outputs/${part(id)}/download`} download="">
+        <button class="btn" onClick={() => void download().catch((error) => (text.failure.value = String(error)))}>
           Download
-        </a>
+        </button>
       </div>
       {text.failure.value !== "" && (
         <p class="problem" role="alert">

@@ -4,7 +4,7 @@ import type { Approval } from "../../../contract/decision.ts";
 import type { RecordedJob } from "../../../contract/job.ts";
 import type { OpenQuestion } from "../../../contract/question.ts";
 import { STATE_EVENTS, type ThreadState, foldThread } from "../../thread-state.ts";
-import { RequestFailed, get } from "./api.ts";
+import { RequestFailed, forget, get } from "./api.ts";
 import { type OpenThread, openThread } from "./open-thread.ts";
 import { route, view } from "./route.ts";
 import { statusOf } from "./thread-status.ts";
@@ -79,7 +79,7 @@ export function connectNow(): void {
   reconnect();
 }
 
-/** Loads the state and follows the events. Call once. Resolves when the state is loaded, or `failure` is set. */
+/** Loads the state and follows the events. Call once, when this browser has a session. Resolves when the state is loaded, or `failure` is set. */
 export async function start(): Promise<void> {
   setInterval(() => {
     if (!document.hidden) now.value = Date.now();
@@ -90,15 +90,21 @@ export async function start(): Promise<void> {
     threads.value = new Map(overview.threads.map((each) => [each.thread, each]));
     isLoaded.value = true;
     const onConnection = (next: Connection) => (connection.value = next);
-    reconnect = followEvents({ after: overview.last, onEvents: take, onConnection });
+    reconnect = followEvents({ after: overview.last, onEvents: take, onConnection, onRefused: showFailure });
     effect(showThread);
     await Promise.all([loadQuestions(), loadJobs()]);
   } catch (error) {
-    failure.value =
-      error instanceof RequestFailed && error.status === 401
-        ? "This browser has no access yet. Open the address that `handrail serve` prints."
-        : String(error instanceof Error ? error.message : error);
+    showFailure(error);
   }
+}
+
+/** Shows why nothing can be shown. */
+export function showFailure(error: unknown): void {
+  const isRefused = error instanceof RequestFailed && error.status === 401;
+  if (isRefused) forget();
+  failure.value = isRefused
+    ? "This browser has no session, or it was ended. Open the address that `handrail serve` prints."
+    : String(error instanceof Error ? error.message : error);
 }
 
 /** Opens the thread that the address names. */

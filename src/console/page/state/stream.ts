@@ -1,4 +1,5 @@
 import type { StoredEvent } from "../../../contract/activity.ts";
+import { RequestFailed, readEvents } from "./api.ts";
 import { notifies } from "./notifications.ts";
 
 /** Whether events are arriving. */
@@ -14,6 +15,8 @@ export interface EventStreamOptions {
   /** Called with the events in order. Events that arrive within one frame are passed together. */
   readonly onEvents: (events: readonly StoredEvent[]) => void;
   readonly onConnection: (connection: Connection) => void;
+  /** Called when the session of this browser has ended. */
+  readonly onRefused: (error: RequestFailed) => void;
 }
 
 /** Longest pause between two attempts, in milliseconds. */
@@ -31,11 +34,11 @@ const BACKGROUND_MS = 250;
  * Follows the events of all threads. After a lost connection it resumes after the last event, so that none is missed or
  * repeated. Returns a function that attempts to connect at once.
  */
-export function followEvents({ after, onEvents, onConnection }: EventStreamOptions): () => void {
+export function followEvents({ after, onEvents, onConnection, onRefused }: EventStreamOptions): () => void {
   let last = after;
   let lostSince: number | undefined;
   let pauseMs = 1_000;
-  let source: EventSource | undefined;
+  let source: AbortController | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let queue: StoredEvent[] = [];
 
@@ -47,38 +50,41 @@ export function followEvents({ after, onEvents, onConnection }: EventStreamOptio
 
   const connect = () => {
     clearTimeout(retry);
-    source?.close();
-    const opened = new EventSource(`/api/events?after=${last}`);
+    source?.abort();
+    const opened = new AbortController();
     source = opened;
-    opened.addEventListener("open", () => {
+    const onOpen = () => {
       lostSince = undefined;
       pauseMs = 1_000;
       onConnection({ how: "connected" });
-    });
-    opened.addEventListener("message", ({ data }: MessageEvent<string>) => {
-      const event = JSON.parse(data) as StoredEvent;
-      if (event.id <= last) return;
+    };
+    const onEvent = (received: unknown) => {
+      const event = received as StoredEvent;
+      if (opened.signal.aborted || event.id <= last) return;
       last = event.id;
       if (queue.push(event) > 1) return;
       if (document.hidden) setTimeout(flush, BACKGROUND_MS);
       else requestAnimationFrame(flush);
-    });
-    opened.addEventListener("error", () => {
-      if (source !== opened) return;
-      opened.close(); // EventSource's own retries do not report when they are made
+    };
+    const onEnd = (error?: unknown) => {
+      if (opened.signal.aborted) return;
+      opened.abort();
+      if (error instanceof RequestFailed && error.status === 401) return onRefused(error);
       lostSince ??= Date.now();
       const retryMs = Date.now() + pauseMs;
       retry = setTimeout(connect, pauseMs);
       pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
       onConnection({ how: "lost", sinceMs: lostSince, retryMs });
-    });
+    };
+    const { signal } = opened;
+    readEvents(`/api/events?after=${last}`, { signal, onOpen, onEvent }).then(() => onEnd(), onEnd);
   };
 
   let unwatched: ReturnType<typeof setTimeout> | undefined;
   let watch = () => {};
   /** Closes the connection, and opens it again if no other background page has one. */
   const rest = () => {
-    source?.close();
+    source?.abort();
     if (!notifies()) return;
     const waiting = new AbortController();
     const watched = new Promise<void>((resolve) => {
@@ -97,7 +103,7 @@ export function followEvents({ after, onEvents, onConnection }: EventStreamOptio
     clearTimeout(unwatched);
     watch();
     if (document.hidden) unwatched = setTimeout(rest, UNWATCHED_MS);
-    if (!document.hidden && source?.readyState === EventSource.CLOSED) connect();
+    if (!document.hidden && source?.signal.aborted === true) connect();
   });
   connect();
   window.addEventListener("online", connect);

@@ -1,5 +1,5 @@
 import { type Signal, signal } from "@preact/signals";
-import { send } from "../state/api.ts";
+import { RequestFailed, readEvents } from "../state/api.ts";
 
 /** The content of a pane. */
 export interface Screen {
@@ -24,37 +24,42 @@ export interface WatchedScreen {
 export function watchScreen(): WatchedScreen {
   const screen = signal<Screen | undefined>(undefined);
   const failure = signal("");
-  let source: EventSource | undefined;
+  let source: AbortController | undefined;
 
-  const explain = async () => {
-    const controller = new AbortController();
+  /** Follows it, and again after a lost connection. */
+  const follow = async (opened: AbortController) => {
+    const onEvent = (next: unknown) => {
+      if (opened.signal.aborted) return;
+      failure.value = "";
+      screen.value = next as Screen;
+    };
     try {
-      await send("/api/terminal", { signal: controller.signal });
+      await readEvents("/api/terminal", { signal: opened.signal, onEvent });
     } catch (error) {
-      failure.value = error instanceof Error ? error.message : String(error);
+      if (!(error instanceof RequestFailed) || error.status > 0) {
+        if (opened.signal.aborted) return;
+        failure.value = error instanceof Error ? error.message : String(error);
+        if (source === opened) source = undefined;
+        return;
+      }
     }
-    controller.abort();
+    if (opened.signal.aborted) return;
+    setTimeout(() => void (opened.signal.aborted || follow(opened)), RETRY_MS);
   };
 
   return {
     ...{ screen, failure },
     watch() {
       if (source !== undefined) return;
-      const opened = new EventSource("/api/terminal");
-      source = opened;
-      opened.addEventListener("message", ({ data }: MessageEvent<string>) => {
-        failure.value = "";
-        screen.value = JSON.parse(data) as Screen;
-      });
-      opened.addEventListener("error", () => {
-        if (opened.readyState !== EventSource.CLOSED) return; // EventSource reconnects by itself
-        if (source === opened) source = undefined;
-        void explain();
-      });
+      source = new AbortController();
+      void follow(source);
     },
     pause() {
-      source?.close();
+      source?.abort();
       source = undefined;
     },
   };
 }
+
+/** The pause before connecting again, in milliseconds. */
+const RETRY_MS = 1_000;

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { ThreadState } from "../../thread-state.ts";
-import { get, part } from "../state/api.ts";
+import { get, part, send } from "../state/api.ts";
 import type { CallStatus } from "../state/call-status.ts";
 import { now } from "../state/model.ts";
 import type { CallShown } from "../state/open-thread.ts";
@@ -138,17 +138,31 @@ function ResultBody({ message }: { readonly message: CallShown }) {
   );
 }
 
+/** An image is loaded with the secret of the session, which `src` would not send. */
 function Picture({ output, name }: { readonly output: string; readonly name: string }) {
   const isMissing = useSignal(false);
+  const address = useSignal<string | undefined>(undefined);
+  useEffect(() => {
+    const left = new AbortController();
+    const load = async () => {
+      const answer = await send(`/api/outputs/${part(output)}/image`, { signal: left.signal });
+      const blob = await answer.blob();
+      if (!left.signal.aborted) address.value = URL.createObjectURL(blob);
+    };
+    load().catch(() => (isMissing.value = !left.signal.aborted));
+    return () => {
+      left.abort();
+      if (address.value !== undefined) URL.revokeObjectURL(address.value);
+    };
+  }, [output]);
   if (isMissing.value) {
     return <p class="note free">This image cannot be shown here: another process has it, or it was removed.</p>;
   }
   return (
     <img
       class="picture"
-      src={`/api/outputs/${part(output)}/image`}
+      {...(address.value !== undefined && { src: address.value })}
       alt={`Image that ${name} returned`}
-      loading="lazy"
       onError={() => (isMissing.value = true)}
     />
   );

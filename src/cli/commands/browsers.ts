@@ -1,0 +1,43 @@
+import { browsersFolder, stateFolder } from "../../config/state.ts";
+import { type BrowserSessions, browserSessions } from "../../console/browser-sessions.ts";
+import { oneLine } from "../../output/terminal-text.ts";
+import { localTime } from "../local-time.ts";
+
+/**
+ * Lists the sessions of browsers and phones: a line each, or with `json` `[BrowserSession]`, with times in milliseconds
+ * since 1970.
+ */
+export async function listBrowsers({ json }: { readonly json?: true }): Promise<void> {
+  const sessions = await ours().list();
+  if (json) return say(JSON.stringify(sessions));
+  if (sessions.length === 0) return say("No browser has a session. Open the address that `handrail serve` prints.");
+  for (const { id, kind, name, createdMs, usedMs, address } of sessions) {
+    const used = `last used ${localTime(usedMs)} from ${oneLine(address, 100)}`;
+    say(`${id}  ${kind} ${oneLine(name, 100)}, since ${localTime(createdMs)}, ${used}`);
+  }
+}
+
+/**
+ * Ends one session, or with `all` every session. Its open pages stop.
+ *
+ * @throws Error when no session has this id.
+ */
+export async function revokeBrowsers(id: string | undefined, { all }: { readonly all?: true }): Promise<void> {
+  if ((id === undefined) === (all === undefined)) {
+    throw new Error("name the id of a session (handrail browsers lists them), or give --all");
+  }
+  const sessions = ours();
+  const ids = id === undefined ? (await sessions.list()).map((each) => each.id) : [id];
+  const revoked = await Promise.all(ids.map((each) => sessions.revoke(each)));
+  if (id === undefined) return say(`${revoked.filter(Boolean).length} revoked.`);
+  if (revoked[0] === true) return say(`${id} is revoked.`);
+  throw new Error(`there is no session ${oneLine(id, 100)}. \`handrail browsers\` lists them`);
+}
+
+function ours(): BrowserSessions {
+  return browserSessions(browsersFolder(stateFolder()));
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
