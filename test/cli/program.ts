@@ -27,6 +27,7 @@ export interface Running {
   readonly pid: number;
   readonly ended: Promise<Run>;
   stdout(): string;
+  stderr(): string;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -105,6 +106,7 @@ export async function commandLine(files: { readonly [path: string]: string | Uin
     return {
       pid: child.pid ?? 0,
       stdout: () => stdout,
+      stderr: () => stderr,
       kill: (signal: NodeJS.Signals) => void child.kill(signal),
       ended: once(child, "close").then(([code, signal]) => withoutStackTrace({ code, signal, stdout, stderr })),
     };

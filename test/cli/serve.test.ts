@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { CERTIFICATE_FILES } from "../console/certificate.ts";
 import { until } from "../support/until.ts";
 import { type CommandLine, commandLine } from "./program.ts";
 
@@ -72,4 +73,26 @@ test("sessions of browsers are listed and revoked at a shell", { timeout: 30_000
   expect((await cli.here(["browsers"])).stdout).toContain("No browser has a session");
   serving.kill("SIGTERM");
   await serving.ended;
+});
+
+test("with a certificate other machines may connect, and a link to pair a phone is printed", async () => {
+  const cli = await commandLine();
+  const { cert, key } = CERTIFICATE_FILES;
+  const serving = cli.start([...SERVE, "--host", "0.0.0.0", "--cert", cert, "--key", key]);
+  await until("it serves", () => serving.stdout().includes("token="));
+  await until("it is ready", () => serving.stderr().includes("#pair="));
+  serving.kill("SIGTERM");
+  const { stdout, stderr } = await serving.ended;
+  expect(stdout).toMatch(/^https:\/\/[\d.]+:\d+\/\?token=/);
+  expect(stderr).toMatch(/to pair a phone, once and within 5 minutes: https:\/\/[\d.]+:\d+\/#pair=[\w-]{22}\n/);
+  const { code, stderr: why } = await cli.here([...SERVE, "--cert", cert]);
+  expect({ code, why }).toEqual({ code: 2, why: "handrail: --cert and --key go together: give the files of both\n" });
+}, 30_000);
+
+test("without one, other machines are told what is refused", { timeout: 30_000 }, async () => {
+  const cli = await commandLine();
+  const serving = cli.start([...SERVE, "--host", "0.0.0.0"]);
+  await until("it serves", () => serving.stderr().includes("encrypted"));
+  serving.kill("SIGTERM");
+  expect((await serving.ended).stderr).toContain("Browsers on them are refused: give --cert and --key\n");
 });
