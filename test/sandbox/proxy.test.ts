@@ -193,7 +193,7 @@ describe("a host that was not allowed is refused, in words, and recorded", () =>
     const lookups: string[] = [];
     const proxy = await proxyWith({ hosts: [], lookup: (name) => (lookups.push(name), Promise.resolve(HERE)) });
     const answer = await exchange(proxy.socket, "CONNECT registry.example.org:443 HTTP/1.1\r\n\r\n");
-    expect(answer).toMatch(/^HTTP\/1\.1 403 Refused by the sandbox\r\n/);
+    expect(answer).toMatch(/^HTTP\/1\.1 403 Refused by Handrail\r\n/);
     expect(answer).toContain("The sandbox refused registry.example.org:443");
     expect(answer).toContain('network: ["registry.example.org"]; a person is asked');
     expect(await exchange(proxy.socket, get("http://example.org:8080/"))).toContain('network: ["example.org:8080"]');

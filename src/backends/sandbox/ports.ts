@@ -9,8 +9,8 @@ import { onAbort } from "../../util/abort.ts";
 import { tried } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
 import { processStatus } from "../../util/process-status.ts";
-import { Answer, respond, respondAndEnd } from "./egress/answer.ts";
-import { type Onward, forward, forwardUpgrade } from "./egress/forward.ts";
+import { Answer, respond, respondAndEnd } from "../../network/proxy/answer.ts";
+import { type Onward, forward, forwardUpgrade } from "../../network/proxy/forward.ts";
 import { ownFolder } from "./proxy.ts";
 import { namesIn } from "./read-files.ts";
 

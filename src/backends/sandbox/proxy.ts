@@ -1,19 +1,16 @@
 import { lookup as lookUp } from "node:dns/promises";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { type Server, createServer } from "node:http";
-import { Socket } from "node:net";
+import type { Server } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join as joinPath } from "node:path";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { NetworkSettings } from "../../network/network-settings.ts";
+import { guardedProxy } from "../../network/proxy/proxy.ts";
 import type { Lookup } from "../../network/targets.ts";
 import { type UpstreamChoice, upstreamChoice } from "../../network/upstream.ts";
 import { messageOf } from "../../util/errors.ts";
 import { makePrivateFolder } from "../../util/private-file.ts";
-import { Answer, answerOf, answerOfParser, respond, respondAndEnd } from "./egress/answer.ts";
-import { forward, forwardUpgrade } from "./egress/forward.ts";
-import { join } from "./egress/join.ts";
-import { createConnector } from "./egress/connector.ts";
+import { targetJudge } from "./granted-hosts.ts";
 
 /** The only way out of a sandbox: an HTTP proxy that reaches the hosts that a command was granted. */
 export interface EgressProxy {
@@ -43,99 +40,47 @@ export interface ProxyOptions {
 /** sockaddr_un has 108 bytes for the path, one of them for the final NUL (unix(7)). */
 const LONGEST_SOCKET_PATH = 107;
 
-/** Limits the connections of one command. The proxy opens another connection for each of them. */
-const MOST_CONNECTIONS = 256;
+/** How many refused hosts are remembered. */
+const MOST_REFUSED = 100;
 
 /**
- * Starts a proxy for one command. It handles tunnels (CONNECT), plain requests (http:// in the first line) and their
- * upgrades. Each request is judged by itself, even on a connection that was used before: host and port by `hosts` and
- * `network`, then every address of the name. The proxy connects only to those addresses. Refused requests get 403 with
- * an explanation, unreachable targets 502.
- *
- * The content of a tunnel is not inspected. Whether its TLS names the same server is not checked, so a server with many
- * names (a content network) can be reached under all of them. If the user's environment names a proxy, connections go
- * through that proxy. It resolves names, so their addresses cannot be judged here; literal addresses and internal names
- * still are.
+ * Starts a proxy for one command (`guardedProxy`), which judges targets by `hosts` and `network`. If the user's
+ * environment names a proxy, connections go through that one.
  *
  * @throws ToolFailure when the proxy cannot listen, or the environment names an unusable proxy.
  * @throws TypeError for an entry of `hosts` or `network` that is not a host.
  */
 export async function startProxy(options: ProxyOptions): Promise<EgressProxy> {
-  const { hosts, network, folder, environment = process.env, headersTimeoutMs = 15_000 } = options;
+  const { hosts, network, folder, environment = process.env, headersTimeoutMs } = options;
   const { lookup = (name) => lookUp(name, { all: true }) } = options;
-  const connector = createConnector({ hosts, network, lookup, upstream: userProxy(environment) });
-  const open = new Set<Socket>();
-  const keep = <Held extends Socket>(socket: Held): Held => {
-    open.add(socket);
-    socket.once("close", () => open.delete(socket));
-    if (!server.listening) socket.destroy(); // the proxy was closed while this connected
-    return socket;
-  };
-
-  const server = createServer({
-    maxHeaderSize: 16_384,
-    headersTimeout: headersTimeoutMs,
-    requestTimeout: 0, // a long upload is not a slow client
-    connectionsCheckingInterval: Math.min(headersTimeoutMs, 1_000),
-    requireHostHeader: false, // the first line decides
+  const refused = new Map<string, string | undefined>();
+  const { server, close } = guardedProxy({
+    judge: targetJudge(hosts, network),
+    refusal(host, reason) {
+      if (refused.size < MOST_REFUSED || refused.has(host)) refused.set(host, reason);
+      return reason === undefined ? notGiven(host) : `The sandbox refused ${host}: ${reason}`;
+    },
+    lookup,
+    upstream: userProxy(environment),
+    ...(headersTimeoutMs !== undefined && { headersTimeoutMs }),
   });
-  server.maxConnections = MOST_CONNECTIONS;
-  server.on("connection", keep);
-  server.on("clientError", (error, socket) => {
-    if (socket instanceof Socket) respondAndEnd(socket, answerOfParser(error));
-    else socket.destroy();
-  });
-  server.on("request", (request, response) => {
-    const answer = async () => {
-      const onward = await connector.plain(request);
-      keep(onward.socket);
-      if (response.destroyed) onward.socket.destroy();
-      else forward(request, response, onward, (message) => respond(response, silent(onward.host, message)));
-    };
-    answer().catch((error: unknown) => respond(response, answerOf(error)));
-  });
-  server.on("upgrade", (request, socket, head) => {
-    if (!(socket instanceof Socket)) return void socket.destroy();
-    socket.on("error", () => undefined); // "close" follows
-    const upgrade = async () => {
-      const { "transfer-encoding": coding, "content-length": length = "0" } = request.headers;
-      if (coding !== undefined || Number(length) !== 0) throw new Answer(400, "A request for an upgrade has no body.");
-      const onward = await connector.plain(request);
-      keep(onward.socket);
-      if (socket.destroyed) onward.socket.destroy();
-      else
-        forwardUpgrade(request, socket, head, onward, (message) => respondAndEnd(socket, silent(onward.host, message)));
-    };
-    upgrade().catch((error: unknown) => respondAndEnd(socket, answerOf(error)));
-  });
-  server.on("connect", (request, socket, head) => {
-    if (!(socket instanceof Socket)) return void socket.destroy();
-    socket.on("error", () => undefined);
-    const tunnel = async () => {
-      const outside = keep(await connector.tunnel(request));
-      if (socket.destroyed) return void outside.destroy();
-      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
-      if (head.length > 0) socket.unshift(head);
-      join(socket, outside);
-    };
-    tunnel().catch((error: unknown) => respondAndEnd(socket, answerOf(error)));
-  });
-
   const path = await listening(server, folder);
   return {
     socket: path,
-    refused: connector.refused,
+    refused: () => [...refused].map(([host, reason]) => ({ host, ...(reason !== undefined && { reason }) })),
     async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      for (const socket of open) socket.destroy();
-      await closed;
+      await close();
       await rm(dirname(path), { recursive: true, force: true }).catch(() => undefined);
     },
   };
 }
 
-function silent(host: string, message: string): Answer {
-  return new Answer(502, `${host} gave no answer: ${message}.`);
+function notGiven(host: string): string {
+  const rule = host.replace(/:(?:80|443)$/, "");
+  return (
+    `The sandbox refused ${host}: its call does not name this host. If the command needs it, ` +
+    `run it again with network: ${JSON.stringify([rule])}; a person is asked.`
+  );
 }
 
 function userProxy(environment: NonNullable<ProxyOptions["environment"]>): UpstreamChoice {

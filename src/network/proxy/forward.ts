@@ -1,8 +1,8 @@
 import { type ClientRequest, type IncomingMessage, type ServerResponse, STATUS_CODES, request as ask } from "node:http";
 import type { Socket } from "node:net";
 import { pipeline } from "node:stream";
-import { messageOf } from "../../../util/errors.ts";
-import { words } from "../../../util/text.ts";
+import { messageOf } from "../../util/errors.ts";
+import { words } from "../../util/text.ts";
 import { join } from "./join.ts";
 
 /** Where a plain request is sent. */

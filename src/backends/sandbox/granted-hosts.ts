@@ -1,13 +1,8 @@
-import { hostOf, hostRules, portOf } from "../../../network/hosts.ts";
-import type { NetworkSettings } from "../../../network/network-settings.ts";
-import { type Target, hostAndPort } from "../../../network/targets.ts";
-import { urlJudge } from "../../../network/url.ts";
-
-/** The judgement of a target. */
-export type TargetJudgement =
-  | { readonly verdict: "allowed"; readonly target: Target }
-  /** `host` is "name:port". Without a reason: not granted. */
-  | { readonly verdict: "refused"; readonly host: string; readonly reason?: string };
+import { hostOf, hostRules, portOf } from "../../network/hosts.ts";
+import type { NetworkSettings } from "../../network/network-settings.ts";
+import type { TargetJudgement } from "../../network/proxy/connector.ts";
+import { hostAndPort } from "../../network/targets.ts";
+import { urlJudge } from "../../network/url.ts";
 
 /** Judges a URL by its host and port only. */
 export type TargetJudge = (url: URL) => TargetJudgement;

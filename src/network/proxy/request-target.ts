@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { tried } from "../../../util/errors.ts";
+import { tried } from "../../util/errors.ts";
 import { Answer } from "./answer.ts";
 
 const HOW_TO_USE =
