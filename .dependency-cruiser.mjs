@@ -126,7 +126,7 @@ export default {
         "Nothing that the package exports or runs leads to this file: nobody needs it (tests alone do not count).",
       severity: "error",
       from: { path: entries },
-      to: { path: "^src/", pathNot: [...entries, pathsOf(["testing"])], reachable: false },
+      to: { path: "^src/", pathNot: [...entries, pathsOf(["testing"]), "^src/web/browser/"], reachable: false },
     },
   ],
   options: {

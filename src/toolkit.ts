@@ -106,6 +106,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     get: jobs.get,
     told: jobs.told,
     handOver: jobs.handOver,
+    reachPort: jobs.reachPort,
   };
   const conversations = createConversations(store);
   const isHere = backend.access === undefined && typeof options.target !== "object";

@@ -63,7 +63,7 @@ export function createJobs({
 }: JobsOptions): JobManager {
   const jobs = new Map<string, Job>();
   const notices: { readonly thread: ThreadId; readonly job: string; readonly text: string }[] = [];
-  /** The thread that is notified when a job ends. */
+  /** The thread of each running job, which is notified when it ends. */
   const hearers = new Map<string, ThreadId>();
   let started = 0;
   /** Detached processes that are not in the list yet. */
@@ -178,6 +178,19 @@ export function createJobs({
       const running = [...hearers].filter(([, thread]) => thread === from).map(([id]) => id);
       for (const id of running) hearers.set(id, to);
       return running.flatMap((id) => jobs.get(id) ?? []);
+    },
+    async reachPort(of, port) {
+      for (const [id, thread] of hearers) {
+        const address =
+          thread === of
+            ? await jobs
+                .get(id)
+                ?.process.reachPort?.(port)
+                .catch(() => undefined)
+            : undefined;
+        if (address !== undefined) return address;
+      }
+      return undefined;
     },
     notices: {
       take(thread) {

@@ -273,6 +273,11 @@ export interface Process {
    * rejects with a `ToolFailure`. Only people open ports: tools do not have this.
    */
   openPort?(port: number): Promise<string>;
+  /**
+   * Resolves to where connections to a port reach this job and nothing else; `undefined` if it does not listen on the
+   * port. For the browser of the job's thread.
+   */
+  reachPort?(port: number): Promise<PortAddress | undefined>;
   /** Writes to stdin. Rejects with a `ToolFailure` when stdin is closed. */
   write(text: string): Promise<void>;
   /** Ends stdin. */
@@ -283,6 +288,9 @@ export interface Process {
    */
   kill(): Promise<void>;
 }
+
+/** Where a port is reached: a socket's path, or an address of this machine. */
+export type PortAddress = { readonly path: string } | { readonly host: string; readonly port: number };
 
 export type Exit =
   | { readonly how: "exited"; readonly code: number }

@@ -1,4 +1,4 @@
-import type { Command, Exit, Process } from "./backend.ts";
+import type { Command, Exit, PortAddress, Process } from "./backend.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { JobLifetime } from "./lifetime.ts";
 
@@ -67,6 +67,11 @@ export interface Jobs {
   told(id: string): void;
   /** Tells the ends of jobs of one thread to another from now on. Returns those of them that still run. */
   handOver(from: ThreadId, to: ThreadId): readonly Job[];
+  /**
+   * Where connections to a port reach a running job of this thread that listens on it; `undefined` without such a job.
+   * Never rejects.
+   */
+  reachPort(thread: ThreadId, port: number): Promise<PortAddress | undefined>;
 }
 
 /**

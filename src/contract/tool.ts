@@ -1,5 +1,5 @@
 import type { CallUpdate } from "./activity.ts";
-import type { FileInfo, OpenFile, OutputLog, Process, ToolBackend } from "./backend.ts";
+import type { FileInfo, OpenFile, OutputLog, PortAddress, Process, ToolBackend } from "./backend.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Content } from "./content.ts";
 import type { FormInput } from "./decision.ts";
@@ -146,6 +146,8 @@ export interface ToolJobs extends Pick<Jobs, "list" | "get" | "told"> {
    * people can see. Rejects with a `ToolFailure` when that is not possible; then the process still ends with the call.
    */
   adopt(process: Process, script: string): Promise<Job>;
+  /** `Jobs.reachPort` for this thread. It may also be used after the call. */
+  reachPort(port: number): Promise<PortAddress | undefined>;
   /** Where a parked call of this thread is, and in words, or its result; `undefined` if the call was never parked. */
   parked(call: CallId): Promise<{ readonly state: ParkedState; readonly text: string } | undefined>;
   /** The parked calls of this thread that have not ended, oldest first. */

@@ -113,5 +113,6 @@ export function jobsOfCall(
       return rows.flatMap(({ call: id, name, state }) => (state === "ended" ? [] : [{ id, name, text: WHERE[state] }]));
     },
     told: (id) => jobs.told(id),
+    reachPort: (port) => jobs.reachPort(request.thread, port),
   };
 }

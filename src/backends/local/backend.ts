@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import type { Backend, Command, DetachedProcesses, Process } from "../../contract/backend.ts";
+import type { Backend, Command, DetachedProcesses, Process, PortAddress } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { JobCommand } from "../../contract/job.ts";
@@ -78,7 +78,7 @@ export async function local({
     const job = await (await processes()).startJob(command, { ...options, folder: jobFolder, lease });
     if (command.lifetime === "detached") return job.process;
     jobs.add(job);
-    return owned(job.process);
+    return owned({ ...job.process, reachPort: (port) => reachPort(job.process, port) });
   };
 
   /** Starts one of our own programs, without the user's environment, not even the ripgrep configuration. */
@@ -139,4 +139,9 @@ async function folderAt(path: string): Promise<string> {
   if (info === undefined) throw new ToolFailure(`The working directory does not exist: ${path}`);
   if (!info.isDirectory()) throw new ToolFailure(`The working directory is not a folder: ${path}`);
   return realpath(path);
+}
+
+async function reachPort({ id }: Pick<Process, "id">, port: number): Promise<PortAddress | undefined> {
+  const { listenersOf } = await import("./listeners.ts");
+  return listenersOf(Number(id)).find((each) => each.port === port);
 }

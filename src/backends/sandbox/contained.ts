@@ -18,6 +18,7 @@ import type { CommandLimits } from "./limits.ts";
 import { NO_RETRIES } from "./caches.ts";
 import { type Mount, hiddenIn, isHidden, mountAbove, mountsOf } from "./mounts.ts";
 import type { EgressProxy } from "./proxy.ts";
+import type { SharedNetwork } from "./shared-network.ts";
 import { putAside } from "./put-aside.ts";
 import { requireStartable } from "./startable.ts";
 import {
@@ -211,12 +212,18 @@ function watchedOver(child: Process, running: Running): Process {
 function portsOf(
   { id, exit }: Process,
   shared: Pick<SandboxContext, "sharedNetwork" | "session"> | undefined,
-): Pick<Process, "ports" | "openPort"> {
+): Pick<Process, "ports" | "openPort" | "reachPort"> {
   const over = new AbortController();
   void exit.then(() => over.abort());
   const opened = new Map<number, Promise<string>>();
+  const led = new Map<number, Promise<string>>();
+  const inNetwork = ({ prefix }: SharedNetwork, { session }: Pick<SandboxContext, "session">) => ({
+    prefix,
+    folder: session.folder,
+    signal: over.signal,
+  });
   const listeners = async () => {
-    const { listenersOf } = await import("./ports.ts");
+    const { listenersOf } = await import("../local/listeners.ts");
     return over.signal.aborted ? [] : listenersOf(Number(id));
   };
   return {
@@ -240,15 +247,19 @@ function portsOf(
         );
       }
       const { openListener } = await import("./ports.ts");
-      const { sharedNetwork, session } = shared;
-      const address = openListener(listener, {
-        prefix: sharedNetwork.prefix,
-        folder: session.folder,
-        signal: over.signal,
-      });
+      const address = openListener(listener, inNetwork(shared.sharedNetwork, shared));
       opened.set(port, address);
       address.catch(() => opened.delete(port));
       return address;
+    },
+    async reachPort(port) {
+      const listener = (await listeners()).find((each) => each.port === port);
+      if (listener === undefined || shared?.sharedNetwork === undefined) return undefined;
+      const { leadInward } = await import("./ports.ts");
+      const path = led.get(port) ?? leadInward(listener, inNetwork(shared.sharedNetwork, shared));
+      led.set(port, path);
+      path.catch(() => led.delete(port));
+      return { path: await path };
     },
   };
 }

@@ -1,73 +1,18 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync, readlinkSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { type IncomingMessage, createServer } from "node:http";
 import { type AddressInfo, Socket, connect } from "node:net";
 import { dirname, join } from "node:path";
 import { ToolFailure } from "../../contract/failure.ts";
 import { onAbort } from "../../util/abort.ts";
-import { tried } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
-import { processStatus } from "../../util/process-status.ts";
 import { Answer, respond, respondAndEnd } from "../../network/proxy/answer.ts";
 import { type Onward, forward, forwardUpgrade } from "../../network/proxy/forward.ts";
+import type { Listener } from "../local/listeners.ts";
 import { ownFolder } from "./proxy.ts";
-import { namesIn } from "./read-files.ts";
-
-/** A TCP port on which a process listens. */
-export interface Listener {
-  readonly port: number;
-  /** The address in its network at which it is reached. */
-  readonly host: "127.0.0.1" | "::1";
-}
-
-/** Ports below are those of system services. */
-const LOWEST_PORT = 1_024;
-
-/** The state of a listening socket in /proc/net/tcp (include/net/tcp_states.h). */
-const LISTEN = "0A";
 
 /** How long the helper may take to start, in milliseconds. */
 const PATIENCE_MS = 10_000;
-
-/**
- * Returns the ports from 1024 on which a process or a descendant of it listens, in order. Only their own sockets count:
- * other commands may share the network.
- */
-export function listenersOf(root: number): readonly Listener[] {
-  const found = new Map<number, Listener>();
-  for (const pid of descendantsOf(root)) {
-    const own = new Set(namesIn(`/proc/${pid}/fd`).map((fd) => tried(() => readlinkSync(`/proc/${pid}/fd/${fd}`))));
-    for (const [table, host] of [
-      ["tcp", "127.0.0.1"],
-      ["tcp6", "::1"],
-    ] as const) {
-      const lines =
-        tried(() => readFileSync(`/proc/${pid}/net/${table}`, "latin1"))
-          ?.split("\n")
-          .slice(1) ?? [];
-      for (const line of lines) {
-        const [, local = "", , state, , , , , , inode] = line.trim().split(/\s+/);
-        const port = Number.parseInt(local.slice(local.lastIndexOf(":") + 1), 16);
-        if (state !== LISTEN || port < LOWEST_PORT || found.has(port) || !own.has(`socket:[${inode}]`)) continue;
-        found.set(port, { port, host });
-      }
-    }
-  }
-  return [...found.values()].toSorted((one, other) => one.port - other.port);
-}
-
-/** The process and all processes below it: in a sandbox, nothing leaves the tree. */
-function descendantsOf(root: number): readonly number[] {
-  const children = new Map<number, number[]>();
-  for (const pid of namesIn("/proc").map(Number)) {
-    const parent = Number.isInteger(pid) ? processStatus(pid)?.parent : undefined;
-    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), pid]);
-  }
-  const all = [root];
-  for (const pid of all) all.push(...(children.get(pid) ?? []));
-  return all;
-}
 
 export interface OpenOptions {
   /** Enters the network of the process. */
@@ -79,27 +24,37 @@ export interface OpenOptions {
 }
 
 /**
+ * Leads connections from a socket, which commands do not see, to a port of a private network. Resolves to the path of
+ * the socket. @throws ToolFailure
+ */
+export async function leadInward({ port, host }: Listener, { prefix, folder, signal }: OpenOptions): Promise<string> {
+  const socket = join(await ownFolder(folder), "s");
+  const helper = startHelper([...prefix, process.execPath, "-e", INWARD, socket, host, String(port)]);
+  const close = () => {
+    helper.kill();
+    void rm(dirname(socket), { recursive: true, force: true });
+  };
+  onAbort(signal, close);
+  if (await isReady(helper)) return socket;
+  close();
+  throw new ToolFailure(`port ${port} could not be opened: the helper in the sandbox's network did not start`);
+}
+
+/**
  * Opens a port of a private network to the browser of a person on this machine. The address has a random name below
  * `localhost`: no other server's cookies are sent there, and no page can guess it. Each request must have that name as
  * its host.
  *
  * @returns `http://k3f9x2….localhost:PORT/`, which works until the signal fires. @throws ToolFailure
  */
-export async function openListener({ port, host }: Listener, { prefix, folder, signal }: OpenOptions): Promise<string> {
-  const socket = join(await ownFolder(folder), "s");
-  const helper = startHelper([...prefix, process.execPath, "-e", INWARD, socket, host, String(port)]);
+export async function openListener(listener: Listener, options: OpenOptions): Promise<string> {
+  const { port } = listener;
+  const socket = await leadInward(listener, options);
   const server = createServer({ requestTimeout: 0 });
-  const close = () => {
-    helper.kill();
+  onAbort(options.signal, () => {
     server.close();
     server.closeAllConnections();
-    void rm(dirname(socket), { recursive: true, force: true });
-  };
-  onAbort(signal, close);
-  if (!(await isReady(helper))) {
-    close();
-    throw new ToolFailure(`port ${port} could not be opened: the helper in the sandbox's network did not start`);
-  }
+  });
   const name = `${randomName(16)}.localhost`;
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
   const authority = `${name}:${(server.address() as AddressInfo).port}`;

@@ -1,0 +1,147 @@
+import type { Browser, BrowserContext, CDPSession } from "playwright-core";
+import { messageOf } from "../../util/errors.ts";
+
+/** A request of the browser, before anything is sent. */
+export interface BrowserRequest {
+  readonly url: string;
+  readonly method: string;
+  /**
+   * What asks: a type of CDP's Network domain ("Document", "Image", "XHR"), or "ServiceWorker" for the script of one.
+   * "WebSocket" stands for every connection of which only the host is known; its URL has no path.
+   */
+  readonly type: string;
+  readonly body?: string;
+}
+
+export type RequestVerdict =
+  | { readonly verdict: "allowed" }
+  /** `reason`: a sentence for the model. */
+  | { readonly verdict: "refused"; readonly reason: string };
+
+/** Judges a request of one context. `isPage`: it is for the main document of a page. */
+export type RequestJudge = (request: BrowserRequest & { readonly isPage: boolean }) => Promise<RequestVerdict>;
+
+/**
+ * Has every request of a context judged, until the context is closed. CDP's Fetch domain on the whole browser reports
+ * them: of pages, frames, workers, favicons and downloads, and every redirect. It reports no WebSockets. A context that
+ * is not judged may request nothing in a browser where another is.
+ */
+export async function judgeRequests(context: BrowserContext, judge: RequestJudge): Promise<void> {
+  const browser = context.browser();
+  if (browser === null) throw new TypeError("context: expected one whose browser can be controlled");
+  const watching = watched.get(browser) ?? watch(browser);
+  watched.set(browser, watching);
+  const { session, judges } = await watching;
+  const id = await idOf(context, session, judges);
+  judges.set(id, judge);
+  context.on("close", () => judges.delete(id));
+}
+
+interface Watched {
+  readonly session: CDPSession;
+  /** The judges by the id of their context. */
+  readonly judges: Map<string, RequestJudge>;
+}
+
+const watched = new WeakMap<Browser, Promise<Watched>>();
+
+async function watch(browser: Browser): Promise<Watched> {
+  const session = await browser.newBrowserCDPSession();
+  const judges = new Map<string, RequestJudge>();
+  /** Frames that share the process of their page are no targets. */
+  const frames = new Map<string, string>();
+
+  const contextOf = async (frame: string): Promise<{ readonly id: string | undefined; readonly isPage: boolean }> => {
+    const { targetInfos } = await session.send("Target.getTargets");
+    const target = targetInfos.find(({ targetId }) => targetId === frame);
+    if (target !== undefined) return { id: target.browserContextId, isPage: target.type === "page" };
+    if (!frames.has(frame)) {
+      for (const [at, id] of await framesOf(browser)) frames.set(at, id);
+    }
+    return { id: frames.get(frame), isPage: false };
+  };
+
+  const verdictOn = async ({ request, resourceType, frameId }: Paused): Promise<RequestVerdict> => {
+    const { url, method, headers, postData } = request;
+    const { id = "", isPage } = await contextOf(frameId);
+    const judge = judges.get(id);
+    if (judge === undefined) return refused("it comes from no page of a thread");
+    const body = postData === undefined ? {} : { body: postData };
+    const type = isServiceWorker(headers) ? "ServiceWorker" : resourceType;
+    return judge({ url, method, type, ...body, isPage: isPage && type === "Document" });
+  };
+
+  const answer = async (paused: Paused): Promise<void> => {
+    const judged = await verdictOn(paused).catch((error: unknown) => refused(messageOf(error)));
+    const { requestId } = paused;
+    await (judged.verdict === "allowed"
+      ? session.send("Fetch.continueRequest", { requestId })
+      : session.send("Fetch.failRequest", { requestId, errorReason: "BlockedByClient" }));
+  };
+
+  // A request that has gone meanwhile cannot be answered.
+  session.on("Fetch.requestPaused", (paused) => void answer(paused).catch(() => undefined));
+  await session.send("Fetch.enable", { patterns: [{ urlPattern: "*" }] });
+  return { session, judges };
+}
+
+/** `Fetch.requestPaused` of CDP, as far as it is used. */
+interface Paused {
+  readonly requestId: string;
+  readonly request: {
+    readonly url: string;
+    readonly method: string;
+    readonly headers: { readonly [name: string]: string };
+    readonly postData?: string;
+  };
+  readonly resourceType: string;
+  readonly frameId: string;
+}
+
+/** The id that CDP has for a context. Playwright does not tell it; a new context is the one that is not known yet. */
+async function idOf(context: BrowserContext, session: CDPSession, judges: Watched["judges"]): Promise<string> {
+  const { browserContextIds } = await session.send("Target.getBrowserContexts");
+  const [id, ...others] = browserContextIds.filter((each) => !judges.has(each));
+  if (id !== undefined && others.length === 0) return id;
+  const page = await context.newPage();
+  const found = await contextIdOf(await context.newCDPSession(page));
+  await page.close();
+  return found;
+}
+
+async function contextIdOf(session: CDPSession): Promise<string> {
+  const { targetInfo } = await session.send("Target.getTargetInfo");
+  return targetInfo.browserContextId ?? "";
+}
+
+/** All frames of a browser with the ids of their contexts. */
+async function framesOf(browser: Browser): Promise<readonly (readonly [frame: string, context: string])[]> {
+  const pages = browser.contexts().flatMap((context) => context.pages());
+  const found = await Promise.all(
+    pages.map(async (page) => {
+      const session = await page.context().newCDPSession(page);
+      const [{ frameTree }, id] = await Promise.all([session.send("Page.getFrameTree"), contextIdOf(session)]);
+      await session.detach();
+      return idsOf(frameTree).map((frame) => [frame, id] as const);
+    }),
+  );
+  return found.flat();
+}
+
+interface FrameTree {
+  readonly frame: { readonly id: string };
+  readonly childFrames?: readonly FrameTree[];
+}
+
+function idsOf({ frame, childFrames = [] }: FrameTree): readonly string[] {
+  return [frame.id, ...childFrames.flatMap(idsOf)];
+}
+
+/** The request for the script of a service worker has a header of its own (Service Workers, 4.2). */
+function isServiceWorker(headers: { readonly [name: string]: string }): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === "service-worker");
+}
+
+function refused(reason: string): RequestVerdict {
+  return { verdict: "refused", reason };
+}
