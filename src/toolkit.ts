@@ -30,8 +30,8 @@ import { createGrants } from "./policy/grants.ts";
 import { createPolicy } from "./policy/policy.ts";
 import { createRateLimit } from "./policy/rate.ts";
 import { createRules } from "./policy/rules/rules.ts";
-import { protectedFile } from "./policy/protected.ts";
-import { isSecretOfProject } from "./policy/sensitive.ts";
+import { startUpFile } from "./provenance/start-up.ts";
+import { isSecretOfProject } from "./provenance/keys.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy/policy-settings.ts";
 import { createWithheld } from "./policy/withheld.ts";
 import { type SandboxChoice, type ToolkitOptions, requireValidOptions } from "./toolkit-options.ts";
@@ -89,7 +89,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     mask: mask.text,
   });
   const rules = createRules(options.policy?.commands, backend);
-  const withheld = createWithheld(rules);
+  const withheld = createWithheld(rules, backend);
   const max = options.policy?.maxActionsPerHour;
   const rate = max === undefined ? undefined : createRateLimit({ max, folder: `${stateDir}/acts` });
   let removing: Promise<void> | undefined;
@@ -276,7 +276,7 @@ function surroundings(
       folder: `${stateDir}/sandbox`,
       writable: allowedRoots,
       hidden: [stateDir, configFolder(), ...forbiddenPaths.filter((path) => !SYSTEM_FOLDERS.has(path))],
-      isProtected: (path) => protectedFile(path) !== undefined,
+      isProtected: (path) => startUpFile(path) !== undefined,
       isSensitive: isSecretOfProject,
       outputs: outputs.folder,
       oneCommand,

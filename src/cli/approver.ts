@@ -4,7 +4,7 @@ import type { Json, JsonSchema } from "../contract/schema.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import { type Described, describeCall } from "../policy/describe.ts";
 import { fieldText, formFields } from "../policy/form-fields.ts";
-import { isWholeCall, longestGrant } from "../policy/scopes.ts";
+import { isForPerson, isWholeCall, longestGrant } from "../policy/scopes.ts";
 import { type RunAtQuestion, type TerminalChoices, askOnTerminal, hasTerminal, lineOnTerminal } from "./terminal.ts";
 
 /**
@@ -14,8 +14,14 @@ import { type RunAtQuestion, type TerminalChoices, askOnTerminal, hasTerminal, l
 const MAX_SHOWN = 2_000;
 const MAX_SHOWN_LINES = 20;
 
-/** Approves every question (`--yes`). Calls that the policy denies are never asked about. */
-export const approveAll: Approver = async () => ({ answer: "once", by: "--yes" });
+/**
+ * Approves every question (`--yes`), except about keys and start-up files, which only people answer. Calls that the
+ * policy denies are never asked about.
+ */
+export const approveAll: Approver = async (_, decision) => {
+  if (!isForPerson(decision)) return { answer: "once", by: "--yes" };
+  return { answer: "refuse", reason: `--yes does not answer for a person: ${decision.reason ?? ""}`, by: "--yes" };
+};
 
 /**
  * Asks on the controlling terminal of this process, whatever stdin is. Returns `undefined` if there is none.

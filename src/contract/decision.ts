@@ -62,8 +62,10 @@ export interface Scope {
   readonly key: string;
   /** The host that it opens to a contained command, in the form of `SandboxAccess.network`. */
   readonly host?: string;
-  /** The longest grant. Default: as long as the person chooses. */
-  readonly upTo?: "session";
+  /** The longest grant. "once": it is asked about each time. Default: as long as the person chooses. */
+  readonly upTo?: "session" | "once";
+  /** True: only a person's own answer counts. `--yes` refuses. Default false. */
+  readonly onlyPerson?: boolean;
 }
 
 const STRICTNESS: { readonly [V in Verdict]: number } = { allow: 0, ask: 1, deny: 2 };

@@ -35,6 +35,7 @@ export function createGrants({ workspace, folder, longest = "always", now = Date
   const kept = keptGrants(folder, now);
 
   const isGranted = async ({ key, upTo }: Scope): Promise<boolean> => {
+    if (upTo === "once") return false;
     const until = session.get(key);
     if (until !== undefined && until > now()) return true;
     return longest === "always" && upTo === undefined && kept.holds(workspace, key);
@@ -51,13 +52,14 @@ export function createGrants({ workspace, folder, longest = "always", now = Date
       if (longest === "once") return { ...question, scopes: [] };
       return {
         ...question,
-        scopes: longest === "always" ? scopes : scopes.map((scope) => ({ ...scope, upTo: "session" })),
+        scopes: longest === "always" ? scopes : scopes.map((scope) => ({ upTo: "session", ...scope })),
       };
     },
     async remember({ scopes = [] }, approval) {
       if (approval.answer === "once" || approval.answer === "refuse") return;
       const { answer, until } = approval;
       for (const { key, label, upTo } of scopes) {
+        if (upTo === "once") continue;
         if (answer === "session" || upTo === "session") session.set(key, until ?? Infinity);
         else await keep({ workspace, key, label, since: now(), ...(until !== undefined && { until }) });
       }

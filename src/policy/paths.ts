@@ -1,10 +1,10 @@
 import type { Backend } from "../contract/backend.ts";
-import type { Decision } from "../contract/decision.ts";
+import type { Decision, Scope } from "../contract/decision.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
 import { type LookUps, MAX_PATH_BYTES } from "./look-ups.ts";
-import { REPOSITORY, protectedFile } from "./protected.ts";
+import { type NamedPath, type PathKind, type Root, pathKinds, rootOf } from "../provenance/paths.ts";
+import { REPOSITORY } from "../provenance/start-up.ts";
 import { lookAhead, repositoryFiles } from "./repository-files.ts";
-import { sensitive } from "./sensitive.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy-settings.ts";
 
 export type PathOperation = "read" | "write" | "cwd";
@@ -12,23 +12,14 @@ export type PathOperation = "read" | "write" | "cwd";
 /** Judges one path, as written and as its real path (`undefined`: looks that up). */
 export type PathJudge = (operation: PathOperation, written: string, real: string | undefined) => Promise<Decision>;
 
-interface Root {
-  readonly path: string;
-  readonly allows: boolean;
-  readonly rule: "workspace" | "allowed_roots" | "temporary" | "forbidden_paths" | "state";
-  /** True: it is on the default list. */
-  readonly isDefault?: boolean;
-  /** True: its real path is not looked up. */
-  readonly isFinal?: boolean;
-}
-
 /** The user of the path. For file tools, the temporary folders of a working sandbox count like the workspace. */
 export type PathUser = "file tools" | "commands";
 
 const DEFAULTS: ReadonlySet<string> = new Set(DEFAULT_FORBIDDEN_PATHS);
 
 /**
- * Creates the judge of paths. Of the workspace, the allowed roots and the forbidden paths, the longest that contains
+ * Creates the judge of paths: a path is judged by what it is, then by where it is. Keys, and start-up files that are
+ * written, are asked about wherever they are, unless they are forbidden. Of the workspace, the allowed roots and the forbidden paths, the longest that contains
  * the real path decides; a tie forbids. Elsewhere `workspaceOnly` denies, otherwise a person is asked. A path that is
  * forbidden as written stays forbidden. `own` are Handrail's own folders, which are never reachable. For file tools the
  * session's temporary folders count like the workspace.
@@ -51,6 +42,7 @@ export function pathJudge(
     return [...roots.filter((root) => !isSystems(root)), ...sessions];
   };
   const isOfRepository = repositoryFiles();
+  const kindOf = pathKinds(backend, backend.sandbox?.hidden);
 
   return (look) => {
     // One decision looks them up once, also where one of them cannot be followed.
@@ -65,22 +57,29 @@ export function pathJudge(
       }
       const [usual, target] = await Promise.all([(rootsOfAll ??= findRoots()), real ?? look.realPath(path)]);
       const rootsFor = async (at: string) => (operation === "cwd" ? usual : withTemporary(usual, at));
-      const asWritten = deciding(await rootsFor(path), path);
+      const asWritten = rootOf(path, await rootsFor(path));
       if (asWritten !== undefined && !asWritten.allows) return forbidden(written, asWritten, usual);
       if (target instanceof Error) return unknownTarget(written, target);
       const roots = await rootsFor(target);
-      const at = target === path ? asWritten : deciding(roots, target);
+      const at = target === path ? asWritten : rootOf(target, roots);
       if (at !== undefined && !at.allows) return forbidden(written, at, roots);
-      if (at === undefined)
-        return withExceptions(outside(written, target, workspaceOnly, backend.workDir), roots, target);
-      const decision = within(operation, written, { path, real: target, hidden: backend.sandbox?.hidden ?? [] }, at);
-      if (operation === "cwd") return decision;
+      const named = { path, real: target };
+      const what = operation === "cwd" ? undefined : kindOf(operation, named, at?.path);
+      if (at === undefined) {
+        const decision =
+          workspaceOnly || what === undefined || operation === "cwd"
+            ? outside(written, target, workspaceOnly, backend.workDir)
+            : special(operation, written, named, what, "outside");
+        return withExceptions(decision, roots, target);
+      }
+      if (operation === "cwd") return { verdict: "allow", risk: "low", rule: at.rule };
+      const decision = within(operation, written, named, what, at);
       if (operation === "read" || decision.verdict !== "allow") return withExceptions(decision, roots, target);
       const [linked, ofRepository] = await Promise.all([
         hardLinked(written, target, look),
         isOfRepository(target, isInside(target, backend.workDir) ? backend.workDir : at.path, look),
       ]);
-      const asked = ofRepository ? protectedBy(written, REPOSITORY) : linked;
+      const asked = ofRepository ? protectedBy(written, target, REPOSITORY) : linked;
       return withExceptions(asked ?? decision, roots, target);
     };
   };
@@ -112,11 +111,11 @@ async function hardLinked(written: string, real: string, look: LookUps): Promise
   return ask("hard_link", `Writing ${written} requires approval: ${why}`, "medium");
 }
 
-/** A special file is one by its own name or by that of what it leads to. */
 function within(
-  operation: PathOperation,
+  operation: "read" | "write",
   written: string,
-  { path, real, hidden }: { readonly path: string; readonly real: string; readonly hidden: readonly string[] },
+  named: NamedPath,
+  what: PathKind | undefined,
   root: Root,
 ): Decision {
   // Such names confuse logs, patches and people, so a person sees them (escaped) before they are created.
@@ -124,23 +123,36 @@ function within(
     const why = `Writing ${JSON.stringify(written)} requires approval: its name has control characters in it`;
     return ask("path_text", why, "medium");
   }
-  const byName = (kindOf: (name: string) => string | undefined) =>
-    kindOf(path) ?? (real === path ? undefined : kindOf(real));
-  if (operation === "write") {
-    const what = byName(protectedFile);
-    if (what !== undefined) return protectedBy(written, what);
-  }
-  if (operation === "cwd") return { verdict: "allow", risk: "low", rule: root.rule };
-  // What the sandbox hides from commands, other tools open only after a question.
-  const isHidden = () => hidden.some((each) => isInside(real, each));
-  const secret = byName(sensitive) ?? (isHidden() ? "what the sandbox hides from commands" : undefined);
-  if (secret !== undefined)
-    return ask("sensitive_files", `Access to ${written} requires approval: it holds ${secret}`, "high");
+  if (what !== undefined) return special(operation, written, named, what, "inside");
   return { verdict: "allow", risk: "low", rule: root.rule };
 }
 
-function protectedBy(written: string, what: string): Decision {
-  return ask("protected_files", `Writing ${written} requires approval: it holds ${what}`, "high");
+/**
+ * Asks about a key or a start-up file, by itself. Only a person's own answer counts: for a start-up file each time, since
+ * the approval is for what is written. A secret of the workspace belongs to the project: there `--yes` answers too.
+ */
+function special(
+  operation: "read" | "write",
+  written: string,
+  { real }: NamedPath,
+  { kind, holds }: PathKind,
+  where: "inside" | "outside",
+): Decision {
+  if (kind === "start-up") return protectedBy(written, real, holds);
+  const decision = ask("sensitive_files", `Access to ${written} requires approval: it holds ${holds}`, "high");
+  return kind === "secret" && where === "inside"
+    ? decision
+    : { ...decision, scopes: [scopeOfPath(operation, real, { onlyPerson: true })] };
+}
+
+function protectedBy(written: string, real: string, what: string): Decision {
+  const decision = ask("protected_files", `Writing ${written} requires approval: it holds ${what}`, "high");
+  return { ...decision, scopes: [scopeOfPath("write", real, { upTo: "once", onlyPerson: true })] };
+}
+
+function scopeOfPath(operation: "read" | "write", real: string, limits: Pick<Scope, "upTo" | "onlyPerson">): Scope {
+  const label = `${operation === "read" ? "Read" : "Write"}: ${real}`;
+  return { label, key: JSON.stringify(["path", operation, real]), ...limits };
 }
 
 function outside(written: string, real: string, workspaceOnly: boolean, workDir: string): Decision {
@@ -172,18 +184,6 @@ function deny(rule: string, reason: string): Decision {
 
 function ask(rule: string, reason: string, risk: "medium" | "high"): Decision {
   return { verdict: "ask", risk, rule, reason };
-}
-
-/** The root that decides: first Handrail's own, then the longest; a tie forbids. */
-function deciding(roots: readonly Root[], path: string): Root | undefined {
-  let best: Root | undefined;
-  for (const root of roots) {
-    if (!isInside(path, root.path)) continue;
-    if (root.rule === "state") return root;
-    if (best === undefined || root.path.length > best.path.length) best = root;
-    else if (root.path.length === best.path.length && !root.allows) best = root;
-  }
-  return best;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Autonomy } from "../contract/policy.ts";
 import type { NetworkSettings } from "../network/network-settings.ts";
+import { KEY_FOLDERS } from "../provenance/keys.ts";
 
 /** What people may set about the policy. Paths are absolute or start with `~`. */
 export interface PolicySettings {
@@ -50,9 +51,6 @@ export interface CommandRule {
   /** Commands, paths or URLs that the rule must not match. */
   readonly not_match?: readonly string[];
 }
-
-/** Where keys and settings are kept (seed 003's). */
-export const KEY_FOLDERS: readonly string[] = ["~/.ssh", "~/.gnupg", "~/.aws", "~/.config"];
 
 // Seed 003's list: system folders, other people's homes, and where keys are kept. A workspace inside one of them is the
 // longer match and stays usable.

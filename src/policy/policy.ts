@@ -8,6 +8,7 @@ import type { GivenToJudge } from "./exec.ts";
 import type { CommandJudges } from "./command-judges.ts";
 import { judgeSeen, nothingSeen } from "../provenance/seen.ts";
 import { type NetworkFacts, fetchJudge } from "./fetch.ts";
+import { KEY_FOLDERS } from "../provenance/keys.ts";
 import { createLookUps } from "./look-ups.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
 import { type Rules, type Ruling, createRules } from "./rules/rules.ts";
@@ -117,10 +118,15 @@ const NO_FACTS: NetworkFacts = {
   hasSecret: () => false,
 };
 
-/** A contained command may name the system folders of the default list: they are read-only for it. */
+/**
+ * A contained command may name the system folders of the default list, which are read-only for it, and is asked about its
+ * key folders. What the user forbids stays forbidden: also a key folder, unless all of them are on the list, as by
+ * default.
+ */
 function inSandbox({ forbiddenPaths = [], ...settings }: PolicySettings): PolicySettings {
-  const isDefault = new Set(DEFAULT_FORBIDDEN_PATHS);
-  return { ...settings, workspaceOnly: false, forbiddenPaths: forbiddenPaths.filter((path) => !isDefault.has(path)) };
+  const isBuiltIn = KEY_FOLDERS.every((path) => forbiddenPaths.includes(path));
+  const left = new Set(DEFAULT_FORBIDDEN_PATHS.filter((path) => isBuiltIn || !KEY_FOLDERS.includes(path)));
+  return { ...settings, workspaceOnly: false, forbiddenPaths: forbiddenPaths.filter((path) => !left.has(path)) };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import type { Backend } from "../contract/backend.ts";
 import type { Containment, SandboxAccess } from "../contract/containment.ts";
 import { type Decision, type Scope, stricter } from "../contract/decision.ts";
@@ -55,15 +56,27 @@ export function sandboxRequestJudge(
     return doubt === undefined ? askFor("medium") : askFor("high", ` (${doubt})`);
   };
 
-  const judgeFolder = async (use: Use, path: string, look: LookUps): Promise<Decision> => {
+  const judgeFolder = async (use: Use, path: string, command: string, look: LookUps): Promise<Decision> => {
     const followed = await look.realPath(absolutePath(path, backend));
     const real = followed instanceof Error ? path : followed;
+    if (real === "/" && use === "write")
+      return deny("whole_system", "write: / is the whole system. Ask for the folder that the command needs");
     const isOfHome = [absolutePath(path, backend), real].every((each) => isInside(each, backend.home));
     const judged = await (isOfHome ? inHome : usual)(look)(use, path, undefined);
     if (judged.verdict !== "ask") return judged;
-    const reason = `${judged.reason ?? path} (a command in the sandbox would ${use} there)`;
-    const scope = { label: `${use} ${real}, from the sandbox`, key: JSON.stringify(["sandbox", use, real]) };
-    return ask(judged.rule ?? "needs", judged.risk, reason, scope);
+    const wide = await widthOf(real, backend, look);
+    const risk = wide === undefined ? judged.risk : "high";
+    const doubt = wide === undefined ? "" : `; it is ${wide}`;
+    const reason = `${judged.reason ?? path}${doubt} (a command in the sandbox would ${use} there)`;
+    const { upTo, onlyPerson } = judged.scopes?.[0] ?? {};
+    // A key is opened for the command that was shown, and for no other one.
+    const isKey = onlyPerson === true;
+    return ask(judged.rule ?? "needs", risk, reason, {
+      label: `${use} ${real}, from the sandbox${isKey ? `, for ${command}` : ""}`,
+      key: JSON.stringify(["sandbox", use, real, ...(isKey ? [command] : [])]),
+      ...(upTo !== undefined && { upTo }),
+      ...(isKey && { onlyPerson }),
+    });
   };
 
   /** Full autonomy needs no question about hosts or about leaving the sandbox, only about paths outside it. */
@@ -85,10 +98,29 @@ export function sandboxRequestJudge(
     }
     let all: Decision | undefined;
     for (const host of within.network ?? []) all = stricter(all, unaskedInFull(await judgeHost(host)));
-    for (const path of within.write ?? []) all = stricter(all, await judgeFolder("write", path, look));
-    for (const path of within.read ?? []) all = stricter(all, await judgeFolder("read", path, look));
+    for (const path of within.write ?? []) all = stricter(all, await judgeFolder("write", path, command, look));
+    for (const path of within.read ?? []) all = stricter(all, await judgeFolder("read", path, command, look));
     return all;
   };
+}
+
+/** How many entries of a folder are looked at for projects. */
+const MOST_LOOKED_AT = 100;
+
+/** What makes a folder a large thing to open: "your home". `undefined`: it is none of these. */
+async function widthOf(
+  real: string,
+  { workDir, home }: Pick<Backend, "workDir" | "home">,
+  look: LookUps,
+): Promise<string | undefined> {
+  if (real === home) return "your home";
+  if (isInside(home, real)) return "a folder with your home in it";
+  if (isInside(workDir, real)) return "a folder with other projects next to the workspace";
+  const folders = (await look.list(real)).filter(({ kind }) => kind === "folder").slice(0, MOST_LOOKED_AT);
+  const inside = await Promise.all(
+    folders.map(({ name }) => look.info(posix.join(real, name, ".git")).catch(() => undefined)),
+  );
+  return inside.filter((each) => each !== undefined).length > 1 ? "a folder of several projects" : undefined;
 }
 
 /** The request with real paths. Rejects if a path cannot be resolved. */

@@ -40,8 +40,13 @@ export function scopesOf(call: CheckedCall, { scopes }: Decision): readonly Scop
 
 /** The longest grant that can answer a question. */
 export function longestGrant({ scopes = [] }: Pick<Decision, "scopes">): "once" | "session" | "always" {
-  if (scopes.length === 0) return "once";
+  if (scopes.length === 0 || scopes.some(({ upTo }) => upTo === "once")) return "once";
   return scopes.some(({ upTo }) => upTo === "session") ? "session" : "always";
+}
+
+/** Whether only a person's own answer counts: `--yes` and the like refuse, or ask. */
+export function isForPerson({ scopes = [] }: Pick<Decision, "scopes">): boolean {
+  return scopes.some(({ onlyPerson }) => onlyPerson === true);
 }
 
 /** Whether the scopes are exactly the whole call, as `describeCall` shows it. */

@@ -149,7 +149,11 @@ export function terminalJudge({ autonomy, backend, denied = [] }: TerminalJudgeO
     if (autonomy === "full") return plain(command ?? { verdict: "allow", risk: "medium", rule: "autonomy" });
     const { reason = TYPING, rule = "typing" } = command?.verdict === "ask" ? command : {};
     const risk = command?.risk === "high" ? "high" : "medium";
-    return { verdict: "ask", risk, rule, reason: `${reason}${where}`, scopes: [] };
+    const scopes = (command?.scopes ?? []).filter(({ onlyPerson }) => onlyPerson === true);
+    return {
+      ...{ verdict: "ask", risk, rule, reason: `${reason}${where}` },
+      scopes: scopes.map((scope) => ({ ...scope, upTo: "once" as const })),
+    };
   };
 }
 
@@ -197,6 +201,12 @@ function refused({ reason = AS_COMMAND, ...decision }: Decision, how = ""): Deci
 }
 
 /** Omits what applies only to a command that is run: its environment, its sandbox, its parts. */
-function plain({ verdict, risk, rule, reason }: Decision): Decision {
-  return { verdict, risk, ...(rule !== undefined && { rule }), ...(reason !== undefined && { reason }) };
+function plain({ verdict, risk, rule, reason, scopes }: Decision): Decision {
+  const isForPerson = scopes?.some(({ onlyPerson }) => onlyPerson === true) === true;
+  return {
+    ...{ verdict, risk },
+    ...(rule !== undefined && { rule }),
+    ...(reason !== undefined && { reason }),
+    ...(isForPerson && { scopes: scopes.map((scope) => ({ ...scope, upTo: "once" as const })) }),
+  };
 }

@@ -1,6 +1,6 @@
-import { protectedFile } from "./protected.ts";
+import type { Backend } from "../contract/backend.ts";
+import { pathKinds } from "../provenance/paths.ts";
 import type { Rules } from "./rules/rules.ts";
-import { sensitive } from "./sensitive.ts";
 
 /**
  * Why a path below an open folder stays closed: if named itself, it would be asked about or denied. `undefined`: it is
@@ -8,8 +8,12 @@ import { sensitive } from "./sensitive.ts";
  */
 export type Withheld = (operation: "read" | "write", path: string) => string | undefined;
 
-/** Decides by the names of files and by the user's rules. */
-export function createWithheld(rules: Pick<Rules, "withheld">): Withheld {
+/** Decides by what a file is, and by the user's rules. */
+export function createWithheld(
+  rules: Pick<Rules, "withheld">,
+  backend: Pick<Backend, "workDir" | "home" | "sandbox">,
+): Withheld {
+  const kindOf = pathKinds(backend, backend.sandbox?.hidden);
   return (operation, path) =>
-    (operation === "write" ? protectedFile(path) : undefined) ?? sensitive(path) ?? rules.withheld(operation, path);
+    kindOf(operation, { path, real: path }, backend.workDir)?.holds ?? rules.withheld(operation, path);
 }

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { ToolFailure } from "../contract/failure.ts";
 import type { FoundKind } from "../contract/search.ts";
 import { type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
-import { sensitive } from "../policy/sensitive.ts";
+import { sensitive } from "../provenance/keys.ts";
 import { pathOfKey, pathOrderKey } from "../util/path-order.ts";
 import { displayPath, isInside } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { ToolFailure } from "../contract/failure.ts";
 import type { SearchQuery, SearchResult } from "../contract/search.ts";
 import { type ToolContext, type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
-import { sensitive } from "../policy/sensitive.ts";
+import { sensitive } from "../provenance/keys.ts";
 import { displayPath, isInside } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { plural } from "../util/text.ts";

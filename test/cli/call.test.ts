@@ -120,8 +120,13 @@ describe("without a terminal", () => {
     const { here } = await commandLine();
     expect(await here(["call", "bash", '{"command":"echo ran"}', "--yes"])).toEqual(ended("ran\n"));
     expect(await here(["call", "bash", '{"command":"echo ran"}', "--autonomy", "full"])).toEqual(ended("ran\n"));
+  });
+
+  test("--yes does not answer for a person about a start-up file", async () => {
+    const { here } = await commandLine();
     expect(await here(["call", "write", '{"path":".git/hooks/pre-commit","content":"x"}', "--yes"])).toMatchObject({
-      code: 0,
+      code: 1,
+      stdout: expect.stringContaining("--yes does not answer for a person"),
     });
   });
 

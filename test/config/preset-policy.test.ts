@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readSettings } from "../../src/config/read-settings.ts";
 import { DEFAULT_SETTINGS, defaultSettings } from "../../src/config/settings.ts";
-import { KEY_FOLDERS } from "../../src/policy/policy-settings.ts";
+import { KEY_FOLDERS } from "../../src/provenance/keys.ts";
 import { place } from "./config.ts";
 
 const OPERATOR = "tools: { preset: operator }\n";

@@ -66,7 +66,8 @@ describe("a contained command", () => {
 
   test.each([
     ["cat .env", "sensitive_files"],
-    ["cat ~/.npmrc", "outside"],
+    ["cat ~/.npmrc", "sensitive_files"],
+    ["echo x >> ~/.bashrc", "protected_files"],
     ["echo x > .vscode/settings.json", "protected_files"],
     ["cp a .git/hooks/pre-commit", "protected_files"],
     ["git clean -fd", "throws_work_away"],
@@ -251,8 +252,11 @@ describe("access that a command requests from the sandbox", () => {
 
   test("is asked about in full autonomy where it is a secret or a protected file", async () => {
     const { judge } = await place({ autonomy: "full" });
-    expect(await judge("npm ci", { read: ["~/.npmrc"] })).toMatchObject({ verdict: "ask", rule: "outside" });
-    expect(await judge("npm ci", { write: ["~/.bashrc"] })).toMatchObject({ verdict: "ask", rule: "outside" });
+    expect(await judge("npm ci", { read: ["~/.npmrc"] })).toMatchObject({ verdict: "ask", rule: "sensitive_files" });
+    expect(await judge("npm ci", { write: ["~/.bashrc"] })).toMatchObject({
+      verdict: "ask",
+      rule: "protected_files",
+    });
     expect(await judge("npm ci", { write: [".git/config"] })).toMatchObject({
       verdict: "ask",
       rule: "protected_files",

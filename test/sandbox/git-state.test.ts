@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SandboxAccess, Refusal } from "../../src/contract/containment.ts";
-import { protectedFile } from "../../src/policy/protected.ts";
+import { startUpFile } from "../../src/provenance/start-up.ts";
 import { mustBeHere } from "../support/here.ts";
 import { type World, noSandbox, world } from "./world.ts";
 
@@ -166,7 +166,7 @@ describe.skipIf(noSandbox !== undefined)("what a command writes into .git", () =
 
 describe.skipIf(noSandbox !== undefined)("protected files and repositories", () => {
   test("are protected at any depth, and among thousands of files", async () => {
-    const place = await world({ isProtected: (path) => protectedFile(path) !== undefined });
+    const place = await world({ isProtected: (path) => startUpFile(path) !== undefined });
     const deep = "org/team/group/proj";
     repository(join(place.workDir, deep));
     repository(join(place.workDir, "lib"));

@@ -4,7 +4,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync } from "node:
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { protectedFile } from "../../src/policy/protected.ts";
+import { startUpFile } from "../../src/provenance/start-up.ts";
 import { mustBeHere } from "../support/here.ts";
 import { type World, noSandbox, world } from "./world.ts";
 
@@ -15,7 +15,7 @@ const worlds: World[] = [];
 afterAll(() => Promise.all(worlds.map(({ backend }) => backend.close())));
 
 async function newWorld(): Promise<World> {
-  const one = await world({ isProtected: (path) => protectedFile(path) !== undefined });
+  const one = await world({ isProtected: (path) => startUpFile(path) !== undefined });
   worlds.push(one);
   return one;
 }

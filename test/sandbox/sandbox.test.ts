@@ -15,7 +15,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ToolFailure } from "../../src/contract/failure.ts";
-import { protectedFile } from "../../src/policy/protected.ts";
+import { startUpFile } from "../../src/provenance/start-up.ts";
 import { mustBeHere, requireProgram } from "../support/here.ts";
 import { isAlive, until } from "../support/until.ts";
 import { type World, noSandbox, run, world, worldFolder } from "./world.ts";
@@ -41,7 +41,7 @@ const failureOf = async (work: Promise<unknown>): Promise<ToolFailure> => {
 describe.skipIf(noSandbox !== undefined)("a contained command", () => {
   let one: World;
   beforeAll(async () => {
-    one = await newWorld({ isProtected: (path) => protectedFile(path) !== undefined });
+    one = await newWorld({ isProtected: (path) => startUpFile(path) !== undefined });
   });
 
   test("the sandbox works here, under its name", async () => {
@@ -207,10 +207,13 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
       expect(existsSync(one.home)).toBe(true);
     });
 
-    test("to granted paths: a file, a folder, a new one; not to the folder above it", async () => {
+    test("to granted paths: a file, a folder; not to the folder above it, and none is created for it", async () => {
       const file = one.file("granted/file");
       const beside = one.file("granted/beside");
       const made = join(one.root, "granted", "made");
+      await expect(one.bash("true", { within: { write: [`${made}/`] } })).rejects.toThrow(/made\/: it does not exist/);
+      expect(existsSync(made)).toBe(false);
+      mkdirSync(made);
       const { output } = await one.bash(`echo x >${file}; echo x >${beside}; echo x >${made}/new; ls ${made}`, {
         within: { write: [file, `${made}/`] },
       });
@@ -364,7 +367,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
 
   describe("protected files", () => {
     test("cannot be written, moved or replaced, until they are named", async () => {
-      const two = await newWorld({ isProtected: (path) => protectedFile(path) !== undefined });
+      const two = await newWorld({ isProtected: (path) => startUpFile(path) !== undefined });
       two.file("ws/.vscode/settings.json");
       two.file("ws/sub/.cargo/config.toml");
       two.file("ws/handrail.yaml");
@@ -386,7 +389,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
     });
 
     test("that a command creates are read-only from the next command on", async () => {
-      const two = await newWorld({ isProtected: (path) => protectedFile(path) !== undefined });
+      const two = await newWorld({ isProtected: (path) => startUpFile(path) !== undefined });
       expect((await two.bash("mkdir .husky && echo x >.husky/pre-commit")).exit).toEqual({ how: "exited", code: 0 });
       expect((await two.bash("echo y >.husky/pre-commit")).output).toMatch("Read-only file system");
     });
@@ -402,7 +405,7 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
       "git add -A && git -c user.name=T -c user.email=t@example.org commit -qm work && git log --oneline | wc -l";
 
     test("is usable: add, commit, branch, stash, merge", async () => {
-      const two = await newWorld({ isProtected: (path) => protectedFile(path) !== undefined });
+      const two = await newWorld({ isProtected: (path) => startUpFile(path) !== undefined });
       git(two.workDir, "init", "-q", "-b", "main");
       two.file("ws/a");
       const ran = await two.bash(

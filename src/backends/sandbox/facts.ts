@@ -48,7 +48,7 @@ export interface CommandFacts {
   readonly facts: Omit<Facts, "ownProcesses">;
   /** Paths that are new in the repositories and lead git to programs or other folders. */
   appeared(): readonly string[];
-  /** The `.git` folders that exist now. Call it when the command has ended. */
+  /** The `.git` folders of the workspace that exist now. Call it when the command has ended. */
   repositories(): readonly string[];
   /** The unfinished rebases, cherry-picks, reverts and bisects in them. */
   readonly sequence: Sequence;
@@ -59,9 +59,9 @@ export interface CommandFacts {
 }
 
 /**
- * Returns a function that collects the facts for each command. It creates what is granted and does not exist: a folder
- * if the path ends with a slash ("out/"); an empty file if the path is in a writable root but in a read-only folder
- * there. Elsewhere a missing file is an error: there is nothing to mount, and the folder above was not granted.
+ * Returns a function that collects the facts for each command. In the workspace it creates what is granted and does not
+ * exist: an empty file, if the path is in a read-only folder. Elsewhere a missing path is an error: nothing outside the
+ * workspace is created or changed by Handrail itself.
  *
  * Only repositories and worktrees that existed before any command are protected. A command could have created others
  * with any content, and can remove them again.
@@ -111,7 +111,9 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
     const wanted = (access.write ?? []).map((path) => ({ path: stillReal(path), isFolder: path.endsWith("/") }));
     const isComing = ({ path, isFolder: asFolder }: (typeof wanted)[number]) =>
       !asFolder && !existsSync(path) && own.some((root) => isInside(path, root));
-    const roots = [...new Set([...own, ...wanted.filter((each) => !isComing(each)).map(grantedPath)])];
+    const roots = [
+      ...new Set([...own, ...wanted.filter((each) => !isComing(each)).map((each) => grantedPath(each, ours))]),
+    ];
     const found = roots.filter(isFolder).map((root) => {
       const { paths, all, below } = repositoriesOf(root);
       const old = oldOnes(root, all);
@@ -168,9 +170,13 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
         given: extras.given,
         settings,
       },
-      appeared: () => repositories.flatMap((each) => each.appeared()).filter((path) => !isLifted(path)),
+      // What a person has granted outside the workspace is not ours to change.
+      appeared: () =>
+        repositories
+          .flatMap((each) => each.appeared())
+          .filter((path) => !isLifted(path) && own.some((root) => isInside(path, root))),
       repositories: () =>
-        unique(roots.filter(isFolder).flatMap((root) => repositoriesOf(root).all.flatMap(gitFoldersOf))),
+        unique(own.filter(isFolder).flatMap((root) => repositoriesOf(root).all.flatMap(gitFoldersOf))),
       sequence,
       isMade: (path) =>
         allWritable.some((root) => isInside(path, root)) &&
@@ -190,11 +196,15 @@ function stillReal(path: string): string {
   });
 }
 
-function grantedPath({ path, isFolder: asFolder }: { readonly path: string; readonly isFolder: boolean }): string {
+/** Nothing is created outside `ours`, the workspace: a person has granted a path there, not its creation by Handrail. */
+function grantedPath(
+  { path, isFolder: asFolder }: { readonly path: string; readonly isFolder: boolean },
+  ours: readonly string[],
+): string {
   if (existsSync(path)) return path;
-  if (!asFolder) {
+  if (!asFolder || !ours.some((root) => isInside(path, root))) {
     throw new ToolFailure(`the sandbox cannot let the command write ${path}: it does not exist`, {
-      hint: `Create it first, or ask for ${path}/ to have the folder created.`,
+      hint: "Ask for a folder above it that exists.",
     });
   }
   try {

@@ -1,8 +1,8 @@
 import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
+import { SECRETS_OF_HOME, SECRETS_OF_SYSTEM } from "../../provenance/keys.ts";
 import { tried } from "../../util/errors.ts";
 import { absolutePath, type Base, isInside } from "../../util/paths.ts";
-import { words } from "../../util/text.ts";
 
 /** How a path is hidden: "closed" may not be entered; "emptied" looks like an empty folder. */
 export interface Hidden {
@@ -10,26 +10,6 @@ export interface Hidden {
   readonly path: string;
   readonly as: "closed" | "emptied";
 }
-
-/**
- * Paths in a home where programs keep keys, passwords and sessions; also histories, which contain what people typed.
- */
-const SECRETS = words(`
-  ~/.ssh ~/.gnupg ~/.aws ~/.azure ~/.oci ~/.kube ~/.docker ~/.netrc ~/.git-credentials ~/.npmrc ~/.yarnrc
-  ~/.yarnrc.yml ~/.pypirc ~/.pip ~/.pgpass ~/.my.cnf ~/.mylogin.cnf ~/.s3cfg ~/.boto ~/.rclone.conf ~/.databrickscfg
-  ~/.vault-token ~/.terraformrc ~/.terraform.d ~/.cargo/credentials ~/.cargo/credentials.toml ~/.gem/credentials
-  ~/.bundle/config ~/.composer/auth.json ~/.m2/settings.xml ~/.m2/settings-security.xml ~/.gradle/gradle.properties
-  ~/.nuget/NuGet ~/.password-store ~/.local/share/keyrings ~/.local/share/kwalletd ~/.local/share/pki ~/.pki
-  ~/.mozilla ~/.thunderbird ~/.claude ~/.claude.json ~/.codex ~/.gemini ~/.cursor ~/.bash_history ~/.zsh_history
-  ~/.python_history ~/.node_repl_history ~/.psql_history ~/.mysql_history ~/.sqlite_history ~/.rediscli_history
-  ~/.lesshst
-`);
-
-/** System files that only root may read. */
-const SYSTEM_SECRETS = words(`
-  /etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers.d /etc/ssl/private /etc/ssh/ssh_host_rsa_key
-  /etc/ssh/ssh_host_dsa_key /etc/ssh/ssh_host_ecdsa_key /etc/ssh/ssh_host_ed25519_key
-`);
 
 /** These look empty, since programs that find no settings continue; programs that may not look fail. */
 const EMPTIED = ["~/.config"] as const;
@@ -66,7 +46,7 @@ export function hiddenPaths(more: readonly string[], base: Homes, which: "all" |
     ),
   ];
   const emptied = realPaths(EMPTIED);
-  const closed = realPaths([...SECRETS, ...SYSTEM_SECRETS, ...CLOSED_AGAIN, ...more]).filter(
+  const closed = realPaths([...SECRETS_OF_HOME, ...SECRETS_OF_SYSTEM, ...CLOSED_AGAIN, ...more]).filter(
     (path) => !emptied.includes(path), // they are hidden too; git warns about folders that it may not enter
   );
   const hidden: readonly Hidden[] = [

@@ -3,6 +3,7 @@ import type { CheckedCall } from "../../contract/call.ts";
 import type { Decision } from "../../contract/decision.ts";
 import type { Approver } from "../../contract/policy.ts";
 import { oneLine } from "../../output/terminal-text.ts";
+import { isForPerson } from "../../policy/scopes.ts";
 import { parseDuration } from "../../tools/shared/duration.ts";
 
 /** Answers the questions of the policy: asks the person, or applies what they chose with `/approve`. */
@@ -22,7 +23,7 @@ export function createApprovals(ask: Approver, isApproved: boolean): Approvals {
 
   const approver: Approver = async (call, decision, signal) => {
     if (Date.now() >= untilMs) [answer, untilMs] = ["ask", Infinity];
-    if (answer === "all") return { answer: "once" };
+    if (answer === "all" && !isForPerson(decision)) return { answer: "once" };
     if (answer === "none") return { answer: "refuse", reason: "The user has said that nothing is approved now." };
     return ask(call, decision, signal);
   };

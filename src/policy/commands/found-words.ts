@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import type { Assignment, Word as ParsedWord, WordPart } from "./grammar.ts";
 
 /** A word of a command, quotes removed. */
@@ -114,6 +115,15 @@ const LIST = /\{([^{},]*(?:,[^{},]*)+)\}/;
 export function gitWords(words: readonly FoundWord[]): readonly string[] {
   const subcommand = isGitIn(words) ? subcommandOf(words) : undefined;
   return subcommand === undefined ? [] : words.slice(words.indexOf(subcommand)).map(({ prefix }) => prefix);
+}
+
+/** Where a git command works, as `-C` says; "" is its folder. */
+export function gitFolder(words: readonly FoundWord[]): string {
+  const own = words.slice(
+    1,
+    words.findIndex((word) => word === subcommandOf(words)),
+  );
+  return posix.join(...own.flatMap((word, at) => (word.value === "-C" ? (own[at + 1]?.value ?? "") : [])), "");
 }
 
 function isGitIn([name]: readonly FoundWord[]): boolean {

@@ -6,6 +6,7 @@ import type { Effect } from "../../contract/effect.ts";
 import { absolutePath } from "../../util/paths.ts";
 import type { LookUps } from "../look-ups.ts";
 import type { PathJudge } from "../paths.ts";
+import { SYSTEM_FOLDERS, createProgramFinder, trustedFolders } from "../plain/finder.ts";
 import { createPlainJudge } from "../plain/judge.ts";
 import { type PlainScript, readPlainScript } from "../plain/script.ts";
 import type { Rules } from "../rules/rules.ts";
@@ -14,9 +15,10 @@ import { type Part, decideScript } from "./script-decision.ts";
 import { type FoundScript, findCommands } from "./find-commands.ts";
 import { judgeNames } from "./names.ts";
 import { neverRun } from "./never-run.ts";
+import { type Need, accessFor, mayOpen } from "./opening.ts";
 import { riskOf, throwsAway } from "./risk.ts";
 import type { FoundCommand } from "./search.ts";
-import { decideCommand } from "./command-decision.ts";
+import { decideCommand, shorten } from "./command-decision.ts";
 
 export type CommandJudge = (effect: Exec, given: GivenToJudge) => Promise<JudgedScript>;
 
@@ -44,6 +46,8 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
   const { workDir, home } = backend;
   const open = [workDir, ...(settings.allowedRoots ?? []).map((path) => absolutePath(path, backend))];
   const judgePlain = createPlainJudge({ backend, writable: open });
+  const folders = (backend.programFolders ?? SYSTEM_FOLDERS).filter((path) => path.startsWith("/"));
+  const findProgram = createProgramFinder(folders, open, trustedFolders(folders, open));
   const allows = (words: readonly string[]) => rules({ words, text: words.join(" ") })?.verdict === "allow";
 
   return async (effect, { judgePath, look, contained, typed }) => {
@@ -91,6 +95,8 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
       return { text: each.text, words: wordsOf(each), folder: runsIn, isOwn: at >= 0, project, decision };
     });
     const tooLong = found.tooLong ?? names.tooLong;
+    const isOpened = !contained || (await mayOpen(found.commands, names.needs, (name) => findProgram(name, look)));
+    const beside = isOpened ? undefined : names.needs.find(({ holds, isSure }) => isSure && holds !== undefined);
     const decision = decideScript(parts, {
       ...found,
       effect,
@@ -103,11 +109,20 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
       tooLong,
       problem: typeof script === "string" ? script : undefined,
       refusal: refusals.find(({ command: of }) => of === undefined),
-      redirected: names.ofScript,
+      redirected: beside === undefined ? names.ofScript : onlyAlone(beside),
       plain,
     });
-    return { decision, needs: names.needs };
+    const opened = accessFor(isOpened ? names.needs : []);
+    return { decision, needs: { ...opened, ...(names.git !== undefined && { git: names.git }) } };
   };
+}
+
+/** What is opened for one command would be open to all others of its script. */
+function onlyAlone({ command, path, holds }: Need): Decision {
+  const what = command === undefined ? "A redirection" : `\`${shorten(command.text)}\``;
+  const why = `${what} needs ${path} (${holds ?? ""}), which would be open to the whole script`;
+  const advice = "Run that command alone, without settings for it (git -c, variables)";
+  return { verdict: "deny", risk: "high", rule: "alone", reason: `${why}. ${advice}` };
 }
 
 /** The text without spaces, tabs and line ends around it, in one pass. Blanks of other kinds are letters to a shell. */

@@ -1,4 +1,4 @@
-import { sensitive } from "../sensitive.ts";
+import { sensitive } from "../../provenance/keys.ts";
 import type { FoundScript } from "./find-commands.ts";
 import { type FoundWord, behindPrefix, subcommandOf } from "./found-words.ts";
 import { type FoundCommand, nameOf } from "./search.ts";
@@ -81,7 +81,13 @@ function* pathsOf(command: FoundCommand): Generator<Path> {
 /** Words that are text of a program: the first operand, or the value of `-e`. */
 function textWords(name: string, words: readonly FoundWord[]): ReadonlySet<FoundWord> {
   const isText = TEXT_OPTIONS.find(([names]) => names.test(name))?.[1];
-  const texts = new Set(words.filter((_, at) => isText?.test(words[at - 1]?.value ?? "")));
+  const isTextOption = (word: string) => isText?.test(word) === true;
+  const texts = new Set(
+    words.filter(
+      ({ prefix }, at) =>
+        isTextOption(words[at - 1]?.value ?? "") || isTextOption(/^--[\w-]+(?==)/.exec(prefix)?.[0] ?? ""),
+    ),
+  );
   // jq's `-e` is about its exit status.
   const option = /^(go)?jq$/.test(name)
     ? /^(-\w*f|--from-file)(=|$)/

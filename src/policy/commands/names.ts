@@ -1,16 +1,17 @@
 import { posix } from "node:path";
 import type { Backend } from "../../contract/backend.ts";
 import type { SandboxAccess } from "../../contract/containment.ts";
-import { type Decision, stricter } from "../../contract/decision.ts";
+import { type Decision, type Scope, stricter } from "../../contract/decision.ts";
 import { absolutePath, isInside } from "../../util/paths.ts";
 import { type LookUps, TOO_LONG_PATH, isTooLong } from "../look-ups.ts";
 import type { PathJudge } from "../paths.ts";
 import { isListed } from "../plain/programs.ts";
-import { protectedFile } from "../protected.ts";
-import { sensitive } from "../sensitive.ts";
+import { pathKinds } from "../../provenance/paths.ts";
+import { REPOSITORY } from "../../provenance/start-up.ts";
 import type { FoundScript } from "./find-commands.ts";
 import { type NamedPath, namedPaths } from "./named-paths.ts";
-import { gitWords } from "./found-words.ts";
+import { gitFolder, gitWords } from "./found-words.ts";
+import type { Need } from "./opening.ts";
 import type { FoundCommand } from "./search.ts";
 
 /** Names of a script that are looked up, … */
@@ -28,8 +29,9 @@ export interface JudgedNames {
   readonly ofScript: Decision | undefined;
   /** Why some of its names were not checked, with the next step; `undefined` if all were. */
   readonly tooLong: string | undefined;
-  /** What the sandbox opens for the files that are named, where the command is allowed in the end. Paths are real. */
-  readonly needs: SandboxAccess;
+  /** What the sandbox opens for the files that are named, where the command is allowed in the end. */
+  readonly needs: readonly Need[];
+  readonly git: SandboxAccess["git"];
 }
 
 interface NamesOptions {
@@ -37,7 +39,7 @@ interface NamesOptions {
   readonly look: LookUps;
   readonly contained: boolean;
   readonly folder: string;
-  readonly backend: Pick<Backend, "home" | "sandbox">;
+  readonly backend: Pick<Backend, "home" | "workDir" | "sandbox">;
 }
 
 /** Judges the literal words that name files. A protected file counts as written to, except by listed programs. */
@@ -45,41 +47,48 @@ export async function judgeNames(
   found: FoundScript,
   { judgePath, look, contained, folder, backend }: NamesOptions,
 ): Promise<JudgedNames> {
-  const hidden = backend.sandbox?.hidden ?? [];
-  const read = new Set<string>();
-  const write = new Set<string>();
+  const kindOf = pathKinds({ workDir: folder, home: backend.home }, backend.sandbox?.hidden);
+  const needs: Need[] = [];
 
-  const judge = async (named: NamedPath): Promise<Decision | undefined> => {
+  const judge = async (named: Named): Promise<Decision | undefined> => {
     const { path: written, use, command, folder: from = "" } = named;
     const path = absolutePath(written, { workDir: posix.resolve(folder, from), home: backend.home });
     if (isTooLong(path)) return TOO_LONG;
     const real = await look.realPath(path);
     const target = typeof real === "string" ? real : path;
-    const isProtected = [path, target].some((each) => protectedFile(each) !== undefined);
-    const isWritten = use === "write" || (isProtected && !isListed(command?.words[0]?.value ?? ""));
-    const isHidden = hidden.some((each) => isInside(target, each));
+    const isStartUp = kindOf("write", { path, real: target })?.kind === "start-up";
+    const isReader = isListed(command?.words[0]?.value ?? "");
+    const key = kindOf("read", { path, real: target });
+    // Any program may write a file that it names; of a key in your home it is said that it is read.
+    const isWritten = use === "write" || (isStartUp && !isReader && key?.kind !== "key");
     const decision = await judgePath(isWritten ? "write" : "read", path, target);
     if (!contained) return against(decision);
     if (decision.verdict === "deny" && decision.rule !== "path_text") return decision;
-    const isSensitive = [path, target].some((each) => sensitive(each) !== undefined);
-    if (isHidden || isSensitive) read.add(target);
-    const isHeld = isWritten && (isProtected || decision.rule === "protected_files");
-    if (isHeld || (isWritten && isSensitive)) write.add(target);
-    const isSpecial = isHidden || isSensitive || isHeld;
-    return CONTAINED.has(decision.rule) && !isSpecial ? undefined : against(decision);
+    const need = { command, path: target, isSure: use === "write" || isReader };
+    const mustOpen = key?.kind === "key" || !isInside(target, backend.workDir);
+    if (key !== undefined) needs.push({ ...need, use: "read", holds: mustOpen ? key.holds : undefined });
+    const isHeld = isWritten && (isStartUp || decision.rule === "protected_files");
+    if (isHeld || (isWritten && key !== undefined))
+      needs.push({ ...need, use: "write", holds: isHeld || mustOpen ? (named.holds ?? START_UP) : undefined });
+    if (CONTAINED.has(decision.rule) && key === undefined && !isHeld) return undefined;
+    const asked = against(decision);
+    return named.limits === undefined || asked?.scopes === undefined
+      ? asked
+      : { ...asked, scopes: asked.scopes.map(({ label, key: of }) => ({ label, key: of, ...named.limits })) };
   };
 
   // The target of ".." is unknown if the script may have changed its folder.
   const names = namedPaths(found, MOST_NAMES + 1).filter(
     ({ path, folder: from }) => from !== undefined || !path.startsWith(".."),
   );
-  // These commands of git write its configuration.
+  // These commands of git write its configuration. Their words say what they write, so they can be granted.
   const configured = (contained ? found.commands : []).flatMap((command) =>
-    CONFIGURING.filter(([, words]) => words.test(gitWords(command.words).join(" "))).map(([path]): NamedPath => {
-      return { path, use: "write", folder: command.folder, command };
+    CONFIGURING.filter(([, words]) => words.test(gitWords(command.words).join(" "))).map(([file, , limits]): Named => {
+      const path = posix.join(gitFolder(command.words), file);
+      return { path, use: "write", folder: command.folder, command, limits, holds: REPOSITORY };
     }),
   );
-  const all = [...configured, ...names];
+  const all: readonly Named[] = [...configured, ...names];
   const looked = withinBudget(all);
   const judged = await Promise.all(
     looked.map(async (named) => ({ command: named.command, decision: await judge(named) })),
@@ -87,15 +96,33 @@ export async function judgeNames(
   const strictest = (command: FoundCommand | undefined) =>
     judged
       .filter((each) => each.command === command)
-      .reduce<Decision | undefined>((most, { decision }) => stricter(most, decision), undefined);
-  const git = gitNeeds(found);
+      .reduce<Decision | undefined>((most, { decision }) => bothReasons(most, decision), undefined);
   return {
     of: strictest,
     ofScript: strictest(undefined),
     tooLong:
       looked.length < all.length ? `it names more files than are checked (${looked.length}); split it` : undefined,
-    needs: { read: [...read], write: [...write], ...(git !== undefined && { git }) },
+    needs,
+    git: gitNeeds(found),
   };
+}
+
+interface Named extends NamedPath {
+  /** Replace those of the path rules. */
+  readonly limits?: Pick<Scope, "upTo" | "onlyPerson">;
+  readonly holds?: string;
+}
+
+const START_UP = "a start-up file";
+
+/** The stricter decision. Of two questions about keys or start-up files, each is named. */
+function bothReasons(one: Decision | undefined, other: Decision | undefined): Decision | undefined {
+  const both = stricter(one, other);
+  const reasons = [one, other].map((each) =>
+    each?.verdict === "ask" && each.risk === "high" ? each.reason : undefined,
+  );
+  if (both?.verdict !== "ask" || reasons[0] === undefined || reasons[1] === undefined) return both;
+  return { ...both, reason: [...new Set(reasons)].join("; ") };
 }
 
 const TOO_LONG: Decision = {
@@ -105,7 +132,7 @@ const TOO_LONG: Decision = {
   reason: `Command requires approval: a path in it is not looked up, since it has ${TOO_LONG_PATH}; use a shorter one`,
 };
 
-function withinBudget(names: readonly NamedPath[]): readonly NamedPath[] {
+function withinBudget(names: readonly Named[]): readonly Named[] {
   let components = 0;
   const end = names.findIndex(({ path, folder = "" }, at) => {
     components += path.split("/").length + folder.split("/").length;
@@ -114,14 +141,21 @@ function withinBudget(names: readonly NamedPath[]): readonly NamedPath[] {
   return end === -1 ? names : names.slice(0, end);
 }
 
+/** `git config` sets any key, also those that name programs: nobody but a person answers for it. */
+const ANY_KEY = { onlyPerson: true };
+
 /** Files of a repository's configuration, by the git commands that write them. */
-const CONFIGURING: readonly (readonly [file: string, words: RegExp])[] = [
-  [".git/config", /^remote( -\S+)* (add|remove|rm|rename|set-url|set-branches|set-head)( |$)/],
-  [".git/config", /^submodule( -\S+)* (add|set-url|set-branch|init|update|sync|deinit|absorbgitdirs)( |$)/],
-  [".gitmodules", /^submodule( -\S+)* (add|set-url|set-branch)( |$)/],
-  [".git/config", /^branch .*(?<= )(-[a-z]*[mMcCu]|--(move|copy|set-upstream|unset-upstream|edit-description))/s],
-  [".git/config", /^config(?!.* --global( |$))(( -\S*)* (?!-).*){2}/s],
-  [".git/config", /^config(?!.* --global( |$)).* --(unset|add|replace-all|remove-section|rename-section|edit)/s],
+const CONFIGURING: readonly (readonly [file: string, words: RegExp, limits: Pick<Scope, "onlyPerson">])[] = [
+  [".git/config", /^remote( -\S+)* (add|remove|rm|rename|set-url|set-branches|set-head)( |$)/, {}],
+  [".git/config", /^submodule( -\S+)* (add|set-url|set-branch|init|update|sync|deinit|absorbgitdirs)( |$)/, {}],
+  [".gitmodules", /^submodule( -\S+)* (add|set-url|set-branch)( |$)/, {}],
+  [".git/config", /^branch .*(?<= )(-[a-z]*[mMcCu]|--(move|copy|set-upstream|unset-upstream|edit-description))/s, {}],
+  [".git/config", /^config(?!.* --global( |$))(( -\S*)* (?!-).*){2}/s, ANY_KEY],
+  [
+    ".git/config",
+    /^config(?!.* --global( |$)).* --(unset|add|replace-all|remove-section|rename-section|edit)/s,
+    ANY_KEY,
+  ],
 ];
 
 /** Subcommands of git that begin, change or end a rebase, cherry-pick, revert or bisect. */

@@ -45,7 +45,7 @@ export function decideScript(parts: readonly Part[], whole: Whole): Decision {
   const [risk = "low"] = all
     .map((each) => each.risk)
     .toSorted((one, other) => RISKS.indexOf(other) - RISKS.indexOf(one));
-  const shown = parts.map(({ text, decision: said }): DecisionPart => ({ ...said, text }));
+  const shown = parts.map(({ text, decision: { scopes: _, ...said } }): DecisionPart => ({ ...said, text }));
   return {
     ...decision,
     risk,
@@ -101,22 +101,37 @@ function weight({ verdict, risk }: Decision): number {
  * A scope for each command that is asked about, if the question is only about commands; else one for the whole script.
  */
 function scopesOf(parts: readonly Part[], whole: Whole): readonly Scope[] {
-  const { command, folder, problem, unclear } = whole;
+  const { command, folder, problem, unclear, redirected } = whole;
   const asked = parts.filter(({ decision: { verdict } }) => verdict === "ask");
   const isByCommand = asked.length > 0 && asked.every(({ isOwn }) => isOwn);
   if (isByCommand && problem === undefined && unclear.length === 0) return asked.map((part) => scopeOf(part, whole));
   const project = parts.some((part) => part.project);
-  return [scopeOf({ text: command, words: [command], folder, project }, whole)];
+  const decision = {
+    scopes: [...asked.map((part) => part.decision), redirected].flatMap((each) => each?.scopes ?? []),
+  };
+  return [scopeOf({ text: command, words: [command], folder, project, decision }, whole)];
 }
 
 /** Bound to the exact words, the folder, the variables it gets, and whether it outlives the call. */
 function scopeOf(
-  { text, words, folder = "?", project }: Pick<Part, "text" | "words" | "folder" | "project">,
+  { text, words, folder = "?", project, decision }: ScopedPart,
   { effect: { env = {}, lifetime = "call" }, contained }: Whole,
 ): Scope {
   const variables = Object.entries(env).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const key = JSON.stringify(["exec", words, text, folder, variables, lifetime]);
   // The project's content may change after a person's approval.
   const once = { label: `${text} (whatever the project then contains)`, key, upTo: "session" } as const;
-  return project && !contained ? once : { label: text, key };
+  return { ...(project && !contained ? once : { label: text, key }), ...limitsOf(decision) };
+}
+
+interface ScopedPart extends Pick<Part, "text" | "words" | "folder" | "project"> {
+  readonly decision: Pick<Decision, "scopes">;
+}
+
+/** The limits of the files that are asked about. */
+function limitsOf({ scopes = [] }: Pick<Decision, "scopes">): Pick<Scope, "upTo" | "onlyPerson"> {
+  return {
+    ...(scopes.some(({ upTo }) => upTo === "once") && { upTo: "once" as const }),
+    ...(scopes.some(({ onlyPerson }) => onlyPerson === true) && { onlyPerson: true }),
+  };
 }

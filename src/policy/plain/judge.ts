@@ -5,7 +5,7 @@ import type { Env } from "../../contract/effect.ts";
 import { displayPath, isInside } from "../../util/paths.ts";
 import { type LookUps, once } from "../look-ups.ts";
 import type { PathJudge } from "../paths.ts";
-import { SENSITIVE_FILES, SENSITIVE_FOLDERS } from "../sensitive.ts";
+import { SENSITIVE_FILES, SENSITIVE_FOLDERS } from "../../provenance/keys.ts";
 import {
   type FoundProgram,
   type TrustedFolders,

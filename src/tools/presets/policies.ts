@@ -1,4 +1,5 @@
-import { KEY_FOLDERS, type PolicySettings } from "../../policy/policy-settings.ts";
+import type { PolicySettings } from "../../policy/policy-settings.ts";
+import { KEY_FOLDERS } from "../../provenance/keys.ts";
 
 /** The policy settings that a preset may change. */
 type PresetPolicy = Required<Pick<PolicySettings, "workspaceOnly" | "forbiddenPaths">>;

@@ -10,7 +10,7 @@ import { createLookUps } from "../../../src/policy/look-ups.ts";
 import { pathJudge } from "../../../src/policy/paths.ts";
 import { createPlainJudge } from "../../../src/policy/plain/judge.ts";
 import { readPlainScript } from "../../../src/policy/plain/script.ts";
-import { sensitive } from "../../../src/policy/sensitive.ts";
+import { sensitive } from "../../../src/provenance/keys.ts";
 import { layout } from "../../support/layout.ts";
 
 const SECRET = [

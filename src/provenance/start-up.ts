@@ -14,7 +14,9 @@ const PROTECTED: { readonly [what: string]: string } = {
   "git's submodules": String.raw`
     \.gitmodules  gitmodules(5)`,
   "git hooks": String.raw`
-    \.husky/  https://typicode.github.io/husky/how-to.html`,
+    \.husky/  https://typicode.github.io/husky/how-to.html
+    \.huskyrc(\.[^/]*)?  https://typicode.github.io/husky (v4)
+    \.?lefthook(-local)?\.(ya?ml|toml|json)  https://lefthook.dev/configuration`,
   "Mercurial's configuration, which runs programs": String.raw`
     \.hg/hgrc(-not-shared)?|\.hgrc  hgrc(5), FILES`,
   "editor settings, which run programs": String.raw`
@@ -25,9 +27,9 @@ const PROTECTED: { readonly [what: string]: string } = {
     \.(n?vimrc|exrc|nvim\.lua|emacs(\.el)?|dir-locals[^/]*\.el)  :help 'exrc'; GNU Emacs Manual, Directory Variables
     \.(gdbinit|lldbinit|pdbrc|perldb|byebugrc|pryrc|psysh\.php)|[._$]irbrc  manuals of the debuggers, FILES
     \.(Rprofile|Renviron|octaverc|ghci|iex\.exs|ocamlinit|psqlrc|sqliterc)  manuals of the interpreters, FILES
-    \.wgetrc|\.tmux\.conf  wget(1), --use-askpass; tmux(1)`,
+    \.wgetrc|\.tmux\.conf|\.ripgreprc  wget(1), --use-askpass; tmux(1); rg(1), --pre`,
   "an agent's settings, which run programs": String.raw`
-    \.(claude|codex|cursor|gemini|opencode)/  hooks, plugins and tool servers of each
+    \.(claude|codex|cursor|gemini|opencode|qwen|amp|kiro|windsurf|roo)/  hooks, plugins and tool servers of each
     opencode\.jsonc?|\.aider\.conf\.yml  https://opencode.ai/docs/plugins; https://aider.chat/docs/usage/lint-test.html`,
   "a list of tool servers to start": String.raw`
     \.?mcp\.json  https://code.claude.com/docs/en/mcp`,
@@ -64,7 +66,10 @@ const PATTERNS = Object.entries(PROTECTED).map(([what, lines]) => {
 // Tested first: whole trees are searched, and almost no path matches.
 const ANY = new RegExp(PATTERNS.map(({ pattern }) => pattern.source).join("|"), "is");
 
-/** Returns why writing a file needs approval in every autonomy, even if it does not exist yet. */
-export function protectedFile(path: string): string | undefined {
+/**
+ * Returns what start-up file a path is: what shells, git, editors, package managers and agents run or obey. It need not
+ * exist. `undefined`: none.
+ */
+export function startUpFile(path: string): string | undefined {
   return ANY.test(path) ? PATTERNS.find(({ pattern }) => pattern.test(path))?.what : undefined;
 }

@@ -1,3 +1,6 @@
+import { type Base, absolutePath } from "../util/paths.ts";
+import { words } from "../util/text.ts";
+
 /** What files contain, by patterns of whole paths. They ignore case, as some file systems do. */
 const SENSITIVE: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["environment secrets", /(^|\/)\.env(rc|[._-](?!([^/]*\.)?(example|sample|template|dist)$)[^/]*)?$/i],
@@ -40,3 +43,37 @@ export function isSecretOfProject(path: string): boolean {
 }
 
 const BROUGHT_BY_PACKAGES = /\/(node_modules|site-packages|dist-packages|vendor\/bundle)\/|\/cacert\.pem$/i;
+
+/** Where keys and settings are kept (seed 003's). */
+export const KEY_FOLDERS: readonly string[] = ["~/.ssh", "~/.gnupg", "~/.aws", "~/.config"];
+
+/**
+ * Paths in a home where programs keep keys, passwords and sessions; also histories, which contain what people typed.
+ */
+export const SECRETS_OF_HOME: readonly string[] = words(`
+  ~/.ssh ~/.gnupg ~/.aws ~/.azure ~/.oci ~/.kube ~/.docker ~/.netrc ~/.git-credentials ~/.npmrc ~/.yarnrc
+  ~/.yarnrc.yml ~/.pypirc ~/.pip ~/.pgpass ~/.my.cnf ~/.mylogin.cnf ~/.s3cfg ~/.boto ~/.rclone.conf ~/.databrickscfg
+  ~/.vault-token ~/.terraformrc ~/.terraform.d ~/.cargo/credentials ~/.cargo/credentials.toml ~/.gem/credentials
+  ~/.bundle/config ~/.composer/auth.json ~/.m2/settings.xml ~/.m2/settings-security.xml ~/.gradle/gradle.properties
+  ~/.nuget/NuGet ~/.password-store ~/.local/share/keyrings ~/.local/share/kwalletd ~/.local/share/pki ~/.pki
+  ~/.mozilla ~/.thunderbird ~/.claude ~/.claude.json ~/.codex ~/.gemini ~/.cursor ~/.bash_history ~/.zsh_history
+  ~/.python_history ~/.node_repl_history ~/.psql_history ~/.mysql_history ~/.sqlite_history ~/.rediscli_history
+  ~/.lesshst
+`);
+
+/** System files that only root may read. */
+export const SECRETS_OF_SYSTEM: readonly string[] = words(`
+  /etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers.d /etc/ssl/private /etc/ssh/ssh_host_rsa_key
+  /etc/ssh/ssh_host_dsa_key /etc/ssh/ssh_host_ecdsa_key /etc/ssh/ssh_host_ed25519_key
+`);
+
+/** Returns the absolute paths of the lists above, for the home of `base`, with what they hold. */
+export function keyPaths(base: Base): readonly { readonly at: string; readonly holds: string }[] {
+  return [
+    ...SECRETS_OF_HOME.map((path) => {
+      const holds = /_history$|\/\.lesshst$/.test(path) ? "what people typed" : "keys, passwords or sessions";
+      return { at: absolutePath(path, base), holds };
+    }),
+    ...SECRETS_OF_SYSTEM.map((at) => ({ at, holds: "secrets of the system" })),
+  ];
+}

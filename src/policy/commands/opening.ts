@@ -1,0 +1,72 @@
+import type { SandboxAccess } from "../../contract/containment.ts";
+import type { FoundProgram } from "../plain/finder.ts";
+import { readByList } from "../plain/programs.ts";
+import { gitWords } from "./found-words.ts";
+import type { FoundCommand } from "./search.ts";
+
+/** What the sandbox opens for one command, or for redirections (`undefined`). Paths are real. */
+export interface Need {
+  readonly command: FoundCommand | undefined;
+  readonly use: "read" | "write";
+  readonly path: string;
+  /** What it is, for people; `undefined`: it need not be opened to be used, except with hosts. */
+  readonly holds: string | undefined;
+  /** The command certainly uses it: the word is no text. */
+  readonly isSure: boolean;
+}
+
+/** Commands of the shell, which no file replaces. */
+const OF_SHELL: ReadonlySet<string> = new Set(["cd", "echo", "printf", "pwd", "true", "false", ":", "test", "["]);
+/** Programs that do to the files which they name no more than their name says. */
+const HARMLESS: ReadonlySet<string> = new Set(["mkdir", "touch", "rmdir"]);
+/** Subcommands of git that run nothing of the workspace. */
+const OF_GIT = /^(init|remote|branch|config)$/;
+
+/**
+ * What is opened for a command is opened for the whole script, so it is opened only if the command is the whole script,
+ * or all others in it are plain: listed programs, which only look, and a few that can do nothing with it.
+ */
+export async function mayOpen(
+  commands: readonly FoundCommand[],
+  needs: readonly Need[],
+  find: (name: string) => Promise<FoundProgram | string>,
+): Promise<boolean> {
+  if (needs.length === 0 || (commands.length <= 1 && !commands.some(takesSettings))) return true;
+  const owners = new Set(needs.map(({ command }) => command));
+  const plain = await Promise.all(commands.map((command) => isPlain(command, find)));
+  const others = commands.filter((_, at) => plain[at] !== true);
+  const [only] = others;
+  return only === undefined || (others.length === 1 && owners.has(only) && owners.size === 1 && !takesSettings(only));
+}
+
+/** git with settings of its own: they can name programs, which would run with what is opened. */
+function takesSettings({ words, assigns }: FoundCommand): boolean {
+  if (gitWords(words).length === 0) return false;
+  const own = words.slice(
+    1,
+    words.findIndex(({ prefix }) => prefix === gitWords(words)[0]),
+  );
+  return (
+    assigns.length > 0 ||
+    own.some(({ prefix }) => /^(-c|--config-env|--exec-path|--git-dir|--work-tree|--namespace)/.test(prefix))
+  );
+}
+
+async function isPlain(command: FoundCommand, find: (name: string) => Promise<FoundProgram | string>) {
+  const { words, assigns } = command;
+  const values = words.flatMap(({ value }) => value ?? []);
+  const [name, ...others] = values;
+  if (assigns.length > 0 || name === undefined || values.length < words.length || takesSettings(command)) return false;
+  if (OF_SHELL.has(name)) return true;
+  const isKnown =
+    HARMLESS.has(name) ||
+    (name === "git" && OF_GIT.test(gitWords(words)[0] ?? "")) ||
+    typeof readByList([{ value: name }, ...others.map((value) => ({ value }))]) !== "string";
+  return isKnown && typeof (await find(name)) !== "string";
+}
+
+/** The access for the needs. */
+export function accessFor(needs: readonly Need[]): Required<Pick<SandboxAccess, "read" | "write">> {
+  const paths = (use: Need["use"]) => [...new Set(needs.filter((need) => need.use === use).map(({ path }) => path))];
+  return { read: paths("read"), write: paths("write") };
+}
