@@ -14,8 +14,6 @@ export interface Asked<Query, Body> {
   readonly peer: Peer;
   /** Fires when the client disconnects, or its session ends. */
   readonly signal: AbortSignal;
-  /** Returns false if a command started by Handrail sent the request. */
-  readonly isPerson: () => boolean;
 }
 
 /** The answer of a route when it succeeds. */
@@ -44,6 +42,8 @@ export interface Route<Query = unknown, Body = unknown> {
   readonly summary: string;
   /** What authorizes a request besides the token and the secret of a session. */
   readonly accepts?: "pairing" | "ticket";
+  /** True: only people may send it. */
+  readonly people?: true;
   readonly query?: ObjectSchema;
   /** The schema of a JSON body. */
   readonly body?: ObjectSchema;
@@ -66,17 +66,29 @@ export const MAX_BODY = 1_048_576;
 
 export interface RouteRequest extends Omit<Asked<unknown, unknown>, "query" | "body" | "headers"> {
   readonly request: Request;
+  /** Returns false if a command started by Handrail sent the request, or nobody knows who did. Looks each time. */
+  readonly isPerson: () => boolean;
 }
 
 /** Runs a route for a request. Rejects with a `Problem` if the request does not match it. */
-export async function runRoute(asked: Route, { request, ...rest }: RouteRequest): Promise<Response> {
+export async function runRoute(asked: Route, { request, isPerson, ...rest }: RouteRequest): Promise<Response> {
+  requirePerson(asked, isPerson);
   const given = Object.fromEntries(new URL(request.url).searchParams);
   const query = asked.query === undefined ? {} : await checked(asked.query, given, "query parameter");
   const body = asked.body === undefined ? {} : await checked(asked.body, await jsonOf(request), "member");
+  requirePerson(asked, isPerson); // its sender may have exited while the body arrived
   const result = await asked.handle({ ...rest, query, body, headers: request.headers });
   if (result instanceof Response) return result;
   const { status } = asked.answer;
   return status === 204 ? new Response(undefined, { status }) : Response.json(result, { status });
+}
+
+function requirePerson({ people }: Route, isPerson: () => boolean): void {
+  if (people !== true || isPerson()) return;
+  throw new Problem(
+    403,
+    "Only people may do this: the request comes from a command that Handrail started, or nobody knows from which program.",
+  );
 }
 
 async function checked(schema: TSchema, value: unknown, what: string): Promise<unknown> {

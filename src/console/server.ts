@@ -11,7 +11,7 @@ import { messageOf } from "../util/errors.ts";
 import { type Access, type Peer, createAccess } from "./access.ts";
 import { type OpenAgent, createAgents } from "./agents.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
-import { isPeerOfHandrail } from "./peer.ts";
+import { isPeerPerson } from "./peer.ts";
 import type { Finding } from "./finding.ts";
 import { openApi } from "./openapi.ts";
 import { createOverview } from "./overview.ts";
@@ -66,7 +66,7 @@ export interface McpEndpoint {
   /**
    * Answers a request. Never rejects.
    *
-   * @param isPerson returns false if a command started by Handrail sent the request
+   * @param isPerson returns false if a command started by Handrail sent the request, or nobody knows who did
    */
   fetch(request: Request, isPerson: () => boolean): Promise<Response>;
   close(): Promise<void>;
@@ -188,7 +188,6 @@ function application(
     handle: async () => openApi(all, __VERSION__),
   });
   const all: readonly Route[] = routes === undefined ? [] : [...routes, description];
-  const askPeer = peers();
 
   app.use(async (context, next) => {
     await next();
@@ -211,7 +210,7 @@ function application(
       const caller = granted().callerOf(req.raw, peer, each.accepts);
       const revoked = "session" in caller ? browsers?.ended(caller.session) : undefined;
       const signals = [req.raw.signal, ended, ...(revoked === undefined ? [] : [revoked])];
-      const isPerson = askPeer(env.incoming.socket);
+      const isPerson = () => isPeerPerson(env.incoming.socket);
       const path = req.param() as { readonly [name: string]: string };
       return await runRoute(each, { request: req.raw, path, caller, peer, signal: AbortSignal.any(signals), isPerson });
     });
@@ -220,7 +219,7 @@ function application(
     app.all("/mcp", ({ req, env }) => {
       const { kind } = granted().callerOf(req.raw, peerOf(env.incoming.socket));
       if (kind !== "program") throw new Problem(403, "MCP is for programs with the token, not for browsers.");
-      return mcp.fetch(req.raw, askPeer(env.incoming.socket));
+      return mcp.fetch(req.raw, () => isPeerPerson(env.incoming.socket));
     });
   }
   const hint = routes === undefined ? "MCP is served at /mcp." : "GET /api/openapi.json describes the API.";
@@ -245,19 +244,6 @@ function application(
 
 function peerOf(socket: Socket): Peer {
   return { address: socket.remoteAddress ?? "", isEncrypted: socket instanceof TLSSocket };
-}
-
-/**
- * Finds out once per connection whether a person's program opened it. Returns false if a command started by Handrail
- * did.
- */
-function peers(): (socket: Socket) => () => boolean {
-  const known = new WeakMap<Socket, boolean>();
-  return (socket) => () => {
-    const isPerson = known.get(socket) ?? !isPeerOfHandrail(socket);
-    known.set(socket, isPerson);
-    return isPerson;
-  };
 }
 
 function matches(path: string, asked: string): boolean {

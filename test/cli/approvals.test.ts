@@ -56,20 +56,21 @@ describe("questions of other processes", () => {
     expect(listed.stdout).toMatch(
       new RegExp(`${one.question}  bash in thread main, risk low, asked \\d+ s ago\n  Run: echo one\n`),
     );
-    const answers = await Promise.all([
-      line.run(["approvals", "answer", one.question, "once"]),
-      line.run(["approvals", "answer", one.question, "refuse"]),
-    ]);
-    expect(new Set(answers.map(({ code }) => code))).toEqual(new Set([0, 1]));
-    expect(answers.find(({ code }) => code === 1)?.stderr).toMatch(
-      /it was answered before \((once|refuse), handrail approvals\)/,
-    );
-    const isApproved = answers[0].code === 0;
+    const answers = ["once", "refuse"].map((given) => {
+      return line.terminal(`handrail approvals answer ${one.question} ${given}`);
+    });
+    const codes = await Promise.all(answers.map(({ ended }) => ended));
+    expect(new Set(codes)).toEqual(new Set([0, 1]));
+    expect(answers[codes.indexOf(1)]?.screen()).toMatch(/it was answered before \((once|refuse), handrail approvals\)/);
+    const isApproved = codes[0] === 0;
     expect(await approved!.ended).toMatchObject({
       stdout: isApproved ? "one\n" : "Command execution denied by user.\n",
     });
     const two = await shown("echo two");
-    await line.here(["approvals", "answer", two.question, "refuse", "--reason", "Not now."]);
+    expect((await line.here(["approvals", "answer", two.question, "refuse"])).stderr).toContain(
+      "a question is answered at a terminal",
+    );
+    await line.terminal(`handrail approvals answer ${two.question} refuse --reason "Not now."`).ended;
     expect(await refused!.ended).toMatchObject({ code: 1, stdout: "Command execution denied by user. Not now.\n" });
     const { call, thread } = await shown("echo three");
     await line.store.commit({ type: "stop.requested", call, thread, at: Date.now(), by: "test" });
@@ -118,7 +119,7 @@ describe("questions of other processes", () => {
     const other = line.start(bash("echo other"));
     await person.shows("Run: echo other [y/N/s/a] ");
     const { question } = await questionAbout(line.store, "echo other");
-    await line.here(["approvals", "answer", question, "once"]);
+    await line.terminal(`handrail approvals answer ${question} once`).ended;
     await person.shows("(answered elsewhere, or its call has ended)");
     expect((await other.ended).stdout).toBe("other\n");
     person.type("\x03");
@@ -141,7 +142,11 @@ describe("questions of other processes", () => {
       decision,
     });
     await line.store.questions();
-    const answer = async (...args: readonly string[]) => (await line.here(["approvals", "answer", ...args])).stderr;
+    const answer = async (...args: readonly string[]) => {
+      const terminal = line.terminal(`handrail approvals answer ${args.join(" ")}`);
+      await terminal.ended;
+      return terminal.screen().replaceAll(/\s+/g, " ");
+    };
     expect(await answer("q", "always")).toContain("cannot be allowed for longer than one call. Answer once.");
     expect(await answer("none", "once")).toContain("there is no question none");
     expect(await answer("q", "once", "--reason", "x")).toContain("--reason goes with refuse");

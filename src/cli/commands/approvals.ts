@@ -29,7 +29,7 @@ export async function listApprovals(options: Options): Promise<void> {
   });
 }
 
-/** Answers a question. Exit code 1 when it is no longer open. */
+/** Answers a question. Exit code 1 when it is no longer open. @throws Error without a terminal of its own. */
 export async function answerApproval(
   id: string,
   answer: Approval["answer"],
@@ -38,6 +38,9 @@ export async function answerApproval(
   if (reason !== undefined && answer !== "refuse") throw new Error("--reason goes with refuse");
   if (input !== undefined && answer !== "once") throw new Error("--input goes with once");
   const filledIn = input === undefined ? {} : { input: fieldsOf(input) };
+  // What a command has started has none, also where its marks are lost.
+  if (!hasTerminal())
+    throw new Error("a question is answered at a terminal: run this in one (over SSH: ssh -t), or use the console");
   await withStore(options, async (store) => {
     const question = (await store.questions()).find((each) => each.question === id);
     const longest = question === undefined ? "always" : longestGrant(question.decision);

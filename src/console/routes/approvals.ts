@@ -7,7 +7,6 @@ import { longestGrant } from "../../policy/scopes.ts";
 import { Problem } from "../problem.ts";
 import { type Route, route } from "../route.ts";
 import { QUESTION, list } from "../schemas.ts";
-import { requirePerson } from "./sessions.ts";
 
 /** Routes for the open questions of all processes, and their answers. */
 export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">): readonly Route[] {
@@ -34,8 +33,8 @@ export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">)
       }),
       answer: { status: 200, description: "The answer counts.", schema: Type.Object({ question: Type.String() }) },
       problems: { 404: "There is no such question.", 409: "It was answered before, or its call has ended." },
-      async handle({ path: { question = "" }, body, isPerson }) {
-        requirePerson(isPerson);
+      people: true,
+      async handle({ path: { question = "" }, body }) {
         const values = JSON.stringify(body.input ?? {});
         if (mask(values) !== values)
           throw new Problem(409, "The form's values contain a secret, which would be recorded.");

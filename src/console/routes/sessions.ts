@@ -18,6 +18,7 @@ export function sessionRoutes({ browsers, access, phoneUrl }: SessionRoutesOptio
     route({
       ...{ method: "POST", path: "/api/sessions", summary: "Begin the session of this browser." },
       accepts: "pairing",
+      people: true,
       body: Type.Object({
         name: Type.Optional(Type.String({ maxLength: 60, description: "What people call the browser." })),
       }),
@@ -29,8 +30,7 @@ export function sessionRoutes({ browsers, access, phoneUrl }: SessionRoutesOptio
         schema: Type.Object({ session: BROWSER_SESSION, secret: Type.String() }),
       },
       problems: { 403: "The request comes from a browser that has a session, from a command, or is not encrypted." },
-      async handle({ body: { name = "" }, caller, peer, isPerson }) {
-        requirePerson(isPerson);
+      async handle({ body: { name = "" }, caller, peer }) {
         requirePrivate(peer);
         if ("session" in caller) throw new Problem(403, "This browser has a session.");
         const kind = caller.kind === "pairing" ? "phone" : "browser";
@@ -55,8 +55,8 @@ export function sessionRoutes({ browsers, access, phoneUrl }: SessionRoutesOptio
       body: Type.Object({}),
       answer: { status: 200, description: "It has ended.", schema: Type.Object({ session: Type.String() }) },
       problems: { 404: "There is no such session." },
-      async handle({ path: { session = "" }, isPerson }) {
-        requirePerson(isPerson);
+      people: true,
+      async handle({ path: { session = "" } }) {
         if (!(await browsers.revoke(session))) throw new Problem(404, `There is no session ${session}.`);
         return { session };
       },
@@ -69,8 +69,8 @@ export function sessionRoutes({ browsers, access, phoneUrl }: SessionRoutesOptio
         schema: Type.Object({ url: Type.String(), untilMs: Type.Number() }),
       },
       problems: { 403: "A phone or a command asks.", 409: "A phone cannot reach the server, or only unencrypted." },
-      async handle({ caller, isPerson }) {
-        requirePerson(isPerson);
+      people: true,
+      async handle({ caller }) {
         if (caller.kind === "phone") throw new Problem(403, "Pair a phone from a browser on a computer.");
         const url = phoneUrl();
         const code = access()?.pair();
@@ -104,10 +104,4 @@ export function pairingLink(url: string, code: string): string {
 
 function sessionOf(caller: Caller): string | undefined {
   return "session" in caller ? caller.session : undefined;
-}
-
-/** Throws a `Problem` for a request of a command that Handrail started. */
-export function requirePerson(isPerson: () => boolean): void {
-  if (isPerson()) return;
-  throw new Problem(403, "Only people may do this: the request comes from a command that Handrail started.");
 }

@@ -8,6 +8,7 @@ import { tried } from "../../../util/errors.ts";
 import { processStatus } from "../../../util/process-status.ts";
 import { later } from "../../../util/promises.ts";
 import { UNSTOPPABLE } from "../../stopping.ts";
+import { markByGroup } from "./command-group.ts";
 import { MARK_VARIABLE, SPAWNER_VARIABLE } from "./marks.ts";
 import type { Answer, Request, StartRequest } from "./protocol.ts";
 
@@ -95,8 +96,11 @@ async function connect(onDeath: () => void): Promise<Spawner> {
   let filling: Promise<boolean> | undefined;
   let folder: string | undefined;
   const died = later();
-  const { ask, forget, isDead } = connectionTo(begin(), () => {
+  const child = begin();
+  const unmark = child.pid === undefined ? undefined : markByGroup(child.pid);
+  const { ask, forget, isDead } = connectionTo(child, () => {
     onDeath();
+    unmark?.();
     died.resolve();
     // The spawner removes its pipes itself, unless it was killed.
     if (folder !== undefined) void rm(folder, { recursive: true, force: true }).catch(() => undefined);

@@ -1,0 +1,43 @@
+import { mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
+import { tried } from "../../../util/errors.ts";
+
+/** The name of a control group of commands, with the PID of the process that made it. */
+const NAME = "handrail.commands-";
+
+/** Where version 2 of control groups is mounted, alone or beside version 1. */
+const MOUNTS = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+
+/**
+ * Moves a process into a control group of its own, below that of this process. Its descendants stay in it, whatever
+ * they do to their parents and environment. Returns a function that removes the group once it is empty; `undefined`
+ * where this user may not make groups. Never throws.
+ */
+export function markByGroup(pid: number): (() => void) | undefined {
+  const own = groupOf("self");
+  if (own === undefined) return undefined;
+  const mount = MOUNTS.find((each) => tried(() => readFileSync(`${each}/cgroup.subtree_control`)) !== undefined);
+  if (mount === undefined) return undefined;
+  const above = `${mount}${own === "/" ? "" : own}`;
+  for (const name of tried(() => readdirSync(above)) ?? [])
+    if (name.startsWith(NAME)) tried(() => rmdirSync(`${above}/${name}`)); // only empty ones can be removed
+  const folder = `${above}/${NAME}${process.pid}-${pid}`;
+  const isMoved = tried(() => {
+    mkdirSync(folder);
+    writeFileSync(`${folder}/cgroup.procs`, `${pid}`);
+    return true;
+  });
+  const remove = () => void tried(() => rmdirSync(folder));
+  if (isMoved === true) return remove;
+  remove();
+  return undefined;
+}
+
+/** Whether a process is in a control group of commands. */
+export function isInCommandGroup(pid: number): boolean {
+  return groupOf(pid)?.includes(`/${NAME}`) ?? false;
+}
+
+/** The path of a process's control group in version 2. Every process may read that of every other one. */
+function groupOf(pid: number | "self"): string | undefined {
+  return /^0::(.+)$/m.exec(tried(() => readFileSync(`/proc/${pid}/cgroup`, "utf8")) ?? "")?.[1];
+}
