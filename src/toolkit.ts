@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { createAlarms } from "./activity/alarms.ts";
 import { createJobs } from "./activity/jobs.ts";
 import { memoryStore } from "./activity/memory-store.ts";
+import { type ProcessIdentity, livenessOf, thisProcess } from "./activity/process-identity.ts";
 import { type Surroundings, openBackend, openPrograms } from "./backends/open.ts";
 import type { SandboxOptions } from "./backends/sandbox/options.ts";
 import { type Place, hasTerminal, isContained } from "./backends/targets.ts";
@@ -34,6 +35,7 @@ import { startUpFile } from "./provenance/start-up.ts";
 import { isSecretOfProject } from "./provenance/keys.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy/policy-settings.ts";
 import { createWithheld } from "./policy/withheld.ts";
+import { openSchedules } from "./schedule/schedules.ts";
 import { type SandboxChoice, type ToolkitOptions, requireValidOptions } from "./toolkit-options.ts";
 import { presetPolicy } from "./tools/presets/policies.ts";
 import { chosenTools, sourceChoice } from "./tools/presets/choose.ts";
@@ -88,6 +90,14 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     workspace: `${backend.name}:${backend.workDir}`,
     mask: mask.text,
   });
+  const schedules = openSchedules({
+    file: `${stateDir}/schedule.db`,
+    process: {
+      own: () => JSON.stringify(thisProcess()),
+      isDead: (identity) => livenessOf(JSON.parse(identity) as ProcessIdentity) === "dead",
+    },
+    mask: mask.text,
+  });
   const rules = createRules(options.policy?.commands, backend);
   const withheld = createWithheld(rules, backend);
   const max = options.policy?.maxActionsPerHour;
@@ -120,11 +130,12 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     ...(rate === undefined ? [] : [rate.policy]),
     ...(options.policies ?? []),
   ];
-  const grants = createGrants({
-    workspace: { backend: backend.name, folder: backend.workDir },
-    folder: grantsFolder(stateDir),
-    ...(options.grants !== undefined && { longest: options.grants }),
-  });
+  const permanentGrants = () =>
+    createGrants({
+      workspace: { backend: backend.name, folder: backend.workDir },
+      folder: grantsFolder(stateDir),
+      ...(options.grants !== undefined && { longest: options.grants }),
+    });
   /** What a job has written is read like a saved output. */
   const readable: Outputs = {
     get forCommands() {
@@ -167,10 +178,16 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     // Without an answer, the process that asks reports it.
     write: (input, { call, thread }) => void write(input, call, thread).catch(() => {}),
   });
-  const own = { tools: () => live.current, approver: options.approver, thread: "main", seen: createSeenFiles() };
+  const own = {
+    ...{ tools: () => live.current, approver: options.approver, thread: "main", seen: createSeenFiles() },
+    ...{
+      grants: permanentGrants(),
+      parkAfterMs: typeof park === "object" ? park.afterMs : park === "now" ? 0 : undefined,
+    },
+  };
   const shared = {
     policies,
-    grants,
+    permanentGrants,
     takeAct: rate?.take,
     beforeAct: [undo?.beforeAct, options.beforeAct].filter((hook) => hook !== undefined),
     ...(undo !== undefined && { beforeTurn: undo.prepare }),
@@ -180,13 +197,13 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     outputs: readable,
     jobs: namedJobs,
     memories,
+    schedules,
     notices,
     live,
     withheld,
     store,
     watch,
     answerWithinMs,
-    parkAfterMs: typeof park === "object" ? park.afterMs : park === "now" ? 0 : undefined,
     keepParkedMs,
     howToApprove: options.howToApprove ?? PASS_APPROVER,
     mask,
@@ -203,6 +220,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     await fetcher.close();
     await outputs.close();
     await memories.close();
+    await schedules.close();
     watch.close();
     await store.close();
   });

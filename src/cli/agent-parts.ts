@@ -20,6 +20,8 @@ export interface AgentParts {
   readonly model: LanguageModelV3;
   readonly toolkit: Toolkit;
   readonly instructions: string;
+  /** What `instructions` were built from: `InstructionsOptions`. */
+  readonly builtFrom: { readonly own?: string; readonly coreBytes?: number };
   readonly limits: Limits;
   readonly disable: readonly string[];
   /** The configured agents, and the name of this agent if it is one of them. */
@@ -76,10 +78,8 @@ async function openWith(
   const close = () =>
     toolkit.close().catch((error: unknown) => void process.stderr.write(`handrail: ${messageOf(error)}\n`));
   try {
-    const instructions = await buildInstructions(toolkit, {
-      ...(own !== undefined && { own }),
-      ...(coreBytes !== undefined && { coreBytes }),
-    });
+    const builtFrom = { ...(own !== undefined && { own }), ...(coreBytes !== undefined && { coreBytes }) };
+    const instructions = await buildInstructions(toolkit, builtFrom);
     if (loaded !== undefined) {
       await tellHowToAttach(toolkit, tell);
       const limits = { ...settings.limits, ...limitsOf(options) };
@@ -88,7 +88,7 @@ async function openWith(
       if (elsewhere !== undefined) tell(elsewhere);
       const servers = (given.sources ?? []).filter((source): source is McpSource => "prompts" in source);
       return {
-        ...{ model: loaded.model, toolkit, instructions, limits, disable: settings.disable, close, servers },
+        ...{ model: loaded.model, toolkit, instructions, builtFrom, limits, disable: settings.disable, close, servers },
         agents: others?.of(toolkit) ?? {},
         ...(name !== undefined && { name }),
         ...{ options, thread },

@@ -9,6 +9,7 @@ import { EXIT } from "./exit.ts";
 import type { RunOptions } from "./commands/run.ts";
 import type { ServeOptions } from "./commands/serve.ts";
 import type { UndoCommandOptions } from "./commands/undo.ts";
+import { addCronCommands } from "./cron-commands.ts";
 import type { DebugLog } from "./log.ts";
 import {
   AUTONOMIES,
@@ -22,6 +23,7 @@ import {
 import { namesOf, requirePerson } from "./people.ts";
 import { addRecordCommands } from "./record-commands.ts";
 import { addSourceCommands, port } from "./source-commands.ts";
+import { wholeNumber } from "./whole-number.ts";
 
 /**
  * Runs the command line and sets the process's exit code: 0 on success, 1 when a call did not succeed, 2 for wrong
@@ -203,6 +205,7 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
     });
 
   addRecordCommands(root, given);
+  addCronCommands(root, given);
   addSourceCommands(root, given);
 
   root
@@ -291,11 +294,6 @@ function usageError(text: string): string {
 function url(value: string): string {
   if (!URL.canParse(value)) throw new InvalidArgumentError("expected a URL such as https://example.org/");
   return value;
-}
-
-function wholeNumber(value: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(value)) throw new InvalidArgumentError("expected a whole number above 0");
-  return Number(value);
 }
 
 function exitCodeOf(error: unknown): number {

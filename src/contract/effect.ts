@@ -59,7 +59,18 @@ export type Effect =
   | { readonly kind: "search"; readonly engine: string; readonly query: string }
   /** Reads a saved output of this toolkit, `output://ID`. */
   | { readonly kind: "output"; readonly id: string }
-  | { readonly kind: "state"; readonly store: "memory" | "schedule"; readonly change: boolean }
+  /**
+   * Reads or changes what outlives the session. `about` is the change in words, for people, and `soon` what follows
+   * from it at this moment. `asks`: a person is asked about it whatever the autonomy, and no rule approves it.
+   */
+  | {
+      readonly kind: "state";
+      readonly store: "memory" | "schedule";
+      readonly change: boolean;
+      readonly about?: string;
+      readonly soon?: string;
+      readonly asks?: true;
+    }
   /** Delegates to a sub-agent; `task` is the beginning of the task, for people. */
   | { readonly kind: "delegate"; readonly agent: string; readonly task?: string }
   /**

@@ -9,6 +9,7 @@ import type { Job, JobCommand, Jobs } from "./job.ts";
 import type { Memories } from "./memory.ts";
 import type { ParkedState } from "./parked.ts";
 import type { ToolResult } from "./result.ts";
+import type { NewSchedule, Schedule, Schedules } from "./schedule.ts";
 import { type InputOf, type Json, type JsonSchema, type Schema, type SchemaSource, toSchema } from "./schema.ts";
 
 /** How much of a result a model gets. An absent field means no limit of that kind. */
@@ -89,6 +90,8 @@ export interface ToolContext {
   readonly jobs: ToolJobs;
   /** Memories, as far as the call declared that it reads or changes them. */
   readonly memories: Memories;
+  /** Schedules of this target, as far as the call declared that it reads or changes them. */
+  readonly schedules: ToolSchedules;
   /** The state in which the toolkit's tools last saw files. */
   readonly seen: SeenFiles;
   /**
@@ -152,6 +155,15 @@ export interface ToolJobs extends Pick<Jobs, "list" | "get" | "told"> {
   parked(call: CallId): Promise<{ readonly state: ParkedState; readonly text: string } | undefined>;
   /** The parked calls of this thread that have not ended, oldest first. */
   allParked(): Promise<readonly { readonly id: CallId; readonly name: string; readonly text: string }[]>;
+}
+
+/** The schedules of a call's target. */
+export interface ToolSchedules extends Pick<Schedules, "runs" | "remove"> {
+  /** Adds a schedule. If a person approved the call, that answer is the schedule's grant. */
+  add(schedule: NewSchedule): Promise<Schedule>;
+  list(): Promise<readonly Schedule[]>;
+  /** Whether a living process runs the schedules. */
+  isAttended(): Promise<boolean>;
 }
 
 /** Results that are too big for a model. Kept for the toolkit that made them, and read as `output://ID`. */

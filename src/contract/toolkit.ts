@@ -5,9 +5,11 @@ import type { Effect } from "./effect.ts";
 import type { Jobs } from "./job.ts";
 import type { Memories } from "./memory.ts";
 import type { ParkedCall } from "./parked.ts";
+import type { CheckedCall } from "./call.ts";
 import type { Approver } from "./policy.ts";
 import type { Decision } from "./decision.ts";
 import type { ToolResult } from "./result.ts";
+import type { RunnerSchedules } from "./schedule.ts";
 import type { ParametersSchema } from "./schema.ts";
 import type { Outputs, Tool } from "./tool.ts";
 
@@ -65,6 +67,11 @@ export interface DerivedOptions {
   readonly agent?: string;
   /** Asks a person about calls. */
   readonly approver?: Approver;
+  /**
+   * Makes its calls without the approver and the session's grants: what needs a person and has no permanent grant is
+   * parked at once, unless `isApproved` resolves to true. Toolkits derived from it are the same.
+   */
+  readonly unattended?: { readonly isApproved: (call: CheckedCall) => Promise<boolean> };
 }
 
 /** Tools, policy, backend and store, combined. */
@@ -81,6 +88,7 @@ export interface Toolkit {
   readonly store: Store;
   readonly jobs: Pick<Jobs, "list" | "get" | "handOver">;
   readonly memories: Memories;
+  readonly schedules: RunnerSchedules;
   /** Opens saved outputs by id. */
   readonly outputs: Pick<Outputs, "open">;
   /** Masks secrets in all texts of a value, as in results and in the record. */

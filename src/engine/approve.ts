@@ -39,6 +39,7 @@ export async function approve(
   return brand(call, question, approval);
 
   async function answerTo(asked: CheckedCall, about: Decision): Promise<Approval> {
+    if (parked === undefined && (await host.isApproved?.(asked)) === true) return { answer: "once" };
     if (parked === undefined) return ask(asked, about, host, record, stop.signal);
     return usable(await stillApproved(asked, about, parked, host, record));
   }

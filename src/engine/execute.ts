@@ -9,7 +9,7 @@ import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Memories } from "../contract/memory.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
-import type { Closed, Outputs, SeenFiles, ToolContext, ToolJobs } from "../contract/tool.ts";
+import type { Closed, Outputs, SeenFiles, ToolContext, ToolJobs, ToolSchedules } from "../contract/tool.ts";
 import { describeRefusals } from "../output/describe-refusals.ts";
 import { isInside } from "../util/paths.ts";
 import { type Stop, onAbort } from "../util/abort.ts";
@@ -17,6 +17,7 @@ import { linksOfBody } from "../provenance/links-of-body.ts";
 import { approve } from "./approve.ts";
 import { type Confined, confine } from "./confine.ts";
 import { confineMemories } from "./confine-memories.ts";
+import { confineSchedules } from "./confine-schedules.ts";
 import type { Host } from "./host.ts";
 import { covers, requestEffect } from "./network-effects.ts";
 import { parse } from "./parse.ts";
@@ -206,6 +207,11 @@ class CallContext implements ToolContext {
   get memories(): Memories {
     const { call, host } = this.#running;
     return confineMemories(host.memories, call, () => this.#running.over);
+  }
+
+  get schedules(): ToolSchedules {
+    const { call, host } = this.#running;
+    return confineSchedules(host.schedules, host.backend, call, () => this.#running.over);
   }
 
   get outputs(): Outputs {

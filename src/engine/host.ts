@@ -5,6 +5,7 @@ import type { Approval, Decision } from "../contract/decision.ts";
 import type { Jobs, Notices } from "../contract/job.ts";
 import type { Memories } from "../contract/memory.ts";
 import type { Approver, Policy } from "../contract/policy.ts";
+import type { Schedules } from "../contract/schedule.ts";
 import type { Toolset } from "../contract/toolkit.ts";
 import type { Outputs, SeenFiles } from "../contract/tool.ts";
 import type { Alarms } from "../contract/containment.ts";
@@ -36,6 +37,8 @@ export interface Host {
   /** Stops and answers from other processes. */
   readonly watch: Watch;
   readonly grants: Grants;
+  /** Whether a question about this call was answered before, by other means than a grant. Default: it was not. */
+  readonly isApproved?: ((call: CheckedCall) => Promise<boolean>) | undefined;
   /** Counts an act before it begins. Resolves to the reason when it may not begin. Default: no limit. */
   readonly takeAct?: (() => Promise<string | undefined>) | undefined;
   /** Awaited one after the other before an act's first effect, once the act is recorded and counted. */
@@ -48,6 +51,7 @@ export interface Host {
   readonly outputs: Outputs;
   readonly jobs: Jobs;
   readonly memories: Memories;
+  readonly schedules: Schedules;
   readonly notices: Notices;
   readonly seen: SeenFiles;
   /** Why a real path stays closed although its folder may be read or written; `undefined` when it is open. */

@@ -102,15 +102,21 @@ type About = ParkedCall["about"];
 
 async function aboutOf(call: CheckedCall, decision: Decision, { backend }: Pick<Host, "backend">): Promise<About> {
   const { tool, request, effects } = call;
-  const contents = await Promise.all(pathsOf(effects).map((path) => contentOf(path, backend.files)));
   return {
     // The description of a tool of our own names others of its toolset, which differ between processes.
     "the tool": digest([tool.name, tool.input.json, tool.touches.includes("foreign") && tool.description]),
     "the arguments": digest(request.input),
-    "what it touches": digest(effects),
+    // The next runs of a schedule follow from its arguments and the time.
+    "what it touches": digest(effects.map((effect) => ("soon" in effect ? { ...effect, soon: undefined } : effect))),
     "the policy's decision": digest(decision),
-    ...Object.fromEntries(contents.flat()),
+    ...(await contentsOf(effects, backend.files)),
   };
+}
+
+/** The files that an approval of these effects is about, each with a digest of its content. */
+export async function contentsOf(effects: CheckedCall["effects"], files: Files): Promise<About> {
+  const contents = await Promise.all(pathsOf(effects).map((path) => contentOf(path, files)));
+  return Object.fromEntries(contents.flat());
 }
 
 /** Files with more bytes are compared by size and time. */
@@ -148,8 +154,8 @@ async function contentOf(path: string, files: Files): Promise<[string, string][]
   }
 }
 
-/** Equal for equal JSON: `JSON.stringify` keeps the order of keys, which one program writes in one order. */
-function digest(value: unknown): string {
+/** A digest. Equal for equal JSON: `JSON.stringify` keeps the order of keys, which one program writes in one order. */
+export function digest(value: unknown): string {
   return createHash("sha256")
     .update(JSON.stringify(value ?? null))
     .digest("base64url");

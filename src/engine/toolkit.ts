@@ -7,7 +7,7 @@ import { createSeenFiles } from "../files/seen.ts";
 import { Stop } from "../util/abort.ts";
 import { callTool } from "./call.ts";
 import { decide } from "./decide.ts";
-import type { Host } from "./host.ts";
+import type { Grants, Host } from "./host.ts";
 import { parse } from "./parse.ts";
 import { targetOf } from "./park.ts";
 import { recordedResult } from "./recorded-result.ts";
@@ -17,14 +17,17 @@ import type { LiveTools } from "./live-tools.ts";
 import { definitions, toolset } from "./toolset.ts";
 
 /** What a toolkit shares with the toolkits derived from it. */
-export type Shared = Omit<Host, keyof Own | "onEvent" | "absent"> & {
+export type Shared = Omit<Host, keyof Own | "onEvent" | "absent" | "schedules"> & {
   readonly live: LiveTools;
+  readonly schedules: Toolkit["schedules"];
+  /** Returns the permanent grants, without those of the session. */
+  readonly permanentGrants: () => Grants;
   /** Called when a person has said something to an agent, with secrets masked: acts may follow. */
   readonly beforeTurn?: (words: string, thread: ThreadId) => void;
 };
 
 /** The parts that each toolkit has for itself. */
-export interface Own extends Pick<Host, "approver" | "seen"> {
+export interface Own extends Pick<Host, "approver" | "seen" | "grants" | "isApproved" | "parkAfterMs"> {
   /** Returns its current tools. */
   readonly tools: () => Toolset;
   readonly thread: ThreadId;
@@ -54,8 +57,8 @@ function toolkitOf(
   end: (callsEnded: Promise<unknown>) => Promise<unknown>,
   above: readonly Calls[],
 ): Toolkit {
-  const { tools, seen } = own;
-  const { backend, policies, store, jobs, memories, outputs, mask, live } = shared;
+  const { tools, seen, approver, grants, isApproved, parkAfterMs } = own;
+  const { backend, policies, store, jobs, memories, schedules, outputs, mask, live } = shared;
   const calls: Calls = { closed: undefined, running: new Map() };
   const all = [...above, calls];
 
@@ -64,7 +67,7 @@ function toolkitOf(
   const usualHost = (): Host => {
     const now = tools();
     if (usual?.tools === now) return usual;
-    usual = { ...shared, tools: now, absent: live.absent, approver: own.approver, seen };
+    usual = { ...shared, tools: now, absent: live.absent, approver, seen, grants, isApproved, parkAfterMs };
     return usual;
   };
 
@@ -104,6 +107,7 @@ function toolkitOf(
     store,
     jobs,
     memories,
+    schedules,
     outputs,
     mask: mask.json,
     definitions: (format) => definitions(tools(), format),
@@ -125,7 +129,7 @@ function toolkitOf(
       return run({ ...request, id }, options, (host, stop) => claimAndCall({ ...request, id }, parked, host, stop));
     },
     with(options) {
-      const theirs = derived(own, options);
+      const theirs = derived(own, options, shared);
       if (options.parent !== undefined && theirs.thread !== own.thread)
         shared.conversations.join(theirs.thread, own.thread);
       return toolkitOf(shared, theirs, (callsEnded) => callsEnded, all);
@@ -158,10 +162,19 @@ function placed(given: Pick<CallRequest, keyof Place>, own: Place): Place {
 
 type Place = Pick<Own, "thread" | "parent" | "agent">;
 
-function derived(own: Own, { tools, approver = own.approver, ...given }: DerivedOptions): Own {
+function derived(
+  own: Own,
+  { tools, approver = own.approver, unattended, ...given }: DerivedOptions,
+  { permanentGrants }: Pick<Shared, "permanentGrants">,
+): Own {
   const place = placed(given, own);
   const seen = place.thread === own.thread ? own.seen : createSeenFiles();
-  return { tools: tools === undefined ? own.tools : chosen(own, tools), approver, ...place, seen };
+  const { grants, isApproved, parkAfterMs } = own;
+  const asking =
+    unattended === undefined
+      ? { approver, grants, isApproved, parkAfterMs }
+      : { approver: undefined, grants: permanentGrants(), isApproved: unattended.isApproved, parkAfterMs: 0 };
+  return { tools: tools === undefined ? own.tools : chosen(own, tools), ...asking, ...place, seen };
 }
 
 /** Chooses the tools; with a function, again whenever the toolkit's tools have changed. */

@@ -46,7 +46,8 @@ export function describeEffect(effect: Effect): string {
     case "output":
       return `Read: output://${effect.id}`;
     case "state":
-      return `${effect.change ? "Change" : "Read"}: ${effect.store}`;
+      if (effect.about === undefined) return `${effect.change ? "Change" : "Read"}: ${effect.store}`;
+      return effect.soon === undefined ? effect.about : `${effect.about}\n${effect.soon}`;
     case "delegate":
       return `Delegate to: ${effect.agent}${effect.task === undefined ? "" : `: ${clip(effect.task, TASK_SHOWN)}`}`;
     case "foreign":

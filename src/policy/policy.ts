@@ -80,8 +80,10 @@ export function createPolicy(
         case "request":
         case "search":
           return judgeFetch(effect, call.request);
-        case "output": // only the toolkit that made it can open it
         case "state":
+          if (effect.store === "schedule" && effect.change) return judgeSchedule(autonomy, effect.asks === true);
+          return { verdict: "allow", risk: "low", rule: effect.kind };
+        case "output": // only the toolkit that made it can open it
           return { verdict: "allow", risk: "low", rule: effect.kind };
         case "delegate":
           return judgeAct(autonomy, `Delegating to agent ${effect.agent} requires approval`);
@@ -162,6 +164,13 @@ function withExceptions(decision: Decision, effect: Effect, { excluded }: Rules)
 function judgeAct(autonomy: Autonomy, reason: string): Decision {
   if (autonomy === "full") return { verdict: "allow", risk: "medium", rule: "autonomy" };
   return { verdict: "ask", risk: "medium", rule: "autonomy", reason };
+}
+
+/** Work that starts by itself later: what a person is shown now is all that they see of it before. */
+function judgeSchedule(autonomy: Autonomy, asks: boolean): Decision {
+  if (!asks) return judgeAct(autonomy, "Changing the schedules requires approval");
+  const reason = "An agent that starts again and again by itself requires approval";
+  return { verdict: "ask", risk: "medium", rule: "schedule", reason };
 }
 
 /** A program asks people something: no autonomy, rule or grant answers for them. */

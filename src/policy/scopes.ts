@@ -4,9 +4,9 @@ import type { Effect } from "../contract/effect.ts";
 import { describeEffect } from "./describe.ts";
 
 /**
- * Returns the scope of exactly this effect. Effects that can do anything are granted for the session at most: work for
- * another agent, typed text, and a tool of another program. Such a tool is granted with any arguments, as now
- * described: if its description or schema changes, people are asked again.
+ * Returns the scope of exactly this effect. A change of the schedules is approved each time. Effects that can do
+ * anything are granted for the session at most: work for another agent, typed text, and a tool of another program. Such
+ * a tool is granted with any arguments, as now described: if its description or schema changes, people are asked again.
  */
 export function scopeOf(effect: Effect, { tool }: Pick<CheckedCall, "tool">): Scope {
   const label = describeEffect(effect);
@@ -23,6 +23,15 @@ export function scopeOf(effect: Effect, { tool }: Pick<CheckedCall, "tool">): Sc
     }
     case "terminal":
       return { label, key: textOf(effect), upTo: "session" };
+    case "state": {
+      const { soon: _, ...change } = effect;
+      return {
+        label: describeEffect(change),
+        key: textOf(change),
+        upTo: "once",
+        ...(effect.asks === true && { onlyPerson: true }),
+      };
+    }
     default:
       return { label, key: textOf(effect) };
   }

@@ -14,6 +14,7 @@ import { asText } from "../../src/engine/result.ts";
 import { toolset } from "../../src/engine/toolset.ts";
 import { createSeenFiles } from "../../src/files/seen.ts";
 import { openMemories } from "../../src/memory/memories.ts";
+import { openSchedules } from "../../src/schedule/schedules.ts";
 import { createFetcher } from "../../src/network/fetch.ts";
 import { createConversations } from "../../src/provenance/conversations.ts";
 import { NO_MASK } from "../../src/output/mask.ts";
@@ -69,6 +70,11 @@ export function terminalTools(
     outputs: { save: outputs.save, open: async (id) => (await jobs.openOutput(id)) ?? outputs.open(id) },
     jobs,
     memories: openMemories({ file: `${stateDir}/memory.db`, scope: "user", mask: (text) => text }),
+    schedules: openSchedules({
+      file: `${stateDir}/schedule.db`,
+      process: { own: () => "test", isDead: () => false },
+      mask: (text) => text,
+    }),
     notices: jobs.notices,
     seen: createSeenFiles(),
     withheld: () => undefined,

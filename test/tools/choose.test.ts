@@ -36,9 +36,10 @@ describe("tools are chosen", () => {
     expect(() => names({ preset: "tasks", toolsets })).toThrow('there is no tool "mine"');
   });
 
-  test("of seed 003: default, and assistant, which has memory and the web too", () => {
+  test("of seed 003: default, and assistant, which has memory, schedules and the web too", () => {
     expect(names({ preset: "default" })).toEqual(["shell", "file_read", "file_write"]);
-    const more = ["memory_store", "memory_recall", "memory_forget", "http_request", "web_fetch"];
+    const memory = ["memory_store", "memory_recall", "memory_forget"];
+    const more = [...memory, "cron_add", "cron_list", "cron_remove", "http_request", "web_fetch"];
     expect(names({ preset: "assistant" })).toEqual([...names({ preset: "default" }), ...more]);
   });
 

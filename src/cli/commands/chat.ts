@@ -16,6 +16,7 @@ import { agentSettings } from "../agent-settings.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import type { AgentOptions } from "../options.ts";
 import { moved, startedWith } from "../resume.ts";
+import { scheduleRunner, tellOutcomes } from "../schedules.ts";
 import { warn } from "../settings.ts";
 import { type Approvals, createApprovals } from "../chat/approvals.ts";
 import { commandToContinue, findThread } from "../threads.ts";
@@ -194,6 +195,13 @@ async function talk(
       : terminalFace({ workDir, history, words: COMMAND_NAMES, titleOf, onInterrupt: interrupt, command: atQuestion });
   setFace(face);
   const closing = new AbortController();
+  const { limits: usual, builtFrom, disable, agents } = parts;
+  const runner = scheduleRunner({
+    toolkit,
+    agents: { model: parts.model, limits: usual, instructions: builtFrom, disable, agents },
+  });
+  runner.start();
+  void tellOutcomes(toolkit, closing.signal, (text) => face.say(text));
   void tellJobs(toolkit, closing.signal, (text) => face.say(text));
   try {
     face.say(`Handrail ${__VERSION__} with ${nameOf(model)} in ${workDir}. /help lists the commands.`);
@@ -222,7 +230,7 @@ async function talk(
     closing.abort();
     takeNoMore();
     face.close();
-    await agent.close();
+    await Promise.all([agent.close(), runner.close()]);
     for (const name of signals) process.off(name, leave);
     process.off("SIGINT", interrupt);
     if (approvals !== undefined && agent.messages.length > 0)

@@ -14,6 +14,7 @@ import { runChecks } from "../doctor/check.ts";
 import { checks } from "../doctor/checks.ts";
 import { messageOf } from "../../util/errors.ts";
 import type { GlobalOptions } from "../options.ts";
+import { scheduleRunner } from "../schedules.ts";
 import { tellHowToAttach, toolkitOptions } from "../settings.ts";
 import { loadSubAgents } from "../sub-agents.ts";
 import { untilStopped } from "../signals.ts";
@@ -59,20 +60,25 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { createHttpEndpoint } = await import("../../mcp/http.ts");
   const mcp = createHttpEndpoint(toolkit, { askClient: !options.yes });
   const stopped = untilStopped();
+  const builtFrom = { ...(own !== undefined && { own }), ...(coreBytes !== undefined && { coreBytes }) };
+  const agents = others?.of(toolkit) ?? {};
+  const runner = scheduleRunner({
+    toolkit,
+    agents: loaded && { model: loaded.model, limits, disable, instructions: builtFrom, agents },
+  });
   const openAgent: OpenAgent = async (thread) => {
+    const scheduled = await runner.agentOf(thread);
+    if (scheduled !== undefined) return scheduled;
     if (loaded === undefined)
       throw new Error("No model is chosen. Start with --model PROVIDER:NAME, or set model in the configuration.");
-    const instructions = await buildInstructions(toolkit, {
-      ...(own !== undefined && { own }),
-      ...(coreBytes !== undefined && { coreBytes }),
-    });
+    const instructions = await buildInstructions(toolkit, builtFrom);
     return await createAgent({
-      ...{ model: loaded.model, toolkit, instructions, thread, limits, disable },
-      agents: others?.of(toolkit) ?? {},
+      ...{ model: loaded.model, toolkit, instructions, thread, limits, disable, agents },
       ...(options.agent !== undefined && { name: options.agent }),
     });
   };
   try {
+    runner.start();
     const { host, port = DEFAULT_PORT, log } = options;
     await serveUntil(stopped.signal, {
       ...{ toolkit, token, openAgent, mcp, port, log },
@@ -87,6 +93,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       show: (url) => `${url}/?token=${token}`,
     });
   } finally {
+    await runner.close();
     await toolkit.close();
     stopped.release();
   }

@@ -1,12 +1,13 @@
 import type { Tool } from "../../contract/tool.ts";
 import { type ToolOptionsByName, builtIn } from "./built-in.ts";
 
-/** A personal assistant: commands, files, memory and the web. Source: seed 003. */
+/** A personal assistant: commands, files, memory, schedules and the web. Source: seed 003. */
 export const assistant = (options?: ToolOptionsByName): readonly Tool[] =>
   builtIn(
     [
       ...(["shell", "file_read", "file_write"] as const),
       ...(["memory_store", "memory_recall", "memory_forget"] as const),
+      ...(["cron_add", "cron_list", "cron_remove"] as const),
       ...(["http_request", "web_fetch"] as const),
     ],
     options,

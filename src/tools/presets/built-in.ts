@@ -1,6 +1,9 @@
 import type { Tool } from "../../contract/tool.ts";
 import { bash } from "../bash.ts";
 import { capturePane } from "../capture-pane.ts";
+import { cronAdd } from "../cron-add.ts";
+import { cronList } from "../cron-list.ts";
+import { cronRemove } from "../cron-remove.ts";
 import { edit } from "../edit.ts";
 import { fetchUrl } from "../fetch-url.ts";
 import { find } from "../find.ts";
@@ -34,6 +37,9 @@ export interface ToolOptionsByName {
   readonly memory_store?: Parameters<typeof memoryStore>[0];
   readonly memory_recall?: Parameters<typeof memoryRecall>[0];
   readonly memory_forget?: Parameters<typeof memoryForget>[0];
+  readonly cron_add?: Parameters<typeof cronAdd>[0];
+  readonly cron_list?: Parameters<typeof cronList>[0];
+  readonly cron_remove?: Parameters<typeof cronRemove>[0];
   readonly time?: Parameters<typeof time>[0];
   readonly web_search?: Parameters<typeof webSearch>[0];
   readonly web_fetch?: Parameters<typeof webFetch>[0];
@@ -62,6 +68,9 @@ export const BUILT_IN = {
   memory_store: (options) => memoryStore(options.memory_store),
   memory_recall: (options) => memoryRecall(options.memory_recall),
   memory_forget: (options) => memoryForget(options.memory_forget),
+  cron_add: (options) => cronAdd(options.cron_add),
+  cron_list: (options) => cronList(options.cron_list),
+  cron_remove: (options) => cronRemove(options.cron_remove),
   time: (options) => time(options.time),
   web_search: (options) => webSearch(options.web_search),
   web_fetch: (options) => webFetch(options.web_fetch),

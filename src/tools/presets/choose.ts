@@ -58,6 +58,7 @@ export function chosenTools(
     ...toolOptions,
     bash: { sandboxed, shell, terminal, ...toolOptions.bash },
     shell: { sandboxed, shell, ...toolOptions.shell },
+    cron_add: { sandboxed, ...toolOptions.cron_add },
     memory_store: { scope, ...toolOptions.memory_store },
     memory_recall: { scope, ...toolOptions.memory_recall },
     memory_forget: { scope, ...toolOptions.memory_forget },

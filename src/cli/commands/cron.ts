@@ -1,0 +1,227 @@
+import { loadModel } from "../../agent/models/load.ts";
+import { keyFile } from "../../config/state.ts";
+import { ToolFailure } from "../../contract/failure.ts";
+import type { Run, Schedule } from "../../contract/schedule.ts";
+import type { Toolkit } from "../../contract/toolkit.ts";
+import { targetOf } from "../../engine/park.ts";
+import { asText } from "../../engine/result.ts";
+import { oneLine } from "../../output/terminal-text.ts";
+import { inWords } from "../../schedule/timing.ts";
+import { createToolkit } from "../../toolkit.ts";
+import { NOBODY_RUNS, cronAdd } from "../../tools/cron-add.ts";
+import { agentSettings } from "../agent-settings.ts";
+import { approveAll, terminalApprover } from "../approver.ts";
+import { EXIT } from "../exit.ts";
+import { localTime } from "../local-time.ts";
+import type { GlobalOptions } from "../options.ts";
+import { type ScheduledAgents, outcomeOf, scheduleRunner } from "../schedules.ts";
+import { toolkitOptions, warn } from "../settings.ts";
+import { untilStopped } from "../signals.ts";
+import { loadSubAgents } from "../sub-agents.ts";
+
+type Options = GlobalOptions & { readonly json?: true };
+
+export interface AddOptions extends GlobalOptions {
+  readonly name?: string;
+  readonly cron?: string;
+  readonly at?: string;
+  readonly every?: number;
+  readonly onFile?: string;
+  readonly onRequest?: true;
+  readonly tz?: string;
+  readonly prompt?: string;
+  readonly use?: string;
+  readonly overlap?: string;
+  readonly maxSeconds?: number;
+  readonly keep?: true;
+}
+
+export interface RunnerCommandOptions extends GlobalOptions {
+  readonly model?: string;
+  readonly baseUrl?: string;
+}
+
+/** Lists the schedules of all folders: one line each, or with `json` as `[Schedule]`. */
+export async function listSchedules(options: Options): Promise<void> {
+  await withToolkit(options, async ({ schedules, backend }) => {
+    const all = await schedules.list();
+    if (options.json) return say(JSON.stringify(all.map(({ grant: _, ...schedule }) => schedule)));
+    if (all.length === 0) return say("(no schedules)");
+    for (const schedule of all) say(lineOf(schedule, targetOf(backend)));
+    if (!(await schedules.isAttended(targetOf(backend)))) warn([NOBODY_RUNS]);
+  });
+}
+
+/** Adds a schedule, as `cron_add` does: the person is asked. */
+export async function addSchedule(command: string | undefined, options: AddOptions): Promise<void> {
+  const { cron, at, every, onFile, onRequest, tz, prompt, use, overlap, maxSeconds } = options;
+  const kinds = [
+    ...(cron === undefined ? [] : [{ kind: "cron", expr: cron }]),
+    ...(at === undefined ? [] : [{ kind: "at", at }]),
+    ...(every === undefined ? [] : [{ kind: "every", every_ms: every * 1_000 }]),
+    ...(onFile === undefined ? [] : [{ kind: "file", path: onFile }]),
+    ...(onRequest === undefined ? [] : [{ kind: "http" }]),
+  ];
+  const [schedule, more] = kinds;
+  if (schedule === undefined || more !== undefined)
+    throw new Error("expected one of --cron, --at, --every, --on-file and --on-request");
+  const input = {
+    name: options.name ?? oneLine(command ?? prompt ?? "", 40),
+    schedule: { ...schedule, ...(tz !== undefined && { tz }) },
+    ...(command !== undefined && { command }),
+    ...(prompt !== undefined && { prompt }),
+    ...(use !== undefined && { agent: use }),
+    ...(overlap !== undefined && { overlap }),
+    ...(maxSeconds !== undefined && { max_seconds: maxSeconds }),
+    ...(options.keep && { delete_after_run: false }),
+  };
+  await withToolkit(options, async (toolkit) => {
+    const approver = options.yes ? approveAll : terminalApprover();
+    const adding = toolkit.with({ tools: [cronAdd()], ...(approver !== undefined && { approver }) });
+    const result = await adding.call({ name: "cron_add", input });
+    if (result.status !== "ok") process.exitCode = EXIT.notSucceeded;
+    (result.status === "ok" ? process.stdout : process.stderr).write(`${asText(result)}\n`);
+    const id = result.status === "ok" && (result.data as { readonly job_id: string }).job_id;
+    if (id !== false && onRequest) say(await signingOf(id, toolkit));
+  });
+}
+
+/** Removes, pauses or resumes a schedule, or prints how its requests are signed. */
+export async function changeSchedule(
+  action: "remove" | "pause" | "resume" | "secret",
+  id: string,
+  options: GlobalOptions,
+): Promise<void> {
+  await withToolkit(options, async (toolkit) => {
+    const { schedules } = toolkit;
+    const found = await scheduleWith(id, toolkit);
+    if (action === "secret") return say(await signingOf(id, toolkit));
+    if (action === "remove") await schedules.remove(id);
+    else await schedules.pause(id, action === "pause" ? "by a person" : undefined);
+    const done = { remove: "Removed", pause: "Paused", resume: "Resumed" }[action];
+    say(`${done} job ${id} "${oneLine(found.name, 100)}"`);
+  });
+}
+
+/** Runs a schedule now: in the process that runs the schedules of its folder or, if there is none, in this one. */
+export async function runSchedule(id: string, options: RunnerCommandOptions): Promise<void> {
+  await withToolkit(
+    options,
+    async (toolkit) => {
+      const { schedules, backend } = toolkit;
+      const { target, work } = await scheduleWith(id, toolkit);
+      if (target !== targetOf(backend)) {
+        throw new ToolFailure(`job ${id} belongs to ${target}`, {
+          hint: "Run this in its folder, or with --work-dir.",
+        });
+      }
+      const isAttended = await schedules.isAttended(target);
+      const { refused } = await schedules.fire(id, "person");
+      if (refused !== undefined) throw new ToolFailure(`job ${id} was not started: ${refused}`);
+      if (isAttended) return say(`Job ${id} is due now; \`handrail cron log ${id}\` shows how it ends.`);
+      const agents = work.command === undefined ? await agentsFrom(options, toolkit) : undefined;
+      const runner = scheduleRunner({ toolkit, agents, only: id, tell: say });
+      const stopped = untilStopped();
+      stopped.signal.addEventListener("abort", () => void runner.close());
+      await runner.once();
+      await runner.close();
+      stopped.release();
+      const [run] = await schedules.runs({ schedule: id, limit: 1 });
+      if (run?.state !== "succeeded") process.exitCode = EXIT.notSucceeded;
+    },
+    true,
+  );
+}
+
+/** Prints the runs, newest first: one line each, or with `json` as lines of JSON. */
+export async function logRuns(id: string | undefined, options: Options): Promise<void> {
+  await withToolkit(options, async ({ schedules }) => {
+    const runs = await schedules.runs(id === undefined ? {} : { schedule: id });
+    if (runs.length === 0 && !options.json) say("(no runs)");
+    for (const run of runs) say(options.json ? JSON.stringify(run) : runLine(run));
+  });
+}
+
+/** Runs the schedules of the folder until it is asked to end. Prints each outcome. */
+export async function runSchedules(options: RunnerCommandOptions): Promise<void> {
+  await withToolkit(
+    options,
+    async (toolkit) => {
+      const agents = await agentsFrom(options, toolkit);
+      const runner = scheduleRunner({ toolkit, agents, tell: say });
+      const stopped = untilStopped();
+      runner.start();
+      const without = agents === undefined ? "; without --model, agents are left to others" : "";
+      warn([`runs the schedules of ${targetOf(toolkit.backend)}${without}; Ctrl-C stops`]);
+      if (!stopped.signal.aborted)
+        await new Promise((resolve) => stopped.signal.addEventListener("abort", resolve, { once: true }));
+      await runner.close();
+      stopped.release();
+    },
+    true,
+  );
+}
+
+/** What agents of schedules need, from options and configuration; `undefined` when no model is set. */
+async function agentsFrom(options: RunnerCommandOptions, toolkit: Toolkit): Promise<ScheduledAgents | undefined> {
+  const { model, limits, instructions: own, coreBytes, disable } = await agentSettings(options);
+  if (model === undefined) return undefined;
+  const loaded = await loadModel(model, { keyFile: keyFile() });
+  const others = await loadSubAgents(options);
+  const instructions = { ...(own !== undefined && { own }), ...(coreBytes !== undefined && { coreBytes }) };
+  return { model: loaded.model, limits, disable, instructions, agents: others.of(toolkit) };
+}
+
+async function withToolkit(
+  options: GlobalOptions,
+  work: (toolkit: Toolkit) => Promise<void>,
+  needsTools = false,
+): Promise<void> {
+  const toolkit = await createToolkit(await toolkitOptions(options, { sources: needsTools }));
+  try {
+    await work(toolkit);
+  } finally {
+    await toolkit.close();
+  }
+}
+
+async function scheduleWith(id: string, { schedules }: Toolkit): Promise<Schedule> {
+  const found = await schedules.get(id);
+  if (found !== undefined) return found;
+  throw new ToolFailure(`there is no scheduled job ${JSON.stringify(id)}`, {
+    hint: "`handrail cron list` lists them.",
+  });
+}
+
+/** How to sign a request that starts a run. */
+async function signingOf(id: string, { schedules }: Toolkit): Promise<string> {
+  const secret = await schedules.secret(id);
+  if (secret === undefined) throw new ToolFailure(`job ${id} is not started by requests`);
+  return [
+    `Secret: ${secret}`,
+    `To start a run: POST /api/triggers/${id} with the headers`,
+    "  handrail-timestamp: seconds since 1970",
+    "  handrail-signature: sha256=HMAC-SHA256(secret, TIMESTAMP.BODY), in hexadecimal",
+  ].join("\n");
+}
+
+function lineOf({ id, name, timing, work, nextMs, paused, target }: Schedule, here: string): string {
+  const next = paused === undefined ? (nextMs === undefined ? "" : `next ${localTime(nextMs)}`) : `paused: ${paused}`;
+  const what = work.command ?? `agent: ${work.prompt}`;
+  const where = target === here ? [] : [oneLine(target, 100)];
+  return [id, oneLine(name, 40), inWords(timing), next, ...where, oneLine(what, 80)]
+    .filter((part) => part !== "")
+    .join("  ");
+}
+
+function runLine(run: Run): string {
+  const late = run.startedMs - run.plannedMs > LATE_MS ? ` (planned ${localTime(run.plannedMs)})` : "";
+  return `${localTime(run.startedMs)}${late}  ${run.schedule}  ${outcomeOf(run, undefined).text}`;
+}
+
+/** A run that starts later than this is shown as late. Milliseconds. */
+const LATE_MS = 60_000;
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
