@@ -152,3 +152,18 @@ describe.skipIf(noSandbox !== undefined)("a home that HOME does not name", () =>
     expect((await world({ root })).backend.sandbox?.hidden).toContain(realOf(join(userInfo().homedir, ".netrc")));
   });
 });
+
+test.skipIf(problem !== undefined)(
+  "a command with a host sees toolchains of the home, and nothing that people keep",
+  async () => {
+    const { bash, file } = await world();
+    file("home/letters/to-me.txt", "kept by people");
+    file("home/.cargo/bin/tool", "a tool");
+    file("home/.cargo/credentials.toml", "a token");
+    file("home/.gitconfig", "[user]");
+    const script = "cat ~/letters/to-me.txt ~/.cargo/bin/tool ~/.cargo/credentials.toml ~/.gitconfig 2>/dev/null; ls ~";
+    expect((await bash(script)).output).toBe("kept by peoplea tool[user]letters\n");
+    expect((await bash(script, { within: { network: ["example.org"] } })).output).toBe("a tool[user]");
+    expect((await bash("cat ~/letters/to-me.txt", { within: { network: [] } })).output).toBe("kept by people");
+  },
+);

@@ -14,6 +14,7 @@ import { filesInGit, gitFoldersOf, submoduleFinder } from "./new-repositories.ts
 import { protectedFinder } from "./protected.ts";
 import { isFolder } from "./read-files.ts";
 import type { Session } from "./session.ts";
+import { toolchainsOf } from "./toolchains.ts";
 import { temporaryOf } from "./temporary.ts";
 import { listeningSockets } from "./sockets.ts";
 
@@ -147,16 +148,22 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
     const sensitive =
       access.hideSensitive === true ? [...new Set([...ours, ...roots])].filter(isFolder).flatMap(secretsIn) : [];
     const { hidden, reopened } = hiddenPaths(options.hidden, options, "existing");
+    // What reaches a host sees little of the home: it could send what people keep there.
+    const homes = (access.network ?? []).length === 0 ? [] : homesBeside(workDir, options);
     const allWritable = [...roots, ...made, ...repositories.flatMap((each) => each.writable), caches];
     return {
       facts: {
         writable: [...new Set(allWritable)],
         readOnly: held.filter((path) => !isLifted(path)),
-        hidden: [...hidden, ...sensitive.map((path) => ({ path, as: "closed" as const }))]
+        hidden: [
+          ...homes.map((path) => ({ path, as: "emptied" as const })),
+          ...hidden,
+          ...sensitive.map((path) => ({ path, as: "closed" as const })),
+        ]
           .filter(({ path }) => existsSync(path))
           .map((each) => ({ ...each, isFolder: isFolder(each.path) })),
         reopened: [
-          ...home,
+          ...(homes.length > 0 ? homes.flatMap((each) => toolchainsOf(each)) : home),
           ...ours,
           ...reopened,
           ...KEPT_OF_RUN,
@@ -185,6 +192,11 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
       made,
     };
   };
+}
+
+/** The homes, real, except one that is the working directory or in it: people have opened all of it. */
+function homesBeside(workDir: string, { home, accountHome = home }: Homes): readonly string[] {
+  return unique([home, accountHome]).filter((path) => existsSync(path) && path !== "/" && !isInside(path, workDir));
 }
 
 /** Returns the real path. The approved path was real, so a link in it is newer, and is refused. @throws ToolFailure */
