@@ -19,6 +19,7 @@ export const LEVELS = [
     { name: "db", holds: "one typed SQL builder over SQLite or PostgreSQL, migrations" },
   ],
   [{ name: "network", holds: "which URL and which address may be reached; the guarded fetch" }],
+  [{ name: "git", holds: "what a repository makes git run and obey; asked by policy, backends, undo" }],
   [{ name: "provenance", holds: "what a path is, who could have written something, what a conversation has seen" }],
   [
     { name: "engine", holds: "one call, one direction, a file a stage" },

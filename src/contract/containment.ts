@@ -24,20 +24,15 @@ export interface SandboxAccess {
    */
   readonly readOnly?: boolean;
   /**
-   * Set by the policy for a git command that may start or continue a rebase, cherry-pick, revert or bisect. Default:
-   * none.
+   * Whether it may change an unfinished rebase, cherry-pick, revert or bisect. The policy sets it for the commands of
+   * git that do. Default false.
    */
-  readonly git?: GitAccess;
+  readonly git?: boolean;
   /**
    * Whether sensitive files of the workspace (.env, keys) are hidden, except those in `read` and `write`. The policy
    * sets it for a command with hosts, unless a person approved these hosts for this call. Default false.
    */
   readonly hideSensitive?: boolean;
-}
-
-export interface GitAccess {
-  /** The commands that it runs between commits: `make` of `git rebase --exec make`. */
-  readonly exec: readonly string[];
 }
 
 /** Something that the sandbox refused to a command. */
@@ -123,7 +118,7 @@ export function narrower(one: Containment = {}, other: Containment = {}): Contai
     write: both(one.write, other.write),
     read: both(one.read, other.read),
     ...((one.readOnly === true || other.readOnly === true) && { readOnly: true }),
-    ...(one.git !== undefined && other.git !== undefined && { git: { exec: both(one.git.exec, other.git.exec) } }),
+    ...(one.git === true && other.git === true && { git: true }),
     ...((one.hideSensitive === true || other.hideSensitive === true) && { hideSensitive: true }),
   };
 }

@@ -1,14 +1,7 @@
 import { Unreachable } from "../contract/failure.ts";
+import { LEADING, MAKING, isRepository } from "../git/layout.ts";
 import { isInside } from "../util/paths.ts";
 import type { LookUps } from "./look-ups.ts";
-
-/** A folder with HEAD, and with objects and refs or a commondir, is a repository to git (gitrepository-layout(5)). */
-const MAKING = ["HEAD", "commondir", "objects", "refs"] as const;
-
-/** Other names there that lead git to programs. */
-const LEADING =
-  "config config.worktree hooks info modules worktrees packed-refs index rebase-merge rebase-apply sequencer";
-const NAMES: ReadonlySet<string> = new Set([...MAKING, ...LEADING.split(" ")]);
 
 /**
  * Resolves to true if the file `real` would belong to a repository after the write, in `root` or a folder below. Only
@@ -30,17 +23,16 @@ export function repositoryFiles(): RepositoryFiles {
     }
   };
 
-  const isRepository = async (folder: string, look: LookUps): Promise<boolean> => {
+  const isMade = async (folder: string, look: LookUps): Promise<boolean> => {
     const there = await Promise.all(MAKING.map((name) => isThere(`${folder}/${name}`, look)));
-    const [head, common, objects, refs] = there;
-    return head === true && (common === true || (objects === true && refs === true));
+    return isRepository((name) => there[MAKING.indexOf(name)] === true);
   };
 
   return async (real, root, look) => {
     const found = partsIn(real, root);
     const added = found.map(({ path }) => path).filter((path) => !allowed.has(path));
     for (const path of added) allowed.add(path);
-    const repositories = await Promise.all(found.map(({ folder }) => isRepository(folder, look)));
+    const repositories = await Promise.all(found.map(({ folder }) => isMade(folder, look)));
     const isAsked = repositories.includes(true);
     if (isAsked) for (const path of added) allowed.delete(path);
     return isAsked;
@@ -59,6 +51,6 @@ function partsIn(real: string, root: string): readonly { readonly folder: string
   const names = real.slice(top.length + 1).split("/");
   return names.flatMap((name, index) => {
     const folder = [top, ...names.slice(0, index)].join("/");
-    return NAMES.has(name) ? [{ folder, path: `${folder}/${name}` }] : [];
+    return LEADING.has(name) ? [{ folder, path: `${folder}/${name}` }] : [];
   });
 }

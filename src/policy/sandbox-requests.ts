@@ -147,7 +147,7 @@ export function withMore(within: Containment, more: SandboxAccess): Containment 
     write: both(within.write, more.write),
     read: both(within.read, more.read),
     ...(more.readOnly === true && { readOnly: true }),
-    ...(more.git !== undefined && { git: more.git }),
+    ...(more.git === true && { git: true }),
     ...(within.hideSensitive === true && { hideSensitive: true }),
   };
 }

@@ -305,15 +305,15 @@ describe("access that was finally allowed", () => {
     expect(await judge("git commit -m x")).toMatchObject({ verdict: "allow", within: { write: [] } });
   });
 
-  test("names git commands that may begin or continue a rebase, with what runs between commits", async () => {
+  test("names git commands that may begin or continue a rebase", async () => {
     const { judge } = await place();
     const git = async (command: string) => {
       const { within } = await judge(command);
       return within === "none" ? within : within?.git;
     };
-    expect(await git("git rebase main")).toEqual({ exec: [] });
-    expect(await git("cd src && git -C .. cherry-pick x")).toEqual({ exec: [] });
-    expect(await git("git rebase -x 'make test' --exec=lint main")).toEqual({ exec: ["make test", "lint"] });
+    for (const command of ["git rebase main", "cd src && git -C .. cherry-pick x", "git rebase -x 'make' main"]) {
+      expect(await git(command), command).toBe(true);
+    }
     for (const command of ["git status", "echo git rebase", "./rebase.sh", "npm test"]) {
       expect(await git(command), command).toBeUndefined();
     }

@@ -1,12 +1,15 @@
 // What the configuration of a new repository may contain, and the repositories that its index links to; both compared
 // with git itself.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { harmlessConfig, ledTo } from "../../src/backends/sandbox/git-config.ts";
-import { gitlinksOf } from "../../src/backends/sandbox/git-index.ts";
+import { settingsIn } from "../../src/git/config.ts";
+import { DISK } from "../../src/git/disk.ts";
+import { harmlessConfig } from "../../src/git/harmless.ts";
+import { gitlinksOf } from "../../src/git/index-file.ts";
+import { digestOf, obeyed } from "../../src/git/obeyed.ts";
 import { cases } from "../support/cases.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
@@ -131,14 +134,92 @@ describe("harmlessConfig", () => {
     );
     expect(found).toBeGreaterThan(0); // something was found in what was written
   }, 30_000);
+});
 
-  test("finds the folders of hooks and similar", () => {
-    expect(
-      ledTo('[core]\n\thooksPath = .githooks\n[include]\n\tpath = "../shared"\n[includeIf "gitdir:x"]\npath=y # c\n'),
-    ).toEqual({
-      hooks: [".githooks"],
-      included: ["../shared", "y # c"],
-    });
+describe("what git obeys", () => {
+  test("the settings that are read are those that git reads, for any configuration that git accepts", () => {
+    const file = join(temporaryFolder(), "config");
+    const piece = fc.constantFrom(
+      ...["[a]", "[A.b]", '[a "b c"]', '[a "\\"\\\\"]', "[a ", "]", "key", "k-2", "=", " = ", "v", '"v w"', '"', "\\n"],
+      ...["\\", "\\\n", "\\\r\n", "\n", "\n", "\r\n", "\r", "\t", " ", "#", ";", " # c \\\n", "\\\\", "\ufeff", "é"],
+    );
+    let found = 0;
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 16 }), (pieces) => {
+        const text = pieces.join("");
+        writeFileSync(file, text);
+        const listed = spawnSync("git", ["config", "--file", file, "--no-includes", "-z", "--list"], {
+          encoding: "utf8",
+        });
+        if (listed.status !== 0) return;
+        const known = listed.stdout.split("\0").filter(Boolean);
+        found += known.length;
+        const read = settingsIn(text).map(({ section, subsection, key, value }) => {
+          const name = [
+            ...(section === "" ? [] : [section]),
+            ...(subsection === undefined ? [] : [subsection]),
+            key,
+          ].join(".");
+          return value === undefined ? name : `${name}\n${value}`;
+        });
+        expect(read).toEqual(known);
+      }),
+      { numRuns: cases(60) },
+    );
+    expect(found).toBeGreaterThan(0);
+  }, 30_000);
+
+  /** A repository whose settings lead to files of the workspace in every way. */
+  const leading = (): string => {
+    const folder = temporaryFolder();
+    git(folder, "init", "-q", "-b", "main", ".");
+    for (const [key, value] of [
+      ["core.hooksPath", ".githooks"],
+      ["core.sshCommand", "tools/ssh.sh -q"],
+      ["core.fsmonitor", "tools/monitor"],
+      ["core.pager", "less -F | tools/pager"],
+      ["filter.x.clean", "python3 clean.py %f"],
+      ["merge.x.driver", "sh -c 'tools/merge %A'"],
+      ["diff.x.textconv", "./text.sh"],
+      ["alias.x", "!f() { ./alias.sh; }; f"],
+      ["credential.helper", "store --file=tools/keys"],
+      ["gpg.program", "./gpg.sh"],
+      ["include.path", "../shared"],
+      ["includeIf.onbranch:main.path", "../of-branch"],
+    ] as const)
+      git(folder, "config", key, value);
+    writeFileSync(join(folder, "shared"), '[core]\n\teditor = "./editor.sh" --wait\n[include]\n\tpath = deeper\n');
+    writeFileSync(join(folder, "deeper"), "[sequence]\n\teditor = ./sequence.sh\n");
+    return folder;
+  };
+  const LED = [
+    ...[".githooks/pre-push", "tools/ssh.sh", "tools/monitor", "tools/pager", "clean.py", "tools/merge", "text.sh"],
+    ...["alias.sh", "tools/keys", "gpg.sh", "shared", "of-branch", "editor.sh", "deeper", "sequence.sh"],
+    ...[".git/config", ".git/hooks/pre-push", ".git/info/attributes"],
+  ];
+
+  test("one function finds every file and program that the configuration leads to", () => {
+    const folder = leading();
+    const { configs, hooks, named, isWhole } = obeyed(DISK, { gitFolder: join(folder, ".git") });
+    const all = [...configs, ...named, join(hooks[0] ?? "", "pre-push"), join(hooks[1] ?? "", "pre-push")];
+    expect(isWhole).toBe(true);
+    expect(LED.slice(0, -1).filter((path) => !all.includes(join(folder, path)))).toEqual([]);
+  });
+
+  test.each(LED)("the digest differs after a change of %s", (path) => {
+    const folder = leading();
+    const digest = () => digestOf(DISK, { worktree: folder });
+    for (const each of LED) {
+      mkdirSync(dirname(join(folder, each)), { recursive: true });
+      writeFileSync(join(folder, each), each === ".git/config" ? readFileSync(join(folder, each)) : "", { flag: "a" });
+    }
+    const before = digest();
+    expect(before).toMatch(/^[0-9a-f]{64}$/);
+    git(folder, "commit", "-q", "--allow-empty", "--no-verify", "-m", "x");
+    writeFileSync(join(folder, "other.sh"), "x");
+    expect(digest()).toBe(before);
+    writeFileSync(join(folder, path), "\n# changed\n", { flag: "a" });
+    expect(digest()).not.toBe(before);
   });
 });
 

@@ -82,29 +82,27 @@ describe.skipIf(noSandbox !== undefined)("what a command writes into .git", () =
     expect(existsSync(mark)).toBe(true);
   });
 
-  test("a step that runs a program is removed from a rebase, unless the command named it", async () => {
+  test("an operation that is left open is kept if it starts nothing, whatever the command named", async () => {
     const { runs, workDir, root } = await repositoryWorld();
     const mark = join(root, "ran");
-    const conflict = await runs("git rebase main side", { git: { exec: [] } });
+    const conflict = await runs("bash -c 'git rebase main side'"); // no word of the policy
     expect(conflict.exit).toEqual({ how: "exited", code: 1 });
     expect(heldBack(conflict.refusals, workDir)).toEqual([]);
-    // A command that names no git cannot write there; one that does cannot plant a program.
     const add = `echo "x touch ${mark}" >>.git/rebase-merge/git-rebase-todo`;
     expect((await runs(add)).output).toContain("Read-only file system");
-    const sneaked = await runs(`${add}; git status`, { git: { exec: [] } });
-    expect(heldBack(sneaked.refusals, workDir)).toEqual([".git/rebase-merge/git-rebase-todo"]);
     writeFileSync(join(workDir, "file"), "both\n");
     git(workDir, "add", ".");
     git(workDir, "rebase", "--continue");
     writeFileSync(join(workDir, "file"), "both two\n");
     git(workDir, "add", ".");
     expect(git(workDir, "rebase", "--continue")).toContain("Successfully rebased");
+    const named = await runs(
+      `git rebase --exec 'touch ${mark}' main~1 main; git rebase main~1 --exec false --exec 'touch ${mark}'`,
+      { git: true },
+    );
+    expect(heldBack(named.refusals, workDir)).toEqual([".git/rebase-merge"]);
+    git(workDir, "rebase", "--continue");
     expect(existsSync(mark)).toBe(false);
-    const named = await runs("git rebase --exec 'touch named; false' main~1 main", {
-      git: { exec: ["touch named; false"] },
-    });
-    expect(heldBack(named.refusals, workDir)).toEqual([]);
-    expect(existsSync(join(workDir, "named"))).toBe(true);
   });
 
   test("a rebase that the person had begun before is kept, and cannot be changed", async () => {
@@ -191,7 +189,7 @@ describe.skipIf(noSandbox !== undefined)("protected files and repositories", () 
 });
 
 describe.skipIf(noSandbox !== undefined)("git work in the sandbox", () => {
-  const SEEN: SandboxAccess = { git: { exec: [] } };
+  const SEEN: SandboxAccess = { git: true };
   test.each([
     [
       "a clone of a local folder, and a commit",

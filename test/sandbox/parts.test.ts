@@ -4,11 +4,13 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { privateCaches } from "../../src/backends/sandbox/caches.ts";
 import { exitInside } from "../../src/backends/sandbox/exit-status.ts";
-import { gitFolder, linkedWorktree } from "../../src/backends/sandbox/git-folders.ts";
 import { hiddenPaths } from "../../src/backends/sandbox/hidden.ts";
 import { protectedFinder } from "../../src/backends/sandbox/protected.ts";
 import { putAside } from "../../src/backends/sandbox/put-aside.ts";
+import { heldRepository } from "../../src/backends/sandbox/repositories.ts";
 import { socketNames } from "../../src/backends/sandbox/sockets.ts";
+import { DISK } from "../../src/git/disk.ts";
+import { linkedWorktree } from "../../src/git/folders.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
@@ -153,12 +155,12 @@ describe("repositories", () => {
     symlinkSync(join(root, "other/.git"), join(root, "link/.git"));
     writeFileSync(join(root, "pointer/.git"), `gitdir: ${join(root, "other/.git")}\n`);
     const heldIn = (folder: string) => {
-      const { writable, readOnly, appeared } = gitFolder(join(root, folder));
-      return [...writable, ...readOnly, ...appeared()];
+      const { writable, readOnly, watched } = heldRepository(join(root, folder));
+      return [...writable, ...readOnly, ...watched];
     };
     expect(heldIn("plain")).toEqual([]);
     expect(heldIn("link")).toEqual([]);
-    expect(linkedWorktree(join(root, "pointer"))).toBeUndefined();
+    expect(linkedWorktree(DISK, join(root, "pointer"))).toBeUndefined();
     expect(heldIn("pointer")).toEqual([join(root, "pointer/.git")]);
   });
 

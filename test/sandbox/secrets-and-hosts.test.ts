@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { realOf } from "../../src/backends/sandbox/hidden.ts";
+import { realOf } from "../../src/git/disk.ts";
 import type { Approval } from "../../src/contract/decision.ts";
 import { asText } from "../../src/engine/result.ts";
 import type { PolicySettings } from "../../src/policy/policy-settings.ts";

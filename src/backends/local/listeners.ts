@@ -1,7 +1,7 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { tried } from "../../util/errors.ts";
 import { processStatus } from "../../util/process-status.ts";
-import { namesIn } from "../sandbox/read-files.ts";
+import { namesIn } from "../../git/disk.ts";
 
 /** A TCP port on which a process listens. */
 export interface Listener {

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Command, OutputLog, Process } from "../../contract/backend.ts";
 import type { SandboxAccess, Refusal } from "../../contract/containment.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import { readablePath } from "../../util/byte-paths.ts";
 import { messageOf, tried } from "../../util/errors.ts";
 import { commandEnvironment } from "../local/environment.ts";
 import { HOLDER_VARIABLE } from "../local/spawner/kill-tree.ts";
@@ -12,14 +13,13 @@ import { guardDisk } from "./disk-guard.ts";
 import { exitInside, isSetUp } from "./exit-status.ts";
 import { requireUnstopped } from "../stopping.ts";
 import { realCwd } from "../command.ts";
-import { type CommandFacts, removeEmpty } from "./facts.ts";
-import { holdBack } from "./new-repositories.ts";
+import { removeEmpty } from "./facts.ts";
 import type { CommandLimits } from "./limits.ts";
 import { NO_RETRIES } from "./caches.ts";
 import { type Mount, hiddenIn, isHidden, mountAbove, mountsOf } from "./mounts.ts";
 import type { EgressProxy } from "./proxy.ts";
+import { holdBack } from "./repositories.ts";
 import type { SharedNetwork } from "./shared-network.ts";
-import { putAside } from "./put-aside.ts";
 import { requireStartable } from "./startable.ts";
 import {
   type Files,
@@ -69,18 +69,19 @@ export async function spawnContained(
     await released;
   };
   let files: Files | undefined;
-  let begun: Pick<CommandFacts, "made" | "sequence"> | undefined;
+  let made: readonly string[] = [];
+  let running: { end(): void } | undefined;
   /** Removes what was created for a command that was not started. */
   const undo = () => {
-    begun?.sequence.cancel();
-    removeEmpty(begun?.made ?? []);
+    running?.end();
+    removeEmpty(made);
   };
   try {
     const { argv: inside, env: bridge, paths } = proxy === undefined ? NO_BRIDGE(argv) : bridged(argv, PROXY_INSIDE);
     await context.settle();
     const found = context.factsFor(access, { reopened: paths, given: givenBy(context, proxy) });
-    begun = found;
-    const { facts, sequence } = found;
+    made = found.made;
+    const { facts } = found;
     const mounts = mountsOf({ ...facts, ownProcesses: context.features.processes });
     requireVisible(program, cwd, mounts);
     const env = {
@@ -99,7 +100,8 @@ export async function spawnContained(
       argv: wrapped(context, files, { prefix: limits.prefix, networked, argv: inside }),
       env: { [HOLDER_VARIABLE]: context.session.id },
     };
-    sequence.start();
+    const before = found.before();
+    running = context.session.begin(before);
     const child = await context.inner.spawn(outside).catch((error: unknown) => {
       throw renamed(error, outside.argv[0], program);
     });
@@ -112,10 +114,17 @@ export async function spawnContained(
     }
     if (isDetached) {
       context.session.keep();
-      sequence.cancel();
       return child;
     }
-    const watched = watchedOver(child, { command, cwd, mounts, found, context, limits, proxy, files, release });
+    /** Disables what the command left in repositories that leads git to programs. Returns the paths. */
+    const heldBack = async () => {
+      await context.settle();
+      const changed = holdBack(before, found.gitFolders());
+      running?.end();
+      removeEmpty(made);
+      return changed;
+    };
+    const watched = watchedOver(child, { command, cwd, mounts, heldBack, context, limits, proxy, files, release });
     return lifetime === "call" ? watched : { ...watched, ...portsOf(child, hasOwnNetwork ? undefined : context) };
   } catch (error) {
     undo();
@@ -129,23 +138,12 @@ interface Running {
   readonly command: Command;
   readonly cwd: string;
   readonly mounts: readonly Mount[];
-  readonly found: CommandFacts;
+  heldBack(): Promise<readonly string[]>;
   readonly context: SandboxContext;
   readonly limits: CommandLimits;
   readonly proxy: EgressProxy | undefined;
   readonly files: Files;
   release(): Promise<void>;
-}
-
-/** Disables what the command left in repositories that leads git to programs. Returns the paths. */
-async function heldBack(found: CommandFacts, { inner, settle }: SandboxContext): Promise<readonly string[]> {
-  await settle();
-  const gitFolders = found.repositories();
-  return [
-    ...found.appeared().filter(putAside),
-    ...(await found.sequence.end(gitFolders, inner.files)),
-    ...(await holdBack(gitFolders, { files: inner.files, isMade: found.isMade })),
-  ];
 }
 
 /** Returns the process as it would be without a sandbox, with the refusals added. */
@@ -167,8 +165,7 @@ function watchedOver(child: Process, running: Running): Process {
     disk.stop();
     const said = await endOf(child);
     const exit = exitInside(outer, command.argv[0], files.status, said);
-    const appeared = await heldBack(running.found, context);
-    removeEmpty(running.found.made);
+    const appeared = await running.heldBack();
     return { exit, said, appeared };
   })();
   const refusals = ended.then(async ({ exit, said, appeared }): Promise<readonly Refusal[]> => {
@@ -184,7 +181,7 @@ function watchedOver(child: Process, running: Running): Process {
       home: context.inner.home,
     });
     return [
-      ...Array.from(new Set(appeared), (path): Refusal => ({ kind: "held-back", path })),
+      ...Array.from(new Set(appeared), (path): Refusal => ({ kind: "held-back", path: readablePath(path) })),
       ...hosts.slice(0, MAX_HOSTS).map((each): Refusal => ({ kind: "host", ...each })),
       ...hit.map((what): Refusal => ({ kind: "limit", what })),
       ...(isDiskFull ? [{ kind: "limit", what: "disk" } as const] : []),

@@ -1,8 +1,9 @@
 import { accessSync, constants, mkdirSync, readlinkSync, rmdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { kindOf, namesIn } from "../../git/disk.ts";
 import { codeOf, tried } from "../../util/errors.ts";
 import { startOf } from "../local/spawner/process-start.ts";
-import { kindOf, namesIn, textOf } from "./read-files.ts";
+import { textOf } from "./read-files.ts";
 
 /** What the kernel limits for a group of processes. */
 export type Controller = "pids" | "memory";

@@ -5,13 +5,13 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { messageOf, tried } from "../../util/errors.ts";
 import { absolutePath, isInside } from "../../util/paths.ts";
 import { words } from "../../util/text.ts";
+import { DISK, realOf } from "../../git/disk.ts";
+import { gitFoldersOf, leadingIn, linkedWorktree, worktreesIn } from "../../git/folders.ts";
 import type { FolderChanges } from "./folder-changes.ts";
-import { gitFolder, linkedWorktree, worktreesIn } from "./git-folders.ts";
-import { type Sequence, createSequences } from "./git-sequences.ts";
-import { type Homes, hiddenPaths, realOf, secretAt } from "./hidden.ts";
+import { type Homes, hiddenPaths, secretAt } from "./hidden.ts";
 import type { Facts } from "./mounts.ts";
-import { filesInGit, gitFoldersOf, submoduleFinder } from "./new-repositories.ts";
 import { protectedFinder } from "./protected.ts";
+import { type Before, filesInGit, heldRepository, holdBack, repositoryFinder, stateOf } from "./repositories.ts";
 import { isFolder } from "./read-files.ts";
 import type { Session } from "./session.ts";
 import { toolchainsOf } from "./toolchains.ts";
@@ -47,14 +47,10 @@ export interface Extras {
 
 export interface CommandFacts {
   readonly facts: Omit<Facts, "ownProcesses">;
-  /** Paths that are new in the repositories and lead git to programs or other folders. */
-  appeared(): readonly string[];
+  /** The repositories before the command. Call it immediately before that starts. */
+  before(): Before;
   /** The `.git` folders of the workspace that exist now. Call it when the command has ended. */
-  repositories(): readonly string[];
-  /** The unfinished rebases, cherry-picks, reverts and bisects in them. */
-  readonly sequence: Sequence;
-  /** Whether a command could have created the content of a `.git` folder. */
-  isMade(gitFolder: string): boolean;
+  gitFolders(): readonly string[];
   /** Empty files that were created so that the command may write them. */
   readonly made: readonly string[];
 }
@@ -74,7 +70,7 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
   const findProtected = protectedFinder(isProtected, options.isSensitive, options.changes);
   // Resolved now: a command that can write the folder above could later put a link in its place.
   const allowed = writable.map((path) => realOf(absolutePath(path, options)));
-  const worktree = linkedWorktree(workDir); // before any command has run
+  const worktree = linkedWorktree(DISK, workDir); // before any command has run
   const settings = MACHINE_SETTINGS.map((name) => `/proc/${name}`).filter((path) => existsSync(path));
   const temporary = temporaryOf(options.session);
   const emptied = uniqueReal(RUN).filter((path) => !temporary.some(({ at }) => isInside(path, at)));
@@ -82,8 +78,8 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
   const replaced = [...temporary.map(({ at }) => at), ...emptied];
   const home = replaced.some((at) => at !== options.home && isInside(options.home, at)) ? [options.home] : [];
 
-  const withSubmodules = submoduleFinder();
-  const watchSequences = createSequences();
+  const { withSubmodules } = repositoryFinder();
+  const gitFoldersIn = (folder: string) => gitFoldersOf(DISK, folder);
   const repositoriesOf = (root: string) => {
     const { paths, repositories } = findProtected(root);
     const all = withSubmodules([root, ...repositories]);
@@ -96,12 +92,13 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
     const inGit = filesInGit([root, ...repositories], secrets);
     return secrets.filter((path) => !inGit.includes(path));
   };
+  const worktreesOf = (root: string) => Object.values(worktreesIn(DISK, join(root, ".git"))).flat();
   const atFirst = new Map<string, ReadonlySet<string>>();
   /** The repositories of a root, their `.git` folders, and its worktrees, as of the first call. */
   const oldOnes = (root: string, repositories: readonly string[]) => {
     const first =
       atFirst.get(root) ??
-      new Set([...repositories.flatMap((path) => [path, ...gitFoldersOf(path)]), ...worktreesIn(join(root, ".git"))]);
+      new Set([...repositories.flatMap((path) => [path, ...gitFoldersIn(path)]), ...worktreesOf(root)]);
     atFirst.set(root, first);
     return first;
   };
@@ -118,22 +115,27 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
     const found = roots.filter(isFolder).map((root) => {
       const { paths, all, below } = repositoriesOf(root);
       const old = oldOnes(root, all);
-      const repository = gitFolder(root, {
+      const repository = heldRepository(root, {
         worktree: root === workDir ? worktree : undefined,
         isHeld: (path) => old.has(path),
+        home: options.home,
       });
       return {
         paths,
-        gitFolders: all.flatMap(gitFoldersOf),
-        repositories: [repository, ...below.filter((path) => old.has(path)).map((path) => gitFolder(path))],
+        gitFolders: all.flatMap(gitFoldersIn),
+        repositories: [
+          repository,
+          ...below.filter((path) => old.has(path)).map((path) => heldRepository(path, { home: options.home })),
+        ],
       };
     });
     const repositories = found.flatMap((each) => each.repositories);
-    const sequence = watchSequences(unique(found.flatMap(({ gitFolders }) => gitFolders)), access.git);
+    const gitFolders = unique(found.flatMap((each) => each.gitFolders));
+    const state = stateOf(gitFolders);
     const held = unique([
       ...found.flatMap(({ paths }) => paths),
       ...repositories.flatMap(({ readOnly }) => readOnly),
-      ...sequence.readOnly,
+      ...(access.git === true ? [] : state.operations.map(([path]) => path)),
     ]);
     const made = wanted
       .filter(
@@ -150,6 +152,11 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
     const { hidden, reopened } = hiddenPaths(options.hidden, options, "existing");
     // What reaches a host sees little of the home: it could send what people keep there.
     const homes = (access.network ?? []).length === 0 ? [] : homesBeside(workDir, options);
+    // What a person has granted outside the workspace is not ours to change.
+    const changeable = [...own, ...repositories.flatMap((each) => each.writable)];
+    const watched = repositories
+      .flatMap((each) => each.watched)
+      .filter((folder) => changeable.some((root) => isInside(folder, root)));
     const allWritable = [...roots, ...made, ...repositories.flatMap((each) => each.writable), caches];
     return {
       facts: {
@@ -177,18 +184,16 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
         given: extras.given,
         settings,
       },
-      // What a person has granted outside the workspace is not ours to change.
-      appeared: () =>
-        repositories
-          .flatMap((each) => each.appeared())
-          .filter((path) => !isLifted(path) && own.some((root) => isInside(path, root))),
-      repositories: () =>
-        unique(own.filter(isFolder).flatMap((root) => repositoriesOf(root).all.flatMap(gitFoldersOf))),
-      sequence,
-      isMade: (path) =>
-        allWritable.some((root) => isInside(path, root)) &&
-        ![...atFirst.values()].some((old) => old.has(path)) &&
-        !isLifted(join(path, "config")),
+      before: () => ({
+        roots: own,
+        writable: allWritable,
+        lifted: lifting,
+        old: unique([...atFirst.values()].flatMap((old) => [...old])),
+        watched,
+        leading: watched.flatMap((folder) => leadingIn(DISK, folder)),
+        ...state,
+      }),
+      gitFolders: () => unique(own.filter(isFolder).flatMap((root) => repositoriesOf(root).all.flatMap(gitFoldersIn))),
       made,
     };
   };
@@ -197,6 +202,14 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
 /** The homes, real, except one that is the working directory or in it: people have opened all of it. */
 function homesBeside(workDir: string, { home, accountHome = home }: Homes): readonly string[] {
   return unique([home, accountHome]).filter((path) => existsSync(path) && path !== "/" && !isInside(path, workDir));
+}
+
+/** Holds back what a command has left that was running when its owner was killed, or that was detached. */
+export function holdBackLeft(before: Before): void {
+  const find = protectedFinder(() => false);
+  const { withSubmodules } = repositoryFinder();
+  const trees = before.roots.filter(isFolder).flatMap((root) => [root, ...find(root).repositories]);
+  holdBack(before, unique(withSubmodules(trees).flatMap((tree) => gitFoldersOf(DISK, tree))));
 }
 
 /** Returns the real path. The approved path was real, so a link in it is newer, and is refused. @throws ToolFailure */

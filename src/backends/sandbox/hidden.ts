@@ -1,5 +1,6 @@
-import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { userInfo } from "node:os";
+import { realOf } from "../../git/disk.ts";
 import { SECRETS_OF_HOME, SECRETS_OF_SYSTEM } from "../../provenance/keys.ts";
 import { tried } from "../../util/errors.ts";
 import { absolutePath, type Base, isInside } from "../../util/paths.ts";
@@ -74,22 +75,4 @@ export function secretAt(path: string): string | undefined {
 /** The home of this account in the password database, independent of HOME; `undefined` if it has none. */
 export function accountHome(): string | undefined {
   return tried(() => userInfo().homedir);
-}
-
-/** The path with its links followed, as far as it exists. The missing rest is kept as written. */
-export function realOf(path: string): string {
-  const parts: string[] = [];
-  for (let at = path; ;) {
-    try {
-      // Most paths of the lists above are missing, and an error costs ten times this look.
-      const real = lstatSync(at, { throwIfNoEntry: false }) && realpathSync.native(at);
-      if (real !== undefined) return parts.length === 0 ? real : `${real === "/" ? "" : real}/${parts.join("/")}`;
-    } catch {
-      // A link that leads nowhere, or a folder that may not be entered.
-    }
-    const cut = at.lastIndexOf("/");
-    if (cut < 0) return path;
-    parts.unshift(at.slice(cut + 1));
-    at = cut === 0 ? "/" : at.slice(0, cut);
-  }
 }

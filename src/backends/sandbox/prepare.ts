@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { realOf } from "../../git/disk.ts";
 import type { Backend, Command, Process } from "../../contract/backend.ts";
 import type { SandboxAccess, SandboxState } from "../../contract/containment.ts";
 import { messageOf } from "../../util/errors.ts";
@@ -10,9 +11,9 @@ import { privateCaches } from "./caches.ts";
 import { spawnContained } from "./contained.ts";
 import { WATCHER } from "./exit-status.ts";
 import { explained, impossible, notInstalled, thisMachine } from "./unavailable.ts";
-import { factFinder } from "./facts.ts";
+import { factFinder, holdBackLeft } from "./facts.ts";
 import { folderChanges } from "./folder-changes.ts";
-import { type Homes, realOf } from "./hidden.ts";
+import { type Homes } from "./hidden.ts";
 import { createLimits } from "./limits.ts";
 import { openSharedNetwork } from "./shared-network.ts";
 import type { SandboxOptions } from "./options.ts";
@@ -64,7 +65,7 @@ export async function prepare(inner: Backend, options: Prepared, base: Homes): P
 async function furnish(inner: Backend, program: string, options: Prepared, base: Homes): Promise<Ready> {
   const { folder, writable, hidden, network, limits: limitSettings = {} } = options;
   const { isProtected = () => false, isSensitive = () => false } = options;
-  const session = openSession(realOf(folder));
+  const session = openSession(realOf(folder), holdBackLeft);
   const caches = privateCaches({ folder: realOf(folder), ...base });
   const filter = seccompFilter();
   const filterFile = join(session.folder, "filter");

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
+import { namesIn } from "../../git/disk.ts";
 import { systemProgram } from "./programs.ts";
-import { namesIn, textOf } from "./read-files.ts";
+import { textOf } from "./read-files.ts";
 
 /** How long a count of the user's threads is valid, in milliseconds. */
 const COUNT_LASTS = 5_000;

@@ -1,8 +1,9 @@
-import { readdirSync, statSync } from "node:fs";
+import { type Dirent, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { isRepository } from "../../git/layout.ts";
+import { bytesOf, pathFrom } from "../../util/byte-paths.ts";
 import { tried } from "../../util/errors.ts";
 import type { FolderChanges } from "./folder-changes.ts";
-import { isRepository } from "./new-repositories.ts";
 
 /** How many folders of one root are searched. Folders beyond that are read-only as a whole. */
 const MOST_FOLDERS = 100_000;
@@ -53,10 +54,10 @@ export function protectedFinder(
     if (before !== undefined && changes?.isUnchanged(folder) === true) return before;
     if (isLarge) changes?.watch(folder);
     // ctime: the time of the last modification (mtime) can be set back.
-    const changedMs = tried(() => statSync(folder).ctimeMs);
+    const changedMs = tried(() => statSync(bytesOf(folder)).ctimeMs);
     if (changedMs === undefined) return undefined;
     if (before?.changedMs === changedMs && Date.now() - changedMs > SETTLED_MS) return before;
-    const entries = tried(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+    const entries = entriesIn(folder);
     const names = new Set(entries.map(({ name }) => name));
     const protectedPaths = entries
       .filter((entry) => entry.name !== ".git" && (entry.isFile() || entry.isDirectory()))
@@ -103,6 +104,20 @@ export function protectedFinder(
     return { paths: fewer(root, paths), repositories, sensitive };
   };
 }
+
+/** The entries of a folder; none if it cannot be read. */
+function entriesIn(folder: string): readonly Entry[] {
+  const entries = tried(() => readdirSync(bytesOf(folder), { withFileTypes: true })) ?? [];
+  if (!entries.some(({ name }) => name.includes("\ufffd"))) return entries;
+  const raw = tried(() => readdirSync(bytesOf(folder), { withFileTypes: true, encoding: "buffer" })) ?? [];
+  return raw.map((entry) => ({
+    name: pathFrom(entry.name),
+    isFile: () => entry.isFile(),
+    isDirectory: () => entry.isDirectory(),
+  }));
+}
+
+type Entry = Pick<Dirent, "name" | "isFile" | "isDirectory">;
 
 /** Limits the number of paths: the rest are replaced by the top-level folders that contain them. */
 function fewer(root: string, paths: readonly string[]): readonly string[] {

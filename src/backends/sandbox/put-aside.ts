@@ -8,10 +8,12 @@ import {
   renameSync,
   statSync,
   unlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { basename, dirname } from "node:path";
+import { kindOf } from "../../git/disk.ts";
+import { bytesOf, pathFrom } from "../../util/byte-paths.ts";
 import { tried } from "../../util/errors.ts";
-import { kindOf } from "./read-files.ts";
 
 /** Names of files that were put aside. */
 export const ASIDE = /\.held-back(-\d+)?$/;
@@ -22,21 +24,45 @@ const { O_DIRECTORY, O_NOFOLLOW } = constants;
 const O_PATH = 0o10_000_000;
 
 /**
- * Renames a file or folder ("hooks.held-back"); removes a link or a pipe. Works inside the opened folder, so links that
- * replace the folder, or one above it, lead nowhere. Returns true if something was there. Never throws.
+ * Renames a file or folder ("hooks.held-back"); removes a link or a pipe. Returns true if something was there. Never
+ * throws, also if it could not be renamed.
  */
 export function putAside(path: string): boolean {
   const kind = kindOf(path);
   if (kind === undefined) return false;
-  const folder = tried(() => openSync(dirname(path), O_PATH | O_DIRECTORY | O_NOFOLLOW));
+  return inFolder(path, (at) => {
+    if (kind === "other") unlinkSync(bytesOf(at));
+    else renameSync(bytesOf(at), bytesOf(unusedName(`${at}.held-back`)));
+  });
+}
+
+/**
+ * Replaces the content of a regular file, whole or not at all. Returns true if the file was there; if it cannot be
+ * replaced, it is put aside. Never throws.
+ */
+export function replaceContent(path: string, content: Buffer): boolean {
+  let isDone = false;
+  const wasThere = inFolder(path, (at) => {
+    const coming = `${at}.held-back.lock`;
+    writeFileSync(bytesOf(coming), content, { flag: "wx", mode: statSync(bytesOf(at)).mode & 0o777 });
+    renameSync(bytesOf(coming), bytesOf(at));
+    isDone = true;
+  });
+  return isDone || (wasThere && putAside(path));
+}
+
+/**
+ * Works inside the opened folder of a path, so that links that replace the folder, or one above it, lead nowhere.
+ * Returns false if the folder cannot be opened or has moved.
+ */
+function inFolder(path: string, work: (at: string) => void): boolean {
+  const folder = tried(() => openSync(bytesOf(dirname(path)), O_PATH | O_DIRECTORY | O_NOFOLLOW));
   if (folder === undefined) return false;
   const opened = `/proc/self/fd/${folder}`; // proc(5)
-  const at = `${opened}/${basename(path)}`;
   try {
-    if (readlinkSync(opened) !== dirname(path)) return false;
+    if (pathFrom(readlinkSync(opened, "buffer")) !== dirname(path)) return false;
     chmodSync(opened, statSync(opened).mode | 0o300);
-    if (kind === "other") unlinkSync(at);
-    else renameSync(at, unusedName(`${at}.held-back`));
+    work(`${opened}/${basename(path)}`);
   } catch {
     // the path is reported anyway
   } finally {
@@ -46,8 +72,8 @@ export function putAside(path: string): boolean {
 }
 
 function unusedName(path: string): string {
-  if (!existsSync(path)) return path;
+  if (!existsSync(bytesOf(path))) return path;
   let number = 2;
-  while (existsSync(`${path}-${number}`)) number++;
+  while (existsSync(bytesOf(`${path}-${number}`))) number++;
   return `${path}-${number}`;
 }

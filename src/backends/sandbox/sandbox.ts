@@ -1,3 +1,4 @@
+import { realOf } from "../../git/disk.ts";
 import type { Backend, Command, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { FindQuery, SearchQuery } from "../../contract/search.ts";
@@ -5,7 +6,7 @@ import { messageOf } from "../../util/errors.ts";
 import { absolutePath, isInside } from "../../util/paths.ts";
 import { ripgrepPath } from "../local/ripgrep.ts";
 import { createSearching } from "../search/searching.ts";
-import { type Homes, accountHome, hiddenPaths, realOf } from "./hidden.ts";
+import { type Homes, accountHome, hiddenPaths } from "./hidden.ts";
 import { OUTPUTS_INSIDE, type SandboxOptions } from "./options.ts";
 import type { Ready } from "./prepare.ts";
 import { sessionFiles } from "./session-files.ts";

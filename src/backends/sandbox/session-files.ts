@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
 import { readlink } from "node:fs/promises";
 import { posix } from "node:path";
+import { realOf } from "../../git/disk.ts";
 import type { FileInfo, Files, PathOptions } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { codeOf } from "../../util/errors.ts";
 import { type Base, absolutePath, isInside } from "../../util/paths.ts";
 import { fileFailure } from "../local/failures.ts";
-import { realOf } from "./hidden.ts";
 import type { Temporary } from "./temporary.ts";
 
 /** The temporary folders, as inside and outside the sandbox. */

@@ -12,11 +12,12 @@ import {
 import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { namesIn } from "../../git/disk.ts";
+import type { Before } from "./repositories.ts";
 import { tried } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
 import { startOf } from "../local/spawner/process-start.ts";
 import { HOLDER_VARIABLE, environmentOf } from "../local/spawner/kill-tree.ts";
-import { namesIn } from "./read-files.ts";
 
 /** The private temporary files of one backend. */
 export interface Session {
@@ -26,6 +27,13 @@ export interface Session {
   /** Replaces /tmp inside the sandbox; `varTmp` replaces /var/tmp. */
   readonly tmp: string;
   readonly varTmp: string;
+  /**
+   * Records that a command is running, with what is needed to hold back what it leaves in repositories. The next
+   * session does that if this process is killed meanwhile, or after the command if that is detached.
+   *
+   * @throws The system's error when it cannot be recorded: the command must not start then.
+   */
+  begin(before: Before): { end(): void };
   /** Keeps the files for a detached command. A session that is opened after that command's end removes them. */
   keep(): void;
   /** Never rejects. */
@@ -33,11 +41,14 @@ export interface Session {
 }
 
 /**
- * Creates a session in `folder`, and removes sessions whose owners are gone. @throws The system's error when it cannot.
+ * Creates a session in `folder`, and removes sessions whose owners are gone. `left` is called for each command that
+ * was running when its owner ended, or that was detached, and that has ended since.
+ *
+ * @throws The system's error when it cannot be created.
  */
-export function openSession(folder: string): Session {
+export function openSession(folder: string, left: (before: Before) => void): Session {
   const all = join(folder, "sessions");
-  sweep(all);
+  sweep(all, left);
   const id = randomName(12);
   const own = join(all, id);
   const [tmp, varTmp] = [join(own, "tmp"), join(own, "var-tmp")];
@@ -51,11 +62,17 @@ export function openSession(folder: string): Session {
     chmodSync(each, 0o1777); // as programs expect; other users cannot enter the folder above
   }
   let kept = false;
+  let count = 0;
   return {
     id,
     folder: own,
     tmp,
     varTmp,
+    begin(before) {
+      const record = join(own, `${RUNNING}${++count}`);
+      writeFileSync(record, JSON.stringify(before), { mode: 0o600 });
+      return { end: () => rmSync(record, { force: true }) };
+    },
     keep() {
       kept = true;
     },
@@ -65,6 +82,9 @@ export function openSession(folder: string): Session {
     },
   };
 }
+
+/** How the names of records of running commands begin. */
+const RUNNING = "running-";
 
 interface Owner {
   readonly host: string;
@@ -84,11 +104,19 @@ function thisProcess(): Owner {
   };
 }
 
-function sweep(folder: string): void {
+function sweep(folder: string, left: (before: Before) => void): void {
   const dead = namesIn(folder).filter((name) => isDead(join(folder, name)));
   if (dead.length === 0) return;
   const running = runningSandboxes();
-  for (const name of dead) if (!running.includes(`\0${HOLDER_VARIABLE}=${name}\0`)) removeStubborn(join(folder, name));
+  for (const name of dead) {
+    if (running.includes(`\0${HOLDER_VARIABLE}=${name}\0`)) continue;
+    const own = join(folder, name);
+    for (const record of namesIn(own).filter((each) => each.startsWith(RUNNING))) {
+      const before = tried(() => JSON.parse(readFileSync(join(own, record), "utf8")) as Before);
+      if (before !== undefined) left(before);
+    }
+    removeStubborn(own);
+  }
 }
 
 /** True only if that is certain. An owner in another container or on another machine may be alive. */

@@ -1,10 +1,9 @@
 import { lstatSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { namesIn, realOf } from "../../git/disk.ts";
 import { tried } from "../../util/errors.ts";
 import { isInside } from "../../util/paths.ts";
 import { words } from "../../util/text.ts";
-import { realOf } from "./hidden.ts";
-import { namesIn } from "./read-files.ts";
 
 /** Variables that lead programs to services outside: a key agent, a desktop, a container engine. */
 export const LEADING_OUT = words(`

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { realOf } from "./hidden.ts";
+import { realOf } from "../../git/disk.ts";
 import type { Session } from "./session.ts";
 
 /**

@@ -3,6 +3,7 @@ import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Backend, Command } from "../../contract/backend.ts";
 import type { SandboxAccess } from "../../contract/containment.ts";
+import { bytesOf } from "../../util/byte-paths.ts";
 import type { NetworkSettings } from "../../network/network-settings.ts";
 import { DESCRIPTORS, type Features, bubblewrapWords } from "./bubblewrap.ts";
 import type { Caches } from "./caches.ts";
@@ -105,7 +106,7 @@ export interface Files {
 export function writeFiles({ folder }: Session, words: readonly string[]): Files {
   const name = join(folder, String(++started));
   const files = { args: `${name}.args`, status: `${name}.status` };
-  writeFileSync(files.args, words.map((word) => `${word}\0`).join(""), { mode: 0o600 });
+  writeFileSync(files.args, Buffer.concat(words.map((word) => Buffer.from(bytesOf(`${word}\0`)))), { mode: 0o600 });
   writeFileSync(files.status, "", { mode: 0o600 });
   return files;
 }

@@ -103,7 +103,7 @@ export async function judgeNames(
     tooLong:
       looked.length < all.length ? `it names more files than are checked (${looked.length}); split it` : undefined,
     needs,
-    git: gitNeeds(found),
+    git: found.commands.some(({ words }) => SEQUENCING.test(gitWords(words)[0] ?? "")),
   };
 }
 
@@ -160,19 +160,6 @@ const CONFIGURING: readonly (readonly [file: string, words: RegExp, limits: Pick
 
 /** Subcommands of git that begin, change or end a rebase, cherry-pick, revert or bisect. */
 const SEQUENCING = /^(am|bisect|checkout|cherry-pick|commit|merge|pull|rebase|reset|revert|stash|switch)$/;
-
-function gitNeeds({ commands }: FoundScript): SandboxAccess["git"] {
-  const seen = commands.map(({ words }) => gitWords(words)).filter(([subcommand = ""]) => SEQUENCING.test(subcommand));
-  if (seen.length === 0) return undefined;
-  return {
-    exec: seen.flatMap((words) =>
-      words.flatMap((word, at) => {
-        if (word === "-x" || word === "--exec") return words[at + 1] ?? [];
-        return /^(?:--exec=|-x(?=.))([^]*)$/.exec(word)?.[1] ?? [];
-      }),
-    ),
-  };
-}
 
 function against(decision: Decision): Decision | undefined {
   return decision.verdict === "allow" ? undefined : decision;

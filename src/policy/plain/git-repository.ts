@@ -1,74 +1,13 @@
 import { posix } from "node:path";
 import type { Backend, Files } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
+import { unknownSetting } from "../../git/harmless.ts";
+import { LINKED } from "../../git/layout.ts";
 import { isInside } from "../../util/paths.ts";
 import type { LookUps } from "../look-ups.ts";
 
 /** The most bytes of a configuration that are read: 64 KiB. */
 const MOST_BYTES = 65_536;
-
-const SWITCH = /^(true|false|yes|no|on|off|[01])$/i;
-const WORD = /^[\w.-]+$/;
-const URL = /^[^\s"\\;#\p{Cc}]+$/u;
-
-/**
- * Keys with which git starts nothing and reads no other file when it only reads (git-config(1)), with their allowed
- * values.
- */
-const INERT: readonly (readonly [keys: string, value: RegExp])[] = [
-  ["core.filemode core.ignorecase core.precomposeunicode core.symlinks core.longpaths core.quotepath", SWITCH],
-  ["remote.*.prune push.autosetupremote fetch.prune rerere.enabled submodule.*.active", SWITCH],
-  ["core.logallrefupdates core.untrackedcache core.autocrlf core.safecrlf core.eol lfs.*.access", WORD],
-  ["pull.rebase pull.ff push.default", WORD],
-  ["remote.*.url remote.*.pushurl remote.*.fetch remote.*.tagopt init.defaultbranch submodule.*.url", URL],
-  ["branch.* user.*", /^[^"\\;#\p{Cc}]+$/u],
-  ["core.repositoryformatversion", /^[01]$/],
-  ["core.bare", /^false$/i],
-  ["lfs.repositoryformatversion", /^0$/],
-  ["filter.lfs.clean", /^git-lfs clean -- %f$/],
-  ["filter.lfs.smudge", /^git-lfs smudge -- %f$/],
-  ["filter.lfs.process", /^git-lfs filter-process$/],
-  ["filter.lfs.required", /^true$/],
-];
-const INERT_KEYS = new Map(INERT.flatMap(([keys, value]) => keys.split(" ").map((key) => [key, value] as const)));
-
-/** Paths where a link could make git read, show or write something else. */
-const LINKED = [
-  ...["", "info", "objects", "objects/info", "objects/pack", "refs", "refs/heads", "refs/tags", "refs/remotes"],
-  ...["refs/remotes/origin", "logs", "rebase-merge", "rebase-apply", "sequencer"],
-];
-
-const SECTION = /^\[([a-z]+)(?: "([^"\\\p{Cc}]*)")?\]$/iu;
-const NAME = /^[a-z][a-z0-9-]*$/i;
-
-/** Why a repository's configuration is not plain; `undefined` if every line is known to be inert. */
-export function unknownSetting(config: string): string | undefined {
-  let section = "";
-  let subsection: string | undefined;
-  for (const line of config.split("\n").map((each) => each.trim())) {
-    const clipped = JSON.stringify(line.slice(0, 100));
-    if (line.includes("\\")) return clipped;
-    if (line === "" || line.startsWith("#") || line.startsWith(";")) continue;
-    const header = SECTION.exec(line);
-    if (header !== null) {
-      section = (header[1] ?? "").toLowerCase();
-      subsection = header[2];
-      continue;
-    }
-    const equals = line.indexOf("=");
-    const name = line.slice(0, equals).trim();
-    if (equals === -1 || !NAME.test(name)) return clipped;
-    const allowed = inert(section, subsection, name.toLowerCase());
-    if (allowed === undefined || !allowed.test(line.slice(equals + 1).trim())) return clipped;
-  }
-  return undefined;
-}
-
-function inert(section: string, subsection: string | undefined, name: string): RegExp | undefined {
-  if (section === "filter") return INERT_KEYS.get(`filter.${subsection ?? ""}.${name}`);
-  const isWhole = section === (subsection === undefined ? "user" : "branch");
-  return INERT_KEYS.get(isWhole ? `${section}.*` : `${section}.${subsection === undefined ? "" : "*."}${name}`);
-}
 
 /** The variables and arguments with which git starts nothing while it reads. */
 export interface GitSurroundings {

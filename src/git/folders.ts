@@ -1,0 +1,98 @@
+import { dirname, join } from "node:path";
+import { DEEPER, OPERATION, WORKING, isRepository } from "./layout.ts";
+import { type Reader, leadsTo } from "./reader.ts";
+
+/** How many linked worktrees, and how many submodules, of a repository are followed. */
+const MOST = 4_096;
+
+/** How many levels of folders are searched for a submodule, whose name may contain slashes. */
+const MODULE_LEVELS = 16;
+
+/** Folders that were found, and those whose content is past the limits: what they hold is unknown. */
+export interface FoundFolders {
+  readonly found: readonly string[];
+  readonly unknown: readonly string[];
+}
+
+/** The real `.git` folder of a work tree. It may be the folder itself (bare). `undefined`: no repository. */
+export function gitFolderOf(reader: Reader, folder: string): string | undefined {
+  const pointer = reader.realOf(join(folder, ".git"));
+  const kind = reader.kindOf(pointer);
+  if (kind === "folder") return pointer;
+  if (kind === "file") return leadsTo(reader, pointer, /^gitdir: ([^]+?)[\r\n]*$/, folder);
+  return isRepository((name) => reader.kindOf(join(folder, name)) !== undefined) ? folder : undefined;
+}
+
+/** The real `.git` folder that another one shares its configuration with (a linked worktree's). */
+export function commonOf(reader: Reader, gitFolder: string): string | undefined {
+  return leadsTo(reader, join(gitFolder, "commondir"), /^([^]+?)[\r\n]*$/, gitFolder);
+}
+
+/**
+ * The real `.git` folders of a work tree: its own, the common one of a linked worktree, and those of its submodules.
+ */
+export function gitFoldersOf(reader: Reader, folder: string): readonly string[] {
+  const own = gitFolderOf(reader, folder);
+  if (own === undefined) return [];
+  const common = commonOf(reader, own);
+  return [own, ...(common === undefined ? [] : [common]), ...modulesIn(reader, common ?? own).found];
+}
+
+/**
+ * Returns the repository (the `.git` of another folder) that a workspace is a linked worktree of. `undefined` if it is
+ * none, or if that repository does not list this workspace: then a command may have written a `.git` that leads there.
+ * Call it once, before any command runs.
+ */
+export function linkedWorktree(reader: Reader, workDir: string): string | undefined {
+  /** As `leadsTo`, but `undefined` for a symbolic link. */
+  const own = (file: string, pattern: RegExp, base: string) =>
+    reader.kindOf(file) === "file" ? leadsTo(reader, file, pattern, base) : undefined;
+  const pointer = join(workDir, ".git");
+  const folder = own(pointer, /^gitdir: (.+?)\n*$/, workDir);
+  if (folder === undefined || own(join(folder, "gitdir"), /^(.+?)\n*$/, folder) !== pointer) return undefined;
+  const common = own(join(folder, "commondir"), /^(.+?)\n*$/, folder);
+  return dirname(dirname(folder)) === common ? common : undefined;
+}
+
+/** The folders in a repository's `.git` that belong to its linked worktrees. */
+export function worktreesIn(reader: Reader, gitFolder: string): FoundFolders {
+  const worktrees = join(gitFolder, "worktrees");
+  if (reader.kindOf(worktrees) !== "folder") return { found: [], unknown: [] };
+  const found = reader.namesIn(worktrees).map((name) => join(worktrees, name));
+  return { found: found.slice(0, MOST), unknown: found.slice(MOST) };
+}
+
+/** The folders in a repository's `.git` that belong to its submodules, and to theirs. */
+export function modulesIn(reader: Reader, gitFolder: string): FoundFolders {
+  const found: string[] = [];
+  const unknown: string[] = [];
+  const look = (path: string, levels: number): void => {
+    if (reader.kindOf(path) !== "folder") return;
+    if (levels === 0 || found.length >= MOST) return void unknown.push(path);
+    for (const name of reader.namesIn(path)) {
+      const inner = join(path, name);
+      if (reader.kindOf(join(inner, "HEAD")) === undefined) look(inner, levels - 1);
+      else {
+        found.push(inner);
+        look(join(inner, "modules"), levels - 1);
+      }
+    }
+  };
+  look(join(gitFolder, "modules"), MODULE_LEVELS);
+  return { found, unknown };
+}
+
+/** The paths in a `.git` folder that are neither written by git in daily work nor part of an unfinished operation. */
+export function leadingIn(reader: Reader, gitFolder: string): readonly string[] {
+  const own = reader.namesIn(gitFolder).filter((name) => !WORKING.test(name) && !OPERATION.test(name));
+  const deeper = DEEPER.filter((path) => reader.kindOf(join(gitFolder, path)) !== undefined);
+  return [...own, ...deeper].map((path) => join(gitFolder, path));
+}
+
+/** The state of unfinished rebases, cherry-picks, reverts and bisects in a `.git` folder. */
+export function operationsIn(reader: Reader, gitFolder: string): readonly string[] {
+  return reader
+    .namesIn(gitFolder)
+    .filter((name) => OPERATION.test(name))
+    .map((name) => join(gitFolder, name));
+}

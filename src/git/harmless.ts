@@ -1,0 +1,140 @@
+import { type Part, type Setting, partsOf } from "./config.ts";
+
+const SWITCH = /^(true|false|yes|no|on|off|[01])$/i;
+const WORD = /^[\w.-]+$/;
+const URL = /^[^\s"\\;#\p{Cc}]+$/u;
+const TEXT = /^[^"\\;#\p{Cc}]+$/u;
+
+/**
+ * Keys with which git runs no program and reads no other file (git-config(1)); `*` is a subsection. All others may lead
+ * to programs, so that keys of a newer git are not missed. With a pattern: the values, as written, with which git reads
+ * a repository as it always does, so that commands that only look are known (`unknownSetting`).
+ */
+const HARMLESS: readonly (readonly [keys: string, reads?: RegExp])[] = [
+  ["core.filemode core.ignorecase core.precomposeunicode core.symlinks core.longpaths core.quotepath", SWITCH],
+  ["remote.*.prune push.autosetupremote fetch.prune rerere.enabled submodule.*.active", SWITCH],
+  ["core.logallrefupdates core.untrackedcache core.autocrlf core.safecrlf core.eol lfs.*.access", WORD],
+  ["pull.rebase pull.ff push.default", WORD],
+  ["remote.*.url remote.*.pushurl remote.*.fetch remote.*.tagopt init.defaultbranch submodule.*.url", URL],
+  ["branch.*.* user.name user.email user.signingkey user.useconfigonly", TEXT],
+  ["core.repositoryformatversion", /^[01]$/],
+  ["core.bare", /^false$/i],
+  ["lfs.repositoryformatversion", /^0$/],
+  [
+    `core.abbrev core.compression core.splitindex core.sparsecheckout core.sparsecheckoutcone core.protecthfs
+    core.protectntfs remote.*.mirror remote.*.prunetags remote.*.promisor remote.*.partialclonefilter
+    submodule.active submodule.*.branch submodule.*.ignore submodule.*.fetchrecursesubmodules submodule.*.shallow
+    submodule.*.path diff.algorithm diff.renames diff.renamelimit diff.colormoved diff.mnemonicprefix diff.noprefix
+    diff.submodule diff.ignoresubmodules merge.ff merge.conflictstyle merge.renames merge.stat rebase.autosquash
+    rebase.autostash rebase.updaterefs rebase.stat branch.autosetupmerge branch.autosetuprebase branch.sort
+    commit.gpgsign commit.cleanup commit.status commit.verbose extensions.objectformat extensions.refstorage
+    extensions.worktreeconfig extensions.partialclone extensions.noop extensions.noop-v1
+    extensions.relativeworktrees fetch.prunetags fetch.all fetch.parallel fetch.fsckobjects fetch.recursesubmodules
+    fetch.writecommitgraph fetch.showforcedupdates gc.auto gc.autodetach gc.autopacklimit gc.pruneexpire
+    gc.worktreepruneexpire gc.reflogexpire gc.reflogexpireunreachable log.date log.decorate log.follow log.mailmap
+    log.abbrevcommit pull.octopus push.followtags push.gpgsign push.recursesubmodules rerere.autoupdate advice.*
+    color.* color.*.* feature.* i18n.* index.* pack.* status.*`,
+  ],
+];
+
+/** Settings that are harmless with exactly this value: git-lfs is found on the PATH. */
+const EXACTLY: { readonly [key: string]: string } = {
+  "filter.lfs.clean": "git-lfs clean -- %f",
+  "filter.lfs.smudge": "git-lfs smudge -- %f",
+  "filter.lfs.process": "git-lfs filter-process",
+  "filter.lfs.required": "true",
+};
+
+const RULES = new Map(
+  HARMLESS.flatMap(([keys, reads]) =>
+    keys
+      .trim()
+      .split(/\s+/)
+      .map((key) => [key, { reads }]),
+  ),
+);
+
+/** Their values are options of `git merge`, which can name a strategy, a program. */
+const NEVER = "branch.*.mergeoptions";
+
+function ruleOf({ section, subsection, key }: Setting): { readonly reads: RegExp | undefined } | undefined {
+  const start = subsection === undefined ? section : `${section}.*`;
+  if (`${start}.${key}` === NEVER) return undefined;
+  return RULES.get(`${start}.${key}`) ?? RULES.get(`${start}.*`);
+}
+
+/** Whether git runs no program and reads no other file because of a setting. */
+export function isHarmless(setting: Setting): boolean {
+  const { section, subsection = "", key, value } = setting;
+  return ruleOf(setting) !== undefined || (value !== undefined && EXACTLY[`${section}.${subsection}.${key}`] === value);
+}
+
+const ODD = /[^\t\n\x20-\x7e\x80-\u{10ffff}]/u;
+
+/** Precedes a line that is disabled; the original line follows it. */
+const HELD_BACK = "# held back by Handrail's sandbox: ";
+
+/**
+ * Returns a configuration in which everything that might lead git to a program or another file is a comment. Returns
+ * the same text if there is nothing of the kind. Settings of more than one line are disabled too, so that versions of
+ * git cannot disagree about what remains. `isOwnTree`: whether a `core.worktree` is the repository's own. Default:
+ * never.
+ */
+export function harmlessConfig(text: string, isOwnTree: (worktree: string) => boolean = () => false): string {
+  let kept = "";
+  let isLost = false;
+  const isKept = (part: Part): boolean => {
+    if (ODD.test(part.raw.replaceAll("\r\n", "\n"))) return false;
+    if (part.kind === "blank") return true;
+    if (part.kind === "error" || isLost || part.raw.includes("\n")) return false;
+    if (part.kind === "header" || isHarmless(part)) return true;
+    const isTree = part.section === "core" && part.subsection === undefined && part.key === "worktree";
+    return isTree && /^[\w./-]+$/.test(part.written) && isOwnTree(part.written);
+  };
+  for (const part of partsOf(text)) {
+    if (part.kind === "header") isLost = false;
+    const isFine = isKept(part);
+    if (part.kind === "header") isLost = !isFine; // what follows would count to the section before
+    if (isFine) {
+      kept += part.raw;
+      continue;
+    }
+    const [, indent] = /(?:^|\n)([ \t]*)$/.exec(kept) ?? [];
+    kept = indent === undefined ? `${kept}\n` : kept.slice(0, kept.length - indent.length);
+    const lines = `${indent ?? ""}${part.raw}`.split("\n");
+    kept += lines.map((line) => (line === "" ? line : HELD_BACK + line)).join("\n");
+  }
+  return kept;
+}
+
+/**
+ * Returns why a configuration is not known to be inert for commands that only look: the first such line, in quotes. A
+ * line with a backslash is not known, whatever it is.
+ */
+export function unknownSetting(config: string): string | undefined {
+  let at = 0;
+  for (const part of partsOf(config)) {
+    const isKnown =
+      part.kind === "blank" ||
+      (part.kind === "header" && /^\[[a-z]+(?: "[^"\p{Cc}]*")?\]$/iu.test(part.raw)) ||
+      (part.kind === "setting" && isInert(part));
+    const slash = isKnown ? part.raw.indexOf("\\") : 0;
+    if (slash !== -1) return JSON.stringify(lineAt(config, at + slash).slice(0, 100));
+    at += part.raw.length;
+  }
+  return undefined;
+}
+
+function isInert(setting: Setting & { readonly written: string }): boolean {
+  const { section, subsection, key, value, written } = setting;
+  if (value === undefined) return false;
+  return (
+    ruleOf(setting)?.reads?.test(written) ??
+    (written === value && EXACTLY[`${section}.${subsection ?? ""}.${key}`] === value)
+  );
+}
+
+function lineAt(text: string, at: number): string {
+  const end = text.indexOf("\n", at);
+  return text.slice(text.lastIndexOf("\n", at - 1) + 1, end < 0 ? undefined : end).trim();
+}
