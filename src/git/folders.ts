@@ -39,19 +39,22 @@ export function gitFoldersOf(reader: Reader, folder: string): readonly string[] 
 }
 
 /**
- * Returns the repository (the `.git` of another folder) that a workspace is a linked worktree of. `undefined` if it is
- * none, or if that repository does not list this workspace: then a command may have written a `.git` that leads there.
- * Call it once, before any command runs.
+ * Returns the `.git` folders of a workspace that is a linked worktree: its own, and the common one of the repository.
+ * `undefined` if it is none, or if that repository does not list this workspace: then a command may have written a
+ * `.git` that leads there. The sandbox asks before any command runs.
  */
-export function linkedWorktree(reader: Reader, workDir: string): string | undefined {
+export function linkedWorktree(
+  reader: Reader,
+  workDir: string,
+): { readonly own: string; readonly common: string } | undefined {
   /** As `leadsTo`, but `undefined` for a symbolic link. */
-  const own = (file: string, pattern: RegExp, base: string) =>
+  const leadTo = (file: string, pattern: RegExp, base: string) =>
     reader.kindOf(file) === "file" ? leadsTo(reader, file, pattern, base) : undefined;
   const pointer = join(workDir, ".git");
-  const folder = own(pointer, /^gitdir: (.+?)\n*$/, workDir);
-  if (folder === undefined || own(join(folder, "gitdir"), /^(.+?)\n*$/, folder) !== pointer) return undefined;
-  const common = own(join(folder, "commondir"), /^(.+?)\n*$/, folder);
-  return dirname(dirname(folder)) === common ? common : undefined;
+  const own = leadTo(pointer, /^gitdir: (.+?)\n*$/, workDir);
+  if (own === undefined || leadTo(join(own, "gitdir"), /^(.+?)\n*$/, own) !== pointer) return undefined;
+  const common = leadTo(join(own, "commondir"), /^(.+?)\n*$/, own);
+  return common !== undefined && dirname(dirname(own)) === common ? { own, common } : undefined;
 }
 
 /** The folders in a repository's `.git` that belong to its linked worktrees. */

@@ -37,7 +37,8 @@ const FILES: readonly (readonly [names: string, line: RegExp])[] = [
   ["author-script", new RegExp(`^(GIT_AUTHOR_(NAME|EMAIL|DATE)=${QUOTED})?$`)],
   ["apply-opt", /^(\s*'?(-[pC]\d+|--whitespace=[a-z-]+|--(ignore-whitespace|3way|reject|keep-cr|quiet))'?)*\s*$/],
   ["gpg_sign_opt", /^(-S[0-9A-Fa-f]*)?$/], // the person's own gpg, as for every commit
-  ["head-name update-refs BISECT_START", /^(refs\/heads\/\S+|detached HEAD|[\w][\w./@+-]*)?$/],
+  ["head-name update-refs", /^(refs\/heads\/\S+|detached HEAD|[0-9a-f]*)$/],
+  ["BISECT_START", /^((?!refs\/(?!heads\/))\w[\w./@+-]*)?$/], // a branch for git checkout
   ["onto orig-head squash-onto stopped-sha abort-safety head autostash original-commit", OBJECT],
   ["BISECT_EXPECTED_REV BISECT_HEAD", OBJECT],
   ["BISECT_NAMES", new RegExp(`^(\\s*${QUOTED})*\\s*$`)],

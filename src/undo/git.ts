@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
+import { OWN_CONFIGURATION_ONLY } from "../git/plain.ts";
 import { makePrivateFolder } from "../util/private-file.ts";
 import { isExecutable } from "../util/executable.ts";
 
@@ -136,9 +137,7 @@ export function startGit(store: string, args: readonly string[], { workTree = st
     LC_ALL: "C",
     GIT_DIR: store,
     GIT_WORK_TREE: workTree,
-    GIT_CONFIG_NOSYSTEM: "1",
-    GIT_CONFIG_GLOBAL: "/dev/null",
-    GIT_ATTR_NOSYSTEM: "1",
+    ...OWN_CONFIGURATION_ONLY,
     GIT_NO_REPLACE_OBJECTS: "1",
     ...(index !== undefined && { GIT_INDEX_FILE: index }),
   };

@@ -1,6 +1,8 @@
 import { type Stats, existsSync } from "node:fs";
 import { access, constants, link, lstat, readFile, readdir, rename, statfs, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DISK, kindOf } from "../git/disk.ts";
+import { linkedWorktree } from "../git/folders.ts";
 import { formatSize } from "../output/size.ts";
 import { codeOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
@@ -79,7 +81,7 @@ async function tryToKeep(kept: Kept, last: State | undefined): Promise<Taken> {
   const { store, workDir, signal } = kept;
   const run = { ...(signal !== undefined && { signal }) };
   const extras = last === undefined ? NO_EXTRAS : await readExtras(store, last.extras);
-  const repository = await repositoryOf(workDir);
+  const repository = repositoryOf(workDir);
   const base = (tree: string | undefined, part: string) => (hasIndex(store, tree, part) ? tree : undefined);
   const filesBefore = base(last?.files, "files");
   const [files, folders, repositoryTree] = await Promise.all([
@@ -324,17 +326,10 @@ async function requireSpace(store: string, bytes: number): Promise<void> {
   if (bavail * bsize - bytes < DISK_RESERVE) throw new Error(`the disk with ${store} is nearly full`);
 }
 
-/**
- * Returns the user's repository of a workspace: its `.git`, or the folder that a `.git` file names (git-worktree(1)).
- * Returns `undefined` if there is none.
- */
-export async function repositoryOf(workDir: string): Promise<string | undefined> {
+/** Returns the `.git` folder of the user's repository of a workspace, which may be a linked worktree. */
+export function repositoryOf(workDir: string): string | undefined {
   const path = join(workDir, ".git");
-  const info = await infoOf(Buffer.from(path));
-  if (info?.isDirectory() === true) return path;
-  if (info?.isFile() !== true || info.size > 4_096) return undefined;
-  const [, target] = /^gitdir: (\/.+)\n?$/.exec(await readFile(path, "utf8").catch(() => "")) ?? [];
-  return target !== undefined && (await infoOf(Buffer.from(join(target, "HEAD"))))?.isFile() ? target : undefined;
+  return kindOf(path) === "folder" ? path : linkedWorktree(DISK, workDir)?.own;
 }
 
 /** With more refs and reflogs than this, the repository's state is not kept. */

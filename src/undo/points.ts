@@ -145,7 +145,7 @@ async function restore(store: UndoStore, preview: Preview, options: RestoreOptio
       one.path < other.path ? -1 : 1,
     );
     const failures = [...(await restoreAll(store.workDir, changes, reader))];
-    const own = repository && plan.repository.length > 0 ? await repositoryOf(store.workDir) : undefined;
+    const own = repository && plan.repository.length > 0 ? repositoryOf(store.workDir) : undefined;
     if (own !== undefined) failures.push(...(await restoreAll(own, plan.repository, reader)));
     const asked = changes.length + (own === undefined ? 0 : plan.repository.length);
     return { undo, restored: asked - failures.length, failures };

@@ -105,6 +105,74 @@ describe.skipIf(noSandbox !== undefined)("what a command writes into .git", () =
     expect(existsSync(mark)).toBe(false);
   });
 
+  test.each([
+    ["a merge strategy that is a program", "echo evil >.git/rebase-merge/strategy"],
+    ["an option with a shell's words", "echo '--$(touch x)' >.git/rebase-merge/strategy_opts"],
+    ["an author with a shell's words", "echo 'GIT_AUTHOR_NAME=$(touch x)' >.git/rebase-merge/author-script"],
+    ["a file of another kind", "ln -s /etc/passwd .git/rebase-merge/message-squash"],
+    ["a file that git does not write", "echo x >.git/rebase-merge/post-hook"],
+    ["a step in other letters", "printf '\\tx\\ttouch x\\n' >>.git/rebase-merge/git-rebase-todo"],
+    ["a step that no version of git has yet", "echo 'shell touch x' >>.git/rebase-merge/git-rebase-todo"],
+    ["another branch to move", "echo refs/replace/x >.git/rebase-merge/head-name"],
+    ["steps past the limit", "yes '# x' | head -c 2000000 >>.git/rebase-merge/git-rebase-todo"],
+    ["files past the limit", "cd .git/rebase-merge && seq -f %05.f 1 10001 | xargs touch"],
+    ["options of git apply", "mkdir .git/rebase-apply && echo --unsafe-paths >.git/rebase-apply/apply-opt"],
+    ["a bisect with a shell's words", "echo 'git bisect start $(touch x)' >.git/BISECT_LOG"],
+    [
+      "a sequence with a strategy",
+      "mkdir .git/sequencer; printf '[options]\\n\\tstrategy = evil\\n' >.git/sequencer/opts",
+    ],
+  ])("an operation is put aside with %s", async (_, script) => {
+    const { runs, workDir } = await repositoryWorld();
+    const { refusals, output } = await runs(`git rebase main side; ${script}`, { git: true });
+    expect(heldBack(refusals, workDir), output).toHaveLength(1);
+  });
+
+  test("what a detached command left is held back by a session that starts after it", async () => {
+    const { backend, workDir, root, again } = await repositoryWorld();
+    const mark = join(root, "ran");
+    const script = `git init -q new && git -C new config core.fsmonitor 'touch ${mark}'; ${TODO(mark)}`;
+    const child = await backend.spawn({ argv: ["bash", "-c", script], env: AUTHOR, lifetime: "detached" });
+    await child.exit;
+    await backend.close();
+    await (await again()).bash("true");
+    git(join(workDir, "new"), "status");
+    git(workDir, "rebase", "--continue");
+    expect(existsSync(mark)).toBe(false);
+    expect(readdirSync(join(workDir, ".git"))).toContain("rebase-merge.held-back");
+  });
+
+  test("names need not be UTF-8: a planted repository is found, and a file in .git put aside", async () => {
+    const { runs, workDir, root } = await repositoryWorld();
+    const mark = join(root, "ran");
+    const name = String.raw`$'a\xff\xc3'`;
+    const { refusals } = await runs(
+      `git init -q ${name}/b && cd ${name}/b && git config core.fsmonitor 'touch ${mark}' && printf '#!/bin/sh\ntouch ${mark}\n' >.git/hooks/${name} && cd - && touch .git/${name}`,
+    );
+    expect(heldBack(refusals, workDir)).toHaveLength(3);
+    execFileSync("bash", ["-c", `cd ${name}/b && git status`], { cwd: workDir, stdio: "pipe" });
+    expect(existsSync(mark)).toBe(false);
+  });
+
+  test("240 MB of line ends in packed-refs end no process, and a replacement among them is found", async () => {
+    const { runs, workDir } = await repositoryWorld();
+    git(workDir, "pack-refs", "--all");
+    const script = `r=$(git rev-parse HEAD); yes '' | head -c 240000000 >>.git/packed-refs; echo "$r refs/replace/$r" >>.git/packed-refs`;
+    const { refusals } = await runs(script);
+    expect(heldBack(refusals, workDir)).toEqual([".git/packed-refs"]);
+    expect(readFileSync(join(workDir, ".git/packed-refs")).includes("refs/replace")).toBe(false);
+  }, 60_000);
+
+  test("files of the project that a configuration names are read-only, also those of the person's own", async () => {
+    const { runs, workDir, root, file } = await repositoryWorld();
+    file("home/.gitconfig", `[core]\n\thooksPath = hooks\n[filter "x"]\n\tclean = python3 clean.py\n`);
+    git(workDir, "config", "alias.x", "!sh ./alias.sh");
+    const paths = ["hooks/pre-commit", "clean.py", "alias.sh"];
+    for (const path of paths) file(`ws/${path}`);
+    const { output } = await runs([...paths, "other.sh"].map((path) => `echo x >>${path}`).join("\n"));
+    expect(output.match(/Read-only file system/g), `${root}\n${output}`).toHaveLength(paths.length);
+  });
+
   test("a rebase that the person had begun before is kept, and cannot be changed", async () => {
     const { runs, workDir } = await repositoryWorld();
     git(workDir, "rebase", "main", "side");

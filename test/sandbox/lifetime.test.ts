@@ -121,6 +121,8 @@ describe.skipIf(noSandbox !== undefined)("a contained command and the outside", 
     const one = await newWorld({ root });
     await one.bash("true");
     expect(readdirSync(join(root, "sandbox/sessions"))).not.toContain(left);
+    // What the killed command left in a repository is held back.
+    expect(readFileSync(join(root, "ws/new/.git/config"), "utf8")).toMatch(/^# held back .*fsmonitor/m);
     expect(beats()).toBe(last);
   }, 60_000);
 });

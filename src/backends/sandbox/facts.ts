@@ -70,7 +70,7 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
   const findProtected = protectedFinder(isProtected, options.isSensitive, options.changes);
   // Resolved now: a command that can write the folder above could later put a link in its place.
   const allowed = writable.map((path) => realOf(absolutePath(path, options)));
-  const worktree = linkedWorktree(DISK, workDir); // before any command has run
+  const worktree = linkedWorktree(DISK, workDir)?.common; // before any command has run
   const settings = MACHINE_SETTINGS.map((name) => `/proc/${name}`).filter((path) => existsSync(path));
   const temporary = temporaryOf(options.session);
   const emptied = uniqueReal(RUN).filter((path) => !temporary.some(({ at }) => isInside(path, at)));

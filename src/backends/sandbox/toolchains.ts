@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { realOf } from "../../git/disk.ts";
 import { isInside } from "../../util/paths.ts";
 import { words } from "../../util/text.ts";
-import { realOf } from "./hidden.ts";
 
 /**
  * What programs need of a home: where version managers and package managers of languages install, and git's settings.

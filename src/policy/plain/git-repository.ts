@@ -1,34 +1,22 @@
 import { posix } from "node:path";
 import type { Backend, Files } from "../../contract/backend.ts";
-import type { Env } from "../../contract/effect.ts";
 import { unknownSetting } from "../../git/harmless.ts";
 import { LINKED } from "../../git/layout.ts";
+import { type PlainGit, plainGit } from "../../git/plain.ts";
 import { isInside } from "../../util/paths.ts";
 import type { LookUps } from "../look-ups.ts";
 
 /** The most bytes of a configuration that are read: 64 KiB. */
 const MOST_BYTES = 65_536;
 
-/** The variables and arguments with which git starts nothing while it reads. */
-export interface GitSurroundings {
-  readonly env: Env;
-  readonly options: readonly string[];
-}
-
 export interface GitRepository {
-  readonly surroundings: GitSurroundings;
+  readonly surroundings: PlainGit;
   /** Why git cannot look at the workspace's repository from a real folder in it; `undefined`: it can. */
   objection(folder: string, look: LookUps): Promise<string | undefined>;
 }
 
-const LOOKING = { GIT_OPTIONAL_LOCKS: "0", GIT_NO_LAZY_FETCH: "1", GIT_ALLOW_PROTOCOL: "none" } as const;
-// An empty file system monitor is none for every version of git.
-const SWITCHED_OFF = [
-  ...["core.fsmonitor=", "core.hooksPath=/dev/null", "log.showSignature=false", "diff.autoRefreshIndex=false"],
-] as const;
-
 /** The workspace's own repository: git reads this one, wherever it is started. */
-export function gitRepository({ workDir, files }: Backend): GitRepository {
+export function gitRepository({ workDir, home, files }: Backend): GitRepository {
   const readConfig = configReader(files);
   const git = posix.join(workDir, ".git");
   /** A path with a link on the way counts as another kind of file. */
@@ -39,10 +27,7 @@ export function gitRepository({ workDir, files }: Backend): GitRepository {
     );
 
   return {
-    surroundings: {
-      env: { GIT_DIR: git, GIT_WORK_TREE: workDir, ...LOOKING },
-      options: ["--no-pager", ...SWITCHED_OFF.flatMap((each) => ["-c", each])],
-    },
+    surroundings: plainGit(workDir, home),
     async objection(folder, look) {
       if (!isInside(folder, workDir)) return "git looks only at the repository of the workspace";
       const inner = foldersBetween(folder, workDir).flatMap((each) => [`${each}/.git`, `${each}/HEAD`]);

@@ -112,23 +112,31 @@ export function readGit(words: readonly [PlainWord, ...PlainWord[]]): Reading | 
   if (operands.length > 0 && listsWith !== undefined && !listsWith.some((option) => options.has(option)))
     return `git ${name} may make a ${name}: use --list`;
   const named = operands.map((index) => words[index]?.value ?? "");
-  const unclear = named.find((operand) => operand.startsWith(":") || /\^\{(?!commit\}$)/.test(operand));
+  const unclear = named.find(
+    (operand) => operand.startsWith(":") || /\^\{(?!commit\}$)/.test(operand) || /@\{[^]*:/.test(operand),
+  );
   if (unclear !== undefined) return `${JSON.stringify(unclear)} may be a file that holds secrets, or more than one`;
-  // A file's content is named in the same way, and then its path is unknown.
-  const objects = operands.filter((index) => index < read.end && OBJECT.test(words[index]?.value ?? ""));
-  if (objects.length > 0 && name === "cat-file" && options.has("-p"))
+  const shows = subcommand.shows === true || subcommand.shows?.some((option) => options.has(option)) === true;
+  if (shows && options.has("--follow")) return "git --follow shows what a file with another name held";
+  const all = [...operands, ...late].map((index) => words[index]?.value ?? "");
+  const glob = shows ? all.find((operand) => /[*?[\\]/.test(operand)) : undefined;
+  if (glob !== undefined) return `${JSON.stringify(glob)} may be a pattern: git would expand it itself`;
+  // The content of a file can have any name: an object's, or that of a tag.
+  const isName = (operand: string) => !operand.includes(":") && !TYPES.has(operand);
+  const isContent = name === "show" ? isName : name === "cat-file" ? isName : OBJECT.test.bind(OBJECT);
+  const objects = operands.filter((index) => index < read.end && isContent(words[index]?.value ?? ""));
+  if (objects.length > 0 && name === "cat-file" && OBJECT.test(named.at(-1) ?? ""))
     return `${JSON.stringify(named.at(-1))} may be the content of any file: name it as REVISION:PATH`;
   return reading(at, [...operands, ...late], {
     added,
     objects,
     revisionPaths: named.flatMap((operand) => /^[^:]+:(.+)$/s.exec(operand)?.[1] ?? []),
-    showsContent:
-      subcommand.shows === true ||
-      (subcommand.shows !== undefined &&
-        !options.has("--follow") &&
-        subcommand.shows.some((option) => options.has(option))),
+    showsContent: shows,
   });
 }
+
+/** Types of objects, the first operand of `git cat-file`. */
+const TYPES = new Set(["blob", "tree", "commit", "tag"]);
 
 /** The name of an object: a commit, or the content of a file. */
 const OBJECT = /^[0-9a-f]{4,64}$|-g[0-9a-f]{4,64}$/i;

@@ -170,11 +170,20 @@ async function judgeListed(
   const [name, ...others] = words;
   const { git, keepsOut, end } = reading;
   const paths = new Set(reading.paths);
-  const [program, objection, leftOut, here, ...operands] = await Promise.all([
+  // Behind "--", a path can never be the name of an object.
+  const isPath = (value: string) =>
+    look.info(posix.resolve(folder, value)).then(
+      (info) => info !== undefined,
+      () => false,
+    );
+  const mayBePaths = git !== undefined && !words.some(({ value }) => value === "--") ? git.objects : [];
+  const behind = Promise.all(mayBePaths.map(async (at) => ((await isPath(words[at]?.value ?? "")) ? [at] : [])));
+  const [program, objection, leftOut, here, moved, ...operands] = await Promise.all([
     found(name.value),
     git && repository.objection(folder, look),
     git && judgeGit(git, context),
     judgedHere,
+    behind.then((each) => each.flat()),
     ...others.map((word, index) => (paths.has(index + 1) ? judgeOperand(word, reading) : [word.value])),
   ]);
   if (typeof program === "string") return { why: program };
@@ -188,11 +197,12 @@ async function judgeListed(
   for (const [index, operand] of operands.entries()) {
     if (!isWords(operand)) return operand;
     if (index + 1 === end) out.push(...kept);
+    if (moved.includes(index + 1)) continue;
     out.push(...(git?.objects.includes(index + 1) === true ? operand.map((each) => `${each}^{commit}`) : operand));
     if (index + 1 === git?.subcommand) out.push(...git.added);
   }
   if (end === words.length) out.push(...kept);
-  out.push(...(leftOut ?? []));
+  out.push(...(moved.length === 0 ? [] : ["--", ...moved.map((at) => words[at]?.value ?? "")]), ...(leftOut ?? []));
   return { words: out, redirections, ...(git !== undefined && { env: repository.surroundings.env }) };
 }
 

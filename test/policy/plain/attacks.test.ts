@@ -92,6 +92,70 @@ describe("programs are used from folders where no tool writes", () => {
   });
 });
 
+describe("git shows no content by another name", () => {
+  test.each([
+    "git show light",
+    "git show annotated",
+    "git show HEAD light",
+    "git cat-file -p light",
+    "git cat-file blob light",
+    "git show 'HEAD@{0:0}:.env'",
+    "git show 'main@{1 day ago at 10:00}:.env'",
+    "git log -p --follow -- notes.txt",
+    "git log -p --follow notes.txt",
+    "git log --follow --cc notes.txt",
+    "git diff HEAD~1 -- '*env'",
+    "git diff light annotated",
+    "git diff light notes.txt",
+    "git blame light notes.txt",
+  ])("%s", async (command) => {
+    const { world, git } = await repository();
+    git("tag", "light", "HEAD:.env");
+    git("tag", "-a", "-m", "x", "annotated", "HEAD:private/x");
+    const lines = "a line\n".repeat(40);
+    await world.file(".env", `${lines}${SECRET}\n`);
+    git("commit", "-qam", "longer");
+    git("mv", ".env", "notes.txt");
+    await world.file("notes.txt", lines);
+    git("add", ".");
+    git("commit", "-qm", "renamed, without the secret");
+    expect(await (await runner(world))(command)).not.toContain(SECRET);
+  });
+
+  test("a name that is a path stays one, and a commit a commit", async () => {
+    const { world } = await repository();
+    const run = await runner(world);
+    expect(await run("git show HEAD src/b.txt")).toContain("+two");
+    expect(await run("git show HEAD src/b.txt")).not.toContain("+one");
+    expect(await run("git show main")).toContain("+one");
+    expect(await run("git cat-file -t HEAD")).toContain("commit");
+    expect(await run("git cat-file blob HEAD:a.txt")).toContain("one");
+  });
+
+  test("and starts no filter of the person's own configuration", async () => {
+    const { world, git } = await repository();
+    const mark = join(world.outside, "filtered");
+    const filter = `[filter "x"]\n\tclean = touch ${mark}; cat\n\trequired = true\n[filter "lfs"]\n\tclean = touch ${mark}\n`;
+    await world.file(join(world.home, ".gitconfig"), filter);
+    await world.file(".gitattributes", "a.txt filter=x\nsrc/* filter=lfs\n");
+    await world.file("a.txt", "one changed\n");
+    const { HOME, GIT_CONFIG_GLOBAL } = process.env;
+    try {
+      process.env["HOME"] = world.home;
+      delete process.env["GIT_CONFIG_GLOBAL"];
+      const run = await runner(world);
+      for (const command of ["git status", "git diff", "git blame a.txt", "git diff --stat", "git log -p -1"])
+        expect(await run(command)).not.toContain("approval");
+      expect(existsSync(mark)).toBe(false);
+      git("diff"); // run by the person
+      expect(existsSync(mark)).toBe(true);
+    } finally {
+      process.env["HOME"] = HOME;
+      if (GIT_CONFIG_GLOBAL !== undefined) process.env["GIT_CONFIG_GLOBAL"] = GIT_CONFIG_GLOBAL;
+    }
+  });
+});
+
 describe("git shows what the path rules allow", () => {
   test.each([
     "git diff",

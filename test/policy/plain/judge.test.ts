@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { local } from "../../../src/backends/local/backend.ts";
 import type { Backend } from "../../../src/contract/backend.ts";
+import { plainGit } from "../../../src/git/plain.ts";
 import { createLookUps } from "../../../src/policy/look-ups.ts";
 import { pathJudge } from "../../../src/policy/paths.ts";
 import { createPlainJudge } from "../../../src/policy/plain/judge.ts";
@@ -356,11 +357,9 @@ describe("git in the workspace's own repository", () => {
   test("runs with nothing that its configuration could start", async () => {
     const { world, bin, judge } = await repository();
     await world.folder("src");
-    const variables =
-      `GIT_DIR='${world.workDir}/.git' GIT_WORK_TREE='${world.workDir}' GIT_OPTIONAL_LOCKS='0' GIT_NO_LAZY_FETCH='1' ` +
-      "GIT_ALLOW_PROTOCOL='none'";
-    const options =
-      "'--no-pager' '-c' 'core.fsmonitor=' '-c' 'core.hooksPath=/dev/null' '-c' 'log.showSignature=false' '-c' 'diff.autoRefreshIndex=false'";
+    const { env, options: words } = plainGit(world.workDir, world.home);
+    const quoted = Object.entries(env).map(([name, value]) => `${name}='${value}'`);
+    const [variables, options] = [quoted.join(" "), words.map((word) => `'${word}'`).join(" ")];
     const git = `${variables} '${bin}/git' ${options}`;
     expect(await judge("git status -s")).toMatchObject(ran(`${git} 'status' '--ignore-submodules=all' '-s'`));
     expect(await judge("git --no-pager log -1 | cat")).toMatchObject(
