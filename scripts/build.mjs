@@ -37,9 +37,10 @@ const SHEBANG = "#!/usr/bin/env node\n";
 const JAVASCRIPT_SOURCES = ["src", "package.json", "package-lock.json", "scripts/build.mjs", "scripts/lib"];
 
 /**
- * Packages that contain binaries. They are installed next to ours and imported when they are used, and may be missing.
+ * Packages that contain binaries, or are too large. They are installed next to ours and imported when they are used, and
+ * may be missing.
  */
-const INSTALLED = ["@vscode/ripgrep", "libsql", "sharp"];
+const INSTALLED = ["@vscode/ripgrep", "libsql", "playwright-core", "sharp"];
 
 /** The path of the spawner, relative to the chunks of dist. */
 const SPAWNER = "../spawner.js";

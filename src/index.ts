@@ -59,6 +59,7 @@ export { type RunShellOptions, runShell } from "./tools/run-shell.ts";
 export { sendKeys } from "./tools/send-keys.ts";
 export { type ShellOptions, shell } from "./tools/shell.ts";
 export { time } from "./tools/time.ts";
+export { browser } from "./tools/browser.ts";
 export { webFetch } from "./tools/web-fetch.ts";
 export { webSearch } from "./tools/web-search.ts";
 export { write } from "./tools/write.ts";

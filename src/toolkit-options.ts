@@ -11,6 +11,7 @@ import type { ToolSource } from "./contract/tool-source.ts";
 import type { MaskOptions } from "./output/mask.ts";
 import type { PolicySettings } from "./policy/policy-settings.ts";
 import type { ToolChoice } from "./tools/presets/choose.ts";
+import type { BrowserSettings } from "./web/browser/protocol.ts";
 
 /** How commands are contained, which works only on this machine. The policy decides what they may read and write. */
 export interface SandboxChoice {
@@ -30,6 +31,8 @@ export interface ToolkitOptions extends ToolChoice, Omit<Place, "sandbox"> {
    * it names. Sources start at once, and no call waits for them: see `Toolkit.ready`. They are closed with the toolkit.
    */
   readonly sources?: readonly ToolSource[];
+  /** Settings of the browser of the tool `browser`. Default: its own Chromium, without a window. */
+  readonly browser?: BrowserSettings;
   /** Settings of the standard policy. */
   readonly policy?: PolicySettings;
   /** Your own policies, in addition to the standard one. The strictest decision counts. */
@@ -138,6 +141,7 @@ const OPTIONS: { readonly [name in keyof Required<ToolkitOptions>]: true } = {
   answerWithinMs: true,
   approver: true,
   beforeAct: true,
+  browser: true,
   disable: true,
   grants: true,
   howToApprove: true,

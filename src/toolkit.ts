@@ -6,7 +6,15 @@ import { type ProcessIdentity, livenessOf, thisProcess } from "./activity/proces
 import { type Surroundings, openBackend, openPrograms } from "./backends/open.ts";
 import type { SandboxOptions } from "./backends/sandbox/options.ts";
 import { type Place, hasTerminal, isContained } from "./backends/targets.ts";
-import { configFolder, grantsFolder, jobsFolder, outputsFolder, stateFolder, undoFolder } from "./config/state.ts";
+import {
+  browserFolder,
+  configFolder,
+  grantsFolder,
+  jobsFolder,
+  outputsFolder,
+  stateFolder,
+  undoFolder,
+} from "./config/state.ts";
 import type { SandboxMode } from "./contract/containment.ts";
 import type { JobInput, Store } from "./contract/activity.ts";
 import type { CallId, ThreadId } from "./contract/identity.ts";
@@ -40,6 +48,8 @@ import { type SandboxChoice, type ToolkitOptions, requireValidOptions } from "./
 import { presetPolicy } from "./tools/presets/policies.ts";
 import { chosenTools, sourceChoice } from "./tools/presets/choose.ts";
 import type { UndoRecorder } from "./undo/undo.ts";
+import type { BrowsersOptions } from "./web/browser/browsers.ts";
+import type { Browsers } from "./web/browser/protocol.ts";
 import { jobs as jobsTool } from "./tools/jobs.ts";
 import { pause } from "./util/abort.ts";
 import { randomName } from "./util/identifier.ts";
@@ -63,9 +73,22 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const place: Place = { ...options, sandbox: mode };
   const [sandboxed, terminal] = [isContained(place), hasTerminal(place)];
   const hasSources = sources.length > 0;
+  const browsers = lazyBrowsers({
+    ...options.browser,
+    folder: browserFolder(stateDir),
+    network: options.policy?.network,
+    judge: (thread, effect) => toolkit.with({ thread }).judge([effect]),
+  });
   const toolsWith = (shell?: ScriptShell) =>
     toolset(
-      chosenTools(options, { sandboxed, terminal, memoryScope, hasSources, ...(shell !== undefined && { shell }) }),
+      chosenTools(options, {
+        sandboxed,
+        terminal,
+        memoryScope,
+        hasSources,
+        browsers,
+        ...(shell !== undefined && { shell }),
+      }),
     );
   const usual = toolsWith(); // what is wrong with the choice is said before anything is opened
   // Only those that were brought: Handrail's own are checked by a test, and the command line starts sooner.
@@ -217,7 +240,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     await Promise.all([backend.close(), programs.close()]);
     await ended;
     await undo?.close();
-    await fetcher.close();
+    await Promise.all([fetcher.close(), browsers.close()]);
     await outputs.close();
     await memories.close();
     await schedules.close();
@@ -250,6 +273,17 @@ function lazyFetcher(network: NetworkSettings | undefined): Fetcher {
       loading ??= import("./network/fetch.ts").then(({ createFetcher }) => createFetcher({ network }));
       return (await loading).fetch(url, options, by);
     },
+    close: async () => (await loading)?.close(),
+  };
+}
+
+/** Loads the browser's driver for the first action. */
+function lazyBrowsers(options: BrowsersOptions): Browsers {
+  let loading: Promise<Browsers> | undefined;
+  const load = () =>
+    (loading ??= import("./web/browser/browsers.ts").then(({ createBrowsers }) => createBrowsers(options)));
+  return {
+    act: async (...action) => (await load()).act(...action),
     close: async () => (await loading)?.close(),
   };
 }

@@ -60,14 +60,15 @@ async function runsContained(effects: readonly Effect[], { backend, judge }: Too
 }
 
 /**
- * Returns true when two calls must run in their written order: one of them acts, and both may touch the same thing. A
+ * Returns true when two calls must run in their written order: one of them acts, or both use the browser, and both may
+ * touch the same thing. A
  * command may touch any path, but contained commands run side by side, as in two shells of the same user: the model is
  * told so.
  */
 export function mustBeInOrder(one: Touched, other: Touched): boolean {
   if (one.isContained && other.isContained) return false;
   return one.effects.some((effect) =>
-    other.effects.some((next) => (isAct(effect) || isAct(next)) && touchTheSame(effect, next)),
+    other.effects.some((next) => (isAct(effect) || isAct(next) || isPage(effect)) && touchTheSame(effect, next)),
   );
 }
 
@@ -83,6 +84,11 @@ function touchTheSame(one: Effect, other: Effect): boolean {
   if (one.kind === "state" && other.kind === "state") return one.store === other.store;
   if (one.kind === "foreign" && other.kind === "foreign") return one.from === other.from;
   return true;
+}
+
+/** The open page depends on every earlier action. */
+function isPage({ kind }: Effect): boolean {
+  return kind === "page";
 }
 
 function isRequest(effect: Effect): effect is Extract<Effect, { url: string }> {

@@ -212,6 +212,7 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
     ...(settings.memory.scope !== undefined && { memoryScope: settings.memory.scope }),
     outputOwner: OUTPUT_OWNER,
     ...(settings.state.outputs !== undefined && { maxOutputBytes: settings.state.outputs }),
+    browser: settings.browser,
     undo: settings.undo === "on",
     park: settings.park,
     ...(settings.state.parkedMs !== undefined && { keepParkedMs: settings.state.parkedMs }),

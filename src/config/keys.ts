@@ -177,6 +177,13 @@ const searchUrl = text("the URL of a SearXNG instance", (written) =>
   URL.canParse(written) && /^https?:/i.test(written) ? undefined : "It begins with https:// or http://.",
 );
 
+const profileName = text("the name of a profile", (written) =>
+  NAME.test(written) ? undefined : 'A letter, then up to 63 letters, digits, "_" or "-".',
+);
+const browserAddress = text("the address of a running browser", (written) =>
+  URL.canParse(written) && /^(?:https?|wss?):/i.test(written) ? undefined : "For example http://127.0.0.1:9222.",
+);
+
 const model = modelShape();
 const agent = fields({
   model,
@@ -234,6 +241,10 @@ export const KEYS = {
   "search.engine": located(choice(SEARCH_ENGINES)),
   "search.url": located(searchUrl),
   "search.key_variable": located(variableName),
+  "browser.headed": located(yesOrNo),
+  "browser.executable_path": located(path),
+  "browser.profile": located(profileName),
+  "browser.cdp": located(browserAddress),
   model: located(model),
   agents: located(agents),
   "memory.scope": located(choice(MEMORY_SCOPES)),
@@ -308,6 +319,10 @@ export const PROJECT_RULES = {
   "search.engine": "never", // it is sent all queries
   "search.url": "never",
   "search.key_variable": "never",
+  "browser.headed": "never", // windows, programs and logins are the user's
+  "browser.executable_path": "never",
+  "browser.profile": "never",
+  "browser.cdp": "never",
   model: "when trusted", // it is sent the whole conversation
   agents: "when trusted",
   "memory.scope": "never", // stored memories are the user's to share

@@ -12,6 +12,8 @@ export function withOwn(base: Settings, given: Given): Settings {
   const park = given.park === undefined ? undefined : parkMode(given.park.value);
   const scope = given["memory.scope"]?.value;
   const coreBytes = given["memory.core_bytes"]?.value;
+  const [headed, executablePath] = [given["browser.headed"], given["browser.executable_path"]];
+  const [profile, cdp] = [given["browser.profile"], given["browser.cdp"]];
   const searchUrl = given["search.url"]?.value ?? base.search.url;
   const keyVariable = given["search.key_variable"]?.value ?? base.search.keyVariable;
   const logFile = given.log_file?.value ?? base.logFile;
@@ -43,6 +45,13 @@ export function withOwn(base: Settings, given: Given): Settings {
       engine: given["search.engine"]?.value ?? base.search.engine,
       ...(searchUrl !== undefined && { url: searchUrl }),
       ...(keyVariable !== undefined && { keyVariable }),
+    },
+    browser: {
+      ...base.browser,
+      ...(headed !== undefined && { headed: headed.value }),
+      ...(executablePath !== undefined && { executablePath: executablePath.value }),
+      ...(profile !== undefined && { profile: profile.value }),
+      ...(cdp !== undefined && { cdp: cdp.value }),
     },
     park: park ?? base.park,
     store: given.store?.value ?? base.store,

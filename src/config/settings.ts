@@ -5,6 +5,7 @@ import type { SandboxMode } from "../contract/containment.ts";
 import type { MemoryScope } from "../contract/memory.ts";
 import type { Autonomy } from "../contract/policy.ts";
 import type { FetchMode, ProxyMode } from "../network/network-settings.ts";
+import type { BrowserSettings } from "../web/browser/protocol.ts";
 import type { SearchEngine } from "../web/search.ts";
 import {
   type AskInSandbox,
@@ -73,6 +74,8 @@ export interface Settings {
   };
   /** The search engine of web_search. Default: DuckDuckGo. */
   readonly search: SearchSettings;
+  /** The browser of the tool `browser`. */
+  readonly browser: BrowserSettings;
   /** The model of agents that set none. Without it, a model must be named when an agent is started. */
   readonly model?: ModelSettings;
   readonly agents: { readonly [name: string]: AgentChoice };
@@ -191,6 +194,7 @@ export const DEFAULT_SETTINGS: Settings = frozen({
   tools: { preset: "coding", disable: [], options: {}, plugins: [], modules: [], mcp: {} },
   toolsets: {},
   search: { engine: "duckduckgo" },
+  browser: {},
   agents: {},
   policy: {
     autonomy: "supervised",

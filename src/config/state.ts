@@ -57,3 +57,8 @@ export function grantsFolder(stateDir: string): string {
 export function browsersFolder(stateDir: string): string {
   return `${stateDir}/browsers`;
 }
+
+/** Returns the folder of the browsers: their profiles, and what they need while they run. */
+export function browserFolder(stateDir: string): string {
+  return `${stateDir}/browser`;
+}

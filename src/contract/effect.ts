@@ -74,6 +74,13 @@ export type Effect =
   /** Delegates to a sub-agent; `task` is the beginning of the task, for people. */
   | { readonly kind: "delegate"; readonly agent: string; readonly task?: string }
   /**
+   * Uses the thread's browser. "look": reads what is open. "use": clicks, types and selects. The others are known only when they are about
+   * to happen: "password" types into a password field, "submit" sends a form, "upload" gives a file to the page,
+   * "download" keeps a file, "script" runs a script in the page, "person" waits until a person has done something in the
+   * page. `detail` is the script, file, form or request, for people.
+   */
+  | { readonly kind: "page"; readonly act: PageAct; readonly url?: string; readonly detail?: string }
+  /**
    * Calls a tool of another program, whose effects are unknown. `from` is its source ("plugin:weather", "mcp:github"),
    * `tool` the tool's name in that source, `input` the arguments as JSON text, for people. `destructive`: the tool
    * declares that it may destroy something, which raises the risk; a declaration of the opposite has no effect. `asks`:
@@ -91,11 +98,13 @@ export type Effect =
       readonly form?: JsonSchema;
     };
 
+export type PageAct = "look" | "use" | "password" | "submit" | "upload" | "download" | "script" | "person";
+
 export type EffectKind = Effect["kind"];
 
 const KINDS: { readonly [Kind in EffectKind]: true } = {
   ...{ read: true, write: true, exec: true, terminal: true, fetch: true, request: true, search: true },
-  ...{ output: true, state: true, delegate: true, foreign: true },
+  ...{ output: true, state: true, delegate: true, page: true, foreign: true },
 };
 
 /** Returns what is wrong with the first of these that is no kind of effect; `undefined` if all are. */
@@ -121,6 +130,8 @@ export function isAct(effect: Effect): boolean {
       return effect.types !== undefined || effect.keys !== undefined;
     case "state":
       return effect.change;
+    case "page":
+      return effect.act !== "look";
     case "write":
     case "exec":
     case "request":

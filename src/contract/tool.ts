@@ -114,7 +114,7 @@ export interface ToolContext {
   /**
    * Reports links of a page that the call has read, so that they can be followed unasked. `fetch` does this for what it
    * finds in a body: report those that only the tool can find, for example in a PDF. Only for a call with an effect of
-   * kind "fetch". Never throws.
+   * kind "fetch" or "page". Never throws.
    */
   linked(page: string, links: readonly string[]): void;
   /** Calls another tool of the toolkit: same policy, approver and store. Never rejects. */

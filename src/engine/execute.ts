@@ -173,7 +173,7 @@ class CallContext implements ToolContext {
         host.conversations.add(thread, { kind: "found", url });
     };
     this.linked = (page, links) => {
-      if (!running.over && call.effects.some(({ kind }) => kind === "fetch"))
+      if (!running.over && call.effects.some(({ kind }) => kind === "fetch" || kind === "page"))
         host.conversations.add(thread, { kind: "linked", page, links });
     };
     this.report = (update) => {

@@ -115,7 +115,10 @@ function toolkitOf(
       shared.conversations.add(thread, { kind: "said", text: words });
       shared.beforeTurn?.(mask.text(words), thread);
     },
-    judge: async (effects) => (await decide({ ...NO_CALL, effects }, { policies, backend })).decision,
+    judge: async (effects) => {
+      const request = { ...NO_CALL.request, thread: own.thread };
+      return (await decide({ ...NO_CALL, request, effects }, { policies, backend })).decision;
+    },
     async call(given, options = {}) {
       const request = parse(given, own);
       return run(request, options, (host, stop) => callTool(request, host, stop));

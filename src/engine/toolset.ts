@@ -124,7 +124,16 @@ export function onlyLook(tools: Iterable<Pick<Tool, "touches">>): boolean {
   return [...tools].every(({ touches }) => !touches.some((kind) => ACTS.has(kind)));
 }
 
-const ACTS: ReadonlySet<EffectKind> = new Set(["write", "exec", "terminal", "request", "state", "delegate", "foreign"]);
+const ACTS: ReadonlySet<EffectKind> = new Set([
+  "write",
+  "exec",
+  "terminal",
+  "request",
+  "state",
+  "delegate",
+  "page",
+  "foreign",
+]);
 const OPEN_WORLD: ReadonlySet<EffectKind> = new Set([
   "exec",
   "terminal",
@@ -132,6 +141,7 @@ const OPEN_WORLD: ReadonlySet<EffectKind> = new Set([
   "request",
   "search",
   "delegate",
+  "page",
   "foreign",
 ]);
 

@@ -1,5 +1,5 @@
 import type { CheckedCall } from "../contract/call.ts";
-import type { Effect } from "../contract/effect.ts";
+import type { Effect, PageAct } from "../contract/effect.ts";
 import { formatSize } from "../output/size.ts";
 import { clip } from "../util/text.ts";
 import { fieldText, formFields } from "./form-fields.ts";
@@ -22,8 +22,9 @@ export function describeCall({ tool, effects }: Described): string {
     .join("\n");
 }
 
-/** Whether an effect need not be shown: reading a file that is also written. */
+/** Whether an effect need not be shown: reading a file that is also written, or looking at a page that is opened. */
 function isImplied(effect: Effect, effects: readonly Effect[]): boolean {
+  if (effect.kind === "page" && effect.act === "look") return effects.length > 1;
   return effect.kind === "read" && effects.some((other) => other.kind === "write" && other.path === effect.path);
 }
 
@@ -50,9 +51,27 @@ export function describeEffect(effect: Effect): string {
       return effect.soon === undefined ? effect.about : `${effect.about}\n${effect.soon}`;
     case "delegate":
       return `Delegate to: ${effect.agent}${effect.task === undefined ? "" : `: ${clip(effect.task, TASK_SHOWN)}`}`;
+    case "page":
+      return pageActOf(effect);
     case "foreign":
       return foreignOf(effect);
   }
+}
+
+const ON_PAGE = {
+  look: "Look at the open page",
+  use: "Click or type on a page",
+  password: "Type into a password field of",
+  submit: "Submit a form to",
+  upload: "Upload to",
+  download: "Keep a download of",
+  script: "Run a script on",
+  person: "For you to do in the page",
+} as const satisfies { readonly [Act in PageAct]: string };
+
+function pageActOf({ act, url, detail }: Extract<Effect, { kind: "page" }>): string {
+  const what = url === undefined ? ON_PAGE[act] : `${ON_PAGE[act]} ${url}`;
+  return detail === undefined ? what : `${what}: ${clip(detail, INPUT_SHOWN)}`;
 }
 
 /** How many characters of the arguments of another program's tool are shown. */

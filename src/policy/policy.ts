@@ -9,6 +9,7 @@ import type { CommandJudges } from "./command-judges.ts";
 import { judgeSeen, nothingSeen } from "../provenance/seen.ts";
 import { type NetworkFacts, fetchJudge } from "./fetch.ts";
 import { KEY_FOLDERS } from "../provenance/keys.ts";
+import { describeEffect } from "./describe.ts";
 import { createLookUps } from "./look-ups.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
 import { type Rules, type Ruling, createRules } from "./rules/rules.ts";
@@ -87,6 +88,10 @@ export function createPolicy(
           return { verdict: "allow", risk: "low", rule: effect.kind };
         case "delegate":
           return judgeAct(autonomy, `Delegating to agent ${effect.agent} requires approval`);
+        case "page":
+          if (effect.act === "person") return asked("The agent");
+          if (effect.act === "use" || effect.act === "look") return { verdict: "allow", risk: "low", rule: "page" };
+          return judgeAct(autonomy, `${describeEffect(effect)} requires approval`);
         case "foreign":
           if (effect.asks !== undefined) return asked(effect.from);
           return {
@@ -182,6 +187,7 @@ function verb(effect: Effect): string {
   if (effect.kind === "request") return `${effect.method} a URL`;
   if (effect.kind === "state") return `change ${effect.store}`;
   if (effect.kind === "terminal") return "type into a terminal";
+  if (effect.kind === "page") return "act on a page";
   if (effect.kind === "foreign") return `call a tool of ${effect.from}`;
   return effect.kind === "write" ? "write files" : effect.kind;
 }

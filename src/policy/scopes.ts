@@ -21,6 +21,13 @@ export function scopeOf(effect: Effect, { tool }: Pick<CheckedCall, "tool">): Sc
       const { task: _, ...anyTask } = effect;
       return { label: describeEffect(anyTask), key: textOf(anyTask), upTo: "session" };
     }
+    case "page": {
+      // A host is granted, except for files: each is approved by itself.
+      const { act, url = "", detail } = effect;
+      const host = URL.canParse(url) ? new URL(url).host : url;
+      const granted: Effect = { kind: "page", act, url: host, ...(act === "upload" && { detail }) };
+      return { label: describeEffect(granted), key: textOf(granted), upTo: "session" };
+    }
     case "terminal":
       return { label, key: textOf(effect), upTo: "session" };
     case "state": {

@@ -13,14 +13,20 @@ const RETRY_MS = 15;
  * that has died.
  *
  * @param what the thing that is locked, for the message
- * @throws Error when another process holds it for longer than 60 seconds, and what `work` throws.
+ * @param patienceMs how long to wait for another process. Default 60 seconds.
+ * @throws Error when another process holds it for longer, and what `work` throws.
  */
-export async function withLockFile<T>(lock: string, what: string, work: () => Promise<T>): Promise<T> {
+export async function withLockFile<T>(
+  lock: string,
+  what: string,
+  work: () => Promise<T>,
+  patienceMs = 60_000,
+): Promise<T> {
   const own = `${lock}-${randomName(8)}.tmp`;
   // Synchronous, because an act that changes one file waits for it: each takes microseconds.
   writeFileSync(own, thisProcess(), { mode: 0o600 });
   try {
-    for (const deadline = Date.now() + 60_000; !(await isTaken(own, lock)); await pause(RETRY_MS)) {
+    for (const deadline = Date.now() + patienceMs; !(await isTaken(own, lock)); await pause(RETRY_MS)) {
       if (Date.now() > deadline) throw new Error(`another process of Handrail uses ${what}; try again later`);
     }
   } finally {

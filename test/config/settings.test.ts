@@ -56,6 +56,7 @@ describe("settings", () => {
       "model: { provider: openai-compatible, name: qwen3, base_url: 'http://127.0.0.1:11434/v1', key_variable: MINE, context: 32000 }",
       "agents: { reviewer: { model: 'anthropic:claude:x', toolset: readonly, instructions: Be strict., limits: { rounds: 9, time: 1.5 } }, other: {} }",
       "store: memory",
+      "browser: { headed: true, executable_path: /opt/chrome, profile: work, cdp: 'http://127.0.0.1:9222' }",
       "memory: { scope: workspace, core_bytes: 0 }",
       "park: after 90s",
       "state: { outputs_mb: 6, database_mb: 7, undo_mb: 8, parked_days: 2 }",
@@ -120,6 +121,7 @@ describe("settings", () => {
         other: { limits: {} },
       },
       search: { engine: "duckduckgo" },
+      browser: { headed: true, executablePath: "/opt/chrome", profile: "work", cdp: "http://127.0.0.1:9222" },
       store: "memory",
       memory: { scope: "workspace", coreBytes: 0 },
       park: { afterMs: 90_000 },
@@ -226,7 +228,7 @@ describe("${NAME}", () => {
   test("is not a key", async () => {
     const lines = await (await place()).problems({ user: "'${A}': memory\n" }, { A: "store" });
     expect(lines).toEqual([
-      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, search, model, agents, memory, park, store, state, undo, log_file.",
+      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, search, browser, model, agents, memory, park, store, state, undo, log_file.",
     ]);
   });
 });

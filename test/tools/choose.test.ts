@@ -39,7 +39,7 @@ describe("tools are chosen", () => {
   test("of seed 003: default, and assistant, which has memory, schedules and the web too", () => {
     expect(names({ preset: "default" })).toEqual(["shell", "file_read", "file_write"]);
     const memory = ["memory_store", "memory_recall", "memory_forget"];
-    const more = [...memory, "cron_add", "cron_list", "cron_remove", "http_request", "web_fetch"];
+    const more = [...memory, "cron_add", "cron_list", "cron_remove", "http_request", "web_fetch", "browser"];
     expect(names({ preset: "assistant" })).toEqual([...names({ preset: "default" }), ...more]);
   });
 

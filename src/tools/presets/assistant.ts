@@ -8,7 +8,7 @@ export const assistant = (options?: ToolOptionsByName): readonly Tool[] =>
       ...(["shell", "file_read", "file_write"] as const),
       ...(["memory_store", "memory_recall", "memory_forget"] as const),
       ...(["cron_add", "cron_list", "cron_remove"] as const),
-      ...(["http_request", "web_fetch"] as const),
+      ...(["http_request", "web_fetch", "browser"] as const),
     ],
     options,
   );

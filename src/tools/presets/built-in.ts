@@ -1,5 +1,6 @@
 import type { Tool } from "../../contract/tool.ts";
 import { bash } from "../bash.ts";
+import { browser } from "../browser.ts";
 import { capturePane } from "../capture-pane.ts";
 import { cronAdd } from "../cron-add.ts";
 import { cronList } from "../cron-list.ts";
@@ -45,6 +46,7 @@ export interface ToolOptionsByName {
   readonly web_fetch?: Parameters<typeof webFetch>[0];
   readonly fetch_url?: Parameters<typeof fetchUrl>[0];
   readonly http_request?: Parameters<typeof httpRequest>[0];
+  readonly browser?: Parameters<typeof browser>[0];
   readonly shell?: Parameters<typeof shell>[0];
   readonly run_shell?: Parameters<typeof runShell>[0];
   readonly "capture-pane"?: Parameters<typeof capturePane>[0];
@@ -76,6 +78,7 @@ export const BUILT_IN = {
   web_fetch: (options) => webFetch(options.web_fetch),
   fetch_url: (options) => fetchUrl(options.fetch_url),
   http_request: (options) => httpRequest(options.http_request),
+  browser: (options) => browser(options.browser),
   shell: (options) => shell(options.shell),
   run_shell: (options) => runShell(options.run_shell),
   "capture-pane": (options) => capturePane(options["capture-pane"]),

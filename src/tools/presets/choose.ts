@@ -1,6 +1,7 @@
 import type { ScriptShell } from "../../contract/backend.ts";
 import type { MemoryScope } from "../../contract/memory.ts";
 import type { Tool, ToolOptions } from "../../contract/tool.ts";
+import type { Browsers } from "../../web/browser/protocol.ts";
 import { matchesWildcard } from "../../util/wildcard.ts";
 import { BUILT_IN, type BuiltInName, TERMINAL_TOOLS, type ToolOptionsByName, builtIn } from "./built-in.ts";
 import { PRESETS, type PresetName } from "./presets.ts";
@@ -34,6 +35,8 @@ export interface ToolPlace {
   readonly memoryScope?: MemoryScope;
   /** Whether there are tool sources, so that an unknown name may become known later. Default false. */
   readonly hasSources?: boolean;
+  /** The browsers of the tool `browser`. Without them its calls fail. */
+  readonly browsers?: Pick<Browsers, "act">;
   /** Whether there is a live terminal. Without one, the tools that need it are omitted. Default false. */
   readonly terminal?: boolean;
 }
@@ -51,6 +54,7 @@ export function chosenTools(
     terminal = false,
     memoryScope: scope = "user",
     hasSources = false,
+    browsers,
   }: ToolPlace = {},
 ): readonly Tool[] {
   const { preset = tools === undefined ? "coding" : "none" } = choice;
@@ -59,6 +63,7 @@ export function chosenTools(
     bash: { sandboxed, shell, terminal, ...toolOptions.bash },
     shell: { sandboxed, shell, ...toolOptions.shell },
     cron_add: { sandboxed, ...toolOptions.cron_add },
+    browser: { ...(browsers !== undefined && { browsers }), ...toolOptions.browser },
     memory_store: { scope, ...toolOptions.memory_store },
     memory_recall: { scope, ...toolOptions.memory_recall },
     memory_forget: { scope, ...toolOptions.memory_forget },

@@ -1,0 +1,114 @@
+import { accessSync, readdirSync, constants } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import type { Browser, BrowserType } from "playwright-core";
+import { ToolFailure } from "../../contract/failure.ts";
+import { messageOf } from "../../util/errors.ts";
+import { isExecutable } from "../../util/executable.ts";
+import type { BrowserSettings } from "./protocol.ts";
+import containedScript from "./contained.sh";
+
+const INSTALLED = [
+  ...["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome-stable", "/usr/bin/google-chrome"],
+  ...["/opt/google/chrome/chrome", "/snap/bin/chromium"],
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+  "/Applications/Chromium.app/Contents/MacOS/Chromium",
+];
+
+/** Variables that a browser gets: the place of its files and its display. */
+const PASSED = [
+  ...["HOME", "PATH", "LANG", "LC_ALL", "TZ", "TMPDIR"],
+  ...["DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR"],
+];
+
+/**
+ * Starts a Chromium with these arguments, or joins the one that `cdp` names. Started by root it runs in bubblewrap,
+ * because its own sandbox refuses root.
+ *
+ * @param folder A private folder of this browser.
+ * @throws ToolFailure when there is no Chromium, playwright-core or bubblewrap, with the command that installs it.
+ */
+export async function startChromium(
+  { headed = false, executablePath, cdp }: BrowserSettings,
+  args: readonly string[],
+  folder: string,
+): Promise<Browser> {
+  const chromium = await loadPlaywright();
+  try {
+    if (cdp !== undefined) return await chromium.connectOverCDP(cdp);
+    const executable = findChromium(chromium, executablePath);
+    const isRoot = process.getuid?.() === 0 && process.platform === "linux";
+    const program = isRoot ? await contained(folder) : executable;
+    const downloads = join(folder, "downloads");
+    await mkdir(downloads, { mode: 0o700 });
+    const passed = PASSED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
+    return await chromium.launch({
+      executablePath: program,
+      chromiumSandbox: !isRoot,
+      headless: !headed,
+      args: [...args],
+      downloadsPath: downloads,
+      env: {
+        ...Object.fromEntries(passed),
+        ...(isRoot && { HANDRAIL_CHROMIUM: executable, HANDRAIL_DOWNLOADS: downloads }),
+      },
+      ...{ handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false },
+    });
+  } catch (error) {
+    if (error instanceof ToolFailure) throw error;
+    const what = cdp === undefined ? "The browser did not start" : `No browser answers at ${cdp}`;
+    throw new ToolFailure(`${what}: ${messageOf(error).split("\n", 4).join(" ")}`, { cause: error });
+  }
+}
+
+async function loadPlaywright(): Promise<BrowserType> {
+  try {
+    return (await import("playwright-core")).chromium;
+  } catch (error) {
+    throw new ToolFailure("The browser needs the package playwright-core, which is not installed", {
+      hint: "A person can install it where Handrail is installed: npm install playwright-core",
+      cause: error,
+    });
+  }
+}
+
+function findChromium(chromium: BrowserType, given: string | undefined): string {
+  if (given !== undefined) {
+    if (isExecutable(given)) return given;
+    throw new ToolFailure(`browser.executable_path is ${given}, which is not a program`);
+  }
+  const found = [chromium.executablePath(), ...INSTALLED, ...ofPlaywright()].find(isExecutable);
+  if (found !== undefined) return found;
+  const install = process.platform === "linux" ? "sudo apt-get install chromium, or " : "";
+  throw new ToolFailure("No Chromium or Chrome was found on this machine", {
+    hint: `A person can install it: ${install}npx playwright-core install chromium. Or browser.executable_path names it.`,
+  });
+}
+
+/** Those that other versions of Playwright have downloaded, the newest first. */
+function ofPlaywright(): readonly string[] {
+  const cache = process.env["PLAYWRIGHT_BROWSERS_PATH"] ?? join(homedir(), ".cache", "ms-playwright");
+  try {
+    const versions = readdirSync(cache).filter((name) => /^chromium-\d+$/.test(name));
+    const newest = versions.toSorted((one, other) => Number(other.slice(9)) - Number(one.slice(9)));
+    return newest.flatMap((name) => ["chrome-linux64", "chrome-linux"].map((at) => join(cache, name, at, "chrome")));
+  } catch {
+    return [];
+  }
+}
+
+/** Writes the program that starts Chromium in bubblewrap, which cannot write to it. */
+async function contained(folder: string): Promise<string> {
+  try {
+    accessSync("/usr/bin/bwrap", constants.X_OK);
+  } catch (error) {
+    throw new ToolFailure("As root, the browser runs only in bubblewrap, which is not installed", {
+      hint: "A person can install it (apt-get install bubblewrap), or start Handrail as another user.",
+      cause: error,
+    });
+  }
+  const program = join(folder, "chromium");
+  await writeFile(program, `#!/bin/sh\n${containedScript}`, { mode: 0o700 });
+  return program;
+}

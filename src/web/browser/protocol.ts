@@ -1,0 +1,160 @@
+import type { PortAddress } from "../../contract/backend.ts";
+import type { Content } from "../../contract/content.ts";
+import type { FormInput } from "../../contract/decision.ts";
+import type { Effect } from "../../contract/effect.ts";
+import type { ThreadId } from "../../contract/identity.ts";
+
+/** One Chromium with a context for each thread. Nothing is started before it is used. */
+export interface Browsers {
+  /**
+   * Does an action in the thread's browser, after its earlier ones. Rejects with a `ToolFailure` when there is no
+   * browser, for arguments that do not fit, an unknown element, and a page that does not do it in time.
+   */
+  act(thread: ThreadId, action: ActionName, input: ActionInput, by: ActionCaller): Promise<ActionReport>;
+  /** Closes everything. */
+  close(): Promise<void>;
+}
+
+/** The user's settings of the browser. */
+export interface BrowserSettings {
+  /** Shows the window. Default false. */
+  readonly headed?: boolean;
+  /** The program to start. Default: the first Chromium or Chrome that is found. */
+  readonly executablePath?: string;
+  /** The name of a profile, which keeps logins: letters, digits, `-` and `_`. Default: nothing is kept. */
+  readonly profile?: string;
+  /**
+   * The address of a running browser to join, such as `http://127.0.0.1:9222`. It is not contained, and its logins are
+   * used. Default: a browser of its own.
+   */
+  readonly cdp?: string;
+}
+
+/** What an action needs of the call that makes it. */
+export interface Caller {
+  readonly signal: AbortSignal;
+  permit(effect: Effect): Promise<FormInput | undefined>;
+  /** Reports links of a page that the model is shown (`ToolContext.linked`). */
+  linked(page: string, links: readonly string[]): void;
+  /** Saves a text or a file. Resolves to the id of the saved output. */
+  save(content: string | Uint8Array): Promise<string>;
+}
+
+/** A page after an action, for a model. */
+export interface PageReport {
+  readonly url: string;
+  readonly title: string;
+  /** The snapshot, or what has changed in it. Absent when it was not asked for. */
+  readonly page?: string;
+  readonly shows: "page" | "changes" | "nothing";
+  /** The id of the saved output with the whole snapshot, if `page` is not all of it. */
+  readonly output?: string;
+  /** What has happened since the last action. */
+  readonly news: readonly string[];
+}
+
+/** A file that is uploaded. */
+export interface UploadFile {
+  readonly name: string;
+  readonly mimeType: string;
+  readonly buffer: Buffer;
+}
+
+/** The call that makes an action. */
+export interface ActionCaller extends Caller {
+  /** Reads a file of the call's target. */
+  readFile(path: string): Promise<UploadFile>;
+  /** Where a port of a job of the thread is reached (`ToolJobs.reachPort`). Also works after the call. */
+  reachPort(port: number): Promise<PortAddress | undefined>;
+}
+
+/** The result of an action: the page after it, and a text or picture of the action itself. */
+export interface ActionReport extends Partial<PageReport> {
+  readonly said?: string;
+  /** The saved output with the whole text, if `said` is not all of it. */
+  readonly saidOutput?: string;
+  readonly picture?: Content;
+}
+
+/** The arguments of an action. Which of them it takes is in `ACTIONS`. */
+export interface ActionInput {
+  readonly url?: string;
+  readonly ref?: string;
+  readonly text?: string;
+  readonly key?: string;
+  readonly values?: readonly string[];
+  readonly paths?: readonly string[];
+  readonly script?: string;
+  readonly direction?: "up" | "down" | "top" | "bottom";
+  readonly seconds?: number;
+  readonly gone?: boolean;
+  readonly person?: string;
+  readonly submit?: boolean;
+  readonly tab?: number;
+  readonly dialog?: "accept" | "dismiss";
+}
+
+/** Bytes of a snapshot, of what has changed in it, or of a page's text that a model reads. */
+export const SNAPSHOT_BYTES = 8_192;
+
+type Argument = keyof ActionInput;
+
+interface ActionArguments {
+  /** The arguments that it must have: all of one of these lists. */
+  readonly needs: readonly (readonly Argument[])[];
+  /** Arguments that it may have besides. */
+  readonly may?: readonly Argument[];
+  /** Whether it acts on the page. Otherwise it only looks. */
+  readonly acts?: true;
+}
+
+/** Every action of the tool `browser`, with its arguments. */
+export const ACTIONS = {
+  open: { needs: [["url"]], may: ["dialog"] },
+  snapshot: { needs: [[]] },
+  click: { needs: [["ref"]], may: ["dialog", "text"], acts: true },
+  type: { needs: [["ref", "text"]], may: ["submit", "dialog"], acts: true },
+  press: { needs: [["key"]], may: ["ref", "dialog"], acts: true },
+  select: { needs: [["ref", "values"]], may: ["dialog"], acts: true },
+  hover: { needs: [["ref"]] },
+  scroll: { needs: [[]], may: ["ref", "direction"] },
+  wait: { needs: [["text"], ["seconds"], ["person"]], may: ["gone"] },
+  text: { needs: [[]], may: ["ref"] },
+  find: { needs: [["text"]] },
+  screenshot: { needs: [[]], may: ["ref"] },
+  upload: { needs: [["ref", "paths"]], may: ["dialog"], acts: true },
+  back: { needs: [[]], may: ["dialog"] },
+  tabs: { needs: [[]], may: ["tab"] },
+  console: { needs: [[]] },
+  network: { needs: [[]] },
+  evaluate: { needs: [["script"]], may: ["ref", "dialog"], acts: true },
+  close: { needs: [[]], may: ["tab"] },
+} as const satisfies { readonly [name: string]: ActionArguments };
+
+export type ActionName = keyof typeof ACTIONS;
+
+export const ACTION_NAMES = Object.keys(ACTIONS) as readonly ActionName[];
+
+/** An action with its arguments, for a model: "type ref text [submit]". */
+export function usageOf(name: ActionName): string {
+  const { needs, may = [] }: ActionArguments = ACTIONS[name];
+  const shown = may.filter((each) => each !== "dialog").map((each) => `[${each}]`);
+  return [name, needs.map((list) => list.join(" ")).join("|"), ...shown].filter(Boolean).join(" ");
+}
+
+/** Returns what is wrong with the arguments of an action, and which it takes; `undefined` when nothing is. */
+export function argumentFault(name: ActionName, given: ActionInput): string | undefined {
+  const { needs, may = [] }: ActionArguments = ACTIONS[name];
+  const has = (Object.keys(given) as readonly Argument[]).filter((key) => given[key] !== undefined);
+  const known = new Set<Argument>([...needs.flat(), ...may]);
+  const isComplete = needs.some((list) => list.every((key) => has.includes(key)));
+  if (isComplete && has.every((key) => known.has(key))) return undefined;
+  const required = needs.map((list) => list.join(" and ") || "nothing").join(", or ");
+  const optional = may.length === 0 ? "" : ` (optional: ${may.join(", ")})`;
+  return `action ${name}: expected ${required}${optional}, got ${has.join(", ") || "nothing"}`;
+}
+
+/** Whether a URL leads to this machine, where the thread's jobs listen. */
+export function isLoopback(url: string): boolean {
+  return URL.canParse(url) && /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(new URL(url).hostname);
+}

@@ -1,0 +1,349 @@
+import type { BrowserContext, Dialog, Download, Frame, Locator, Page, Request } from "playwright-core";
+import { ToolFailure } from "../../contract/failure.ts";
+import { formatSize } from "../../output/size.ts";
+import { pause, untilAborted } from "../../util/abort.ts";
+import { messageOf } from "../../util/errors.ts";
+import { clip } from "../../util/text.ts";
+import type { BrowserGuard } from "./guard.ts";
+import type { Caller, PageReport } from "./protocol.ts";
+import { collectTyped } from "./typed.ts";
+import { HIDDEN, type AriaNode, type Snapshot, bounded, changesOf, nearestRef, writeSnapshot } from "./snapshot.ts";
+
+/** Time limits in milliseconds: of an action without the time that people need, of an element, of a page that settles. */
+const ACTION_MS = 30_000;
+const ELEMENT_MS = 10_000;
+const SETTLE_MS = 5_000;
+const QUIET_MS = 150;
+const SNAPSHOT_MS = 5_000;
+
+const MOST_NEWS = 20;
+const MOST_KEPT = 200;
+/** The largest download that is kept, in bytes. */
+const LARGEST_DOWNLOAD = 104_857_600;
+/** What a page loads for its content. Pictures and streams are not waited for. */
+const WAITED_FOR: ReadonlySet<string> = new Set(["document", "script", "stylesheet", "xhr", "fetch"]);
+
+/** The browser of one thread. One action at a time. */
+export type Session = ReturnType<typeof openSession>;
+
+/** Wraps a context of a browser. Without `guard` it is that of a browser that was joined: its own tabs stay as they are. */
+export function openSession(context: BrowserContext, guard?: BrowserGuard) {
+  const news: string[] = [];
+  const consoleLines: string[] = [];
+  const requests: string[] = [];
+  const inFlight = new Set<Request>();
+  const downloads: Download[] = [];
+  /** Values that are never shown: what a person typed. */
+  const hidden = new Set<string>();
+  /** What each page last showed. */
+  const shown = new WeakMap<Page, { readonly url: string; readonly snapshot: Snapshot }>();
+  /** Every reference that was ever shown, for messages about stale ones. */
+  const labels = new Map<string, string>();
+  let answer: { readonly accept: boolean; readonly text?: string } = { accept: false };
+  /** Pages that this session has opened or selected. */
+  const followed = new Set<Page>();
+  let current: Page | undefined;
+  let isOver = false;
+  let submitted: string | undefined;
+  let asking = 0;
+  let quietSince = Date.now();
+
+  const tell = (text: string) => {
+    if (news.length < MOST_NEWS) news.push(clip(text, 500));
+  };
+  const keep = (list: string[], line: string) => {
+    list.push(clip(line, 1_000));
+    if (list.length > MOST_KEPT) list.shift();
+  };
+
+  const answerDialog = async (dialog: Dialog) => {
+    const isQuestion = dialog.type() !== "alert";
+    const accept = answer.accept || !isQuestion;
+    await (accept ? dialog.accept(answer.text) : dialog.dismiss()).catch(() => undefined);
+    const hint = isQuestion && !accept ? '. Repeat the action with dialog="accept" to accept it' : "";
+    tell(
+      `Dialog (${dialog.type()}) ${JSON.stringify(dialog.message())} was ${accept ? "accepted" : "dismissed"}${hint}`,
+    );
+  };
+
+  const follow = (page: Page) => {
+    if (followed.has(page)) return;
+    followed.add(page);
+    page.setDefaultTimeout(ELEMENT_MS);
+    page.on("dialog", (dialog) => void answerDialog(dialog));
+    page.on("download", (download) => downloads.push(download));
+    page.on("crash", () => tell("The tab crashed. Open the page again."));
+    page.on("pageerror", (error) => {
+      keep(consoleLines, `error: ${error.message}`);
+      tell(`Console error: ${error.message}`);
+    });
+    page.on("console", (message) => {
+      keep(consoleLines, `${message.type()}: ${message.text()}`);
+      if (message.type() === "error") tell(`Console error: ${message.text()}`);
+    });
+    page.on("popup", (popup) => {
+      follow(popup);
+      current = popup;
+      tell("A new tab was opened, and is the current one");
+    });
+    page.on("close", () => {
+      followed.delete(page);
+      if (current === page) current = [...followed].at(-1);
+    });
+  };
+  if (guard !== undefined) context.on("page", follow);
+  context.on("request", (request) => {
+    if (!WAITED_FOR.has(request.resourceType())) return;
+    inFlight.add(request);
+  });
+  const finished = (request: Request, how: string) => {
+    keep(requests, `${request.method()} ${how} ${request.resourceType()} ${request.url()}`);
+    if (inFlight.delete(request)) quietSince = Date.now();
+  };
+  context.on("requestfinished", (request) => {
+    void request.response().then(
+      (response) => finished(request, String(response?.status() ?? "-")),
+      () => finished(request, "-"),
+    );
+  });
+  context.on("requestfailed", (request) => finished(request, request.failure()?.errorText ?? "failed"));
+
+  const page = async (): Promise<Page> => {
+    if (current !== undefined && !current.isClosed()) return current;
+    current = await context.newPage();
+    follow(current);
+    return current;
+  };
+
+  /** Rejects after `ms`, not counting the time in which a person is asked. */
+  const within = async <T>(work: Promise<T>, what: string, ms = ACTION_MS): Promise<T> => {
+    let left = ms;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setInterval(() => {
+        if (asking === 0) left -= TICK_MS;
+        if (left <= 0) reject(new ToolFailure(`${what} did not end within ${ms / 1_000} s`));
+      }, TICK_MS);
+    });
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      clearInterval(timer);
+    }
+  };
+
+  /** Waits until a page has loaded and its requests have ended. A page that never ends is not waited for. */
+  const settle = async (at: Page, signal: AbortSignal) => {
+    await at.waitForLoadState("domcontentloaded", { timeout: SETTLE_MS }).catch(() => undefined);
+    const own = () => [...inFlight].some((request) => pageOf(request) === at);
+    quietSince = Date.now();
+    for (let left = SETTLE_MS; left > 0; left -= TICK_MS) {
+      if (asking > 0) left += TICK_MS;
+      else if (!own() && Date.now() - quietSince >= QUIET_MS) return;
+      await pause(TICK_MS, signal);
+    }
+  };
+
+  const secretsOn = async (at: Page): Promise<ReadonlySet<string>> => {
+    const perFrame = at.frames().map((frame) => passwordsIn(frame).catch((): readonly string[] => []));
+    const values = await within(Promise.all(perFrame), "Reading the page", SNAPSHOT_MS);
+    return new Set([...values.flat(), ...hidden]);
+  };
+
+  const look = async (at: Page): Promise<Snapshot> => {
+    const hide = await secretsOn(at);
+    const roots: readonly AriaNode[] = await at.ariaSnapshotJSON({ mode: "ai", timeout: SNAPSHOT_MS });
+    const snapshot = writeSnapshot(roots, hide);
+    for (const [ref, label] of snapshot.refs) labels.set(ref, label);
+    return { ...snapshot, text: withoutSecrets(snapshot.text) };
+  };
+
+  /** Long values that a person typed are hidden wherever they appear. */
+  const withoutSecrets = (text: string): string => {
+    let safe = text;
+    for (const value of hidden) if (value.length >= 4) safe = safe.replaceAll(value, HIDDEN);
+    return safe;
+  };
+
+  /** Why requests were refused since this was last asked. */
+  const takeRefused = (): readonly string[] =>
+    (guard?.takeRefused() ?? []).map(({ url, reason }) => `${clip(url, 200)}: ${reason}`);
+
+  const takeNews = (): readonly string[] => {
+    for (const refused of takeRefused()) tell(`Refused: ${refused}`);
+    return news.splice(0).map(withoutSecrets);
+  };
+
+  /** Asks about each download, and saves those that are approved. */
+  const saveDownloads = async (by: Caller) => {
+    for (const download of downloads.splice(0)) {
+      const name = download.suggestedFilename();
+      try {
+        await by.permit({ kind: "page", act: "download", url: download.url(), detail: name });
+        const bytes = await bytesOf(download);
+        const id = await by.save(bytes);
+        tell(`Downloaded ${name} (${formatSize(bytes.length)}) to output://${id}`);
+      } catch (error) {
+        by.signal.throwIfAborted();
+        await download.cancel().catch(() => undefined);
+        tell(`The download ${name} was not kept: ${messageOf(error)}`);
+      } finally {
+        await download.delete().catch(() => undefined);
+      }
+    }
+  };
+
+  return {
+    context,
+    consoleLines: consoleLines as readonly string[],
+    requests: requests as readonly string[],
+    page,
+    look,
+    tell,
+    within,
+    withoutSecrets,
+    takeRefused,
+    /** Makes this tab the current one. */
+    select(tab: Page) {
+      follow(tab);
+      current = tab;
+    },
+    /** Sets how the next dialogs are answered. Default: dismissed. */
+    answerDialogs(accept: boolean, text?: string) {
+      answer = { accept, ...(text !== undefined && { text }) };
+    },
+    /** A caller whose questions do not count as time of the action. */
+    unhurried<By extends Caller>(by: By): By {
+      return {
+        ...by,
+        async permit(effect) {
+          asking++;
+          try {
+            return await by.permit(effect);
+          } finally {
+            asking--;
+            quietSince = Date.now();
+          }
+        },
+      };
+    },
+    /** Runs work during which a person types. The model is not shown what. */
+    async byPerson(work: () => Promise<void>) {
+      const typed = await collectTyped(context);
+      try {
+        await work();
+      } finally {
+        for (const value of await typed.stop()) hidden.add(value);
+      }
+    },
+    /** A person has approved that a form is sent to this URL, in the action that runs. */
+    submitting(url: string) {
+      submitted = withoutQuery(url);
+    },
+    isSubmitted: (url: string) => submitted === withoutQuery(url),
+    /** Runs work that may lead to other pages, and waits until the page has settled. */
+    async act<T>(by: Caller, url: string, work: () => Promise<T>): Promise<T> {
+      const acting = async () => {
+        const done = await work();
+        await settle(await page(), by.signal);
+        return done;
+      };
+      const guarded = guard === undefined ? acting() : guard.navigating(url, acting);
+      try {
+        return await untilAborted(within(guarded, "The action"), by.signal);
+      } finally {
+        submitted = undefined;
+      }
+    },
+    /**
+     * The element with this reference.
+     *
+     * @throws ToolFailure at once when there is none, with the nearest match.
+     */
+    async element(ref: string): Promise<Locator> {
+      const at = await page();
+      const name = ref.replace(/^\[?(?:ref=)?(.*?)\]?$/, "$1");
+      const found = at.locator(`aria-ref=${name}`);
+      if (/^(?:f\d+)?e\d+$/.test(name) && (await found.count().catch(() => 0)) === 1) return found;
+      const { refs } = await look(at);
+      const was = labels.get(name);
+      if (was !== undefined && refs.has(name)) return found; // the snapshot has just given it the reference again
+      const near = was === undefined ? undefined : nearestRef(was, refs);
+      const what = was === undefined ? `there is no element ${ref}` : `${ref} (${was}) is no longer on the page`;
+      throw new ToolFailure(near === undefined ? what : `${what}. Nearest: ${near}`, {
+        hint: "Use a reference of the newest snapshot: action snapshot gives it, action find searches it.",
+      });
+    },
+    /** The page after an action, with what has happened since the last report. */
+    async report(by: Caller, wanted: PageReport["shows"]): Promise<PageReport> {
+      await saveDownloads(by);
+      const at = await page();
+      const url = at.url();
+      const title = withoutSecrets(await within(at.title(), "Reading the title", SNAPSHOT_MS));
+      if (wanted === "nothing") return { url, title, shows: wanted, news: takeNews() };
+      const snapshot = await look(at);
+      by.linked(
+        url,
+        snapshot.links.flatMap((link) => (URL.canParse(link, url) ? [new URL(link, url).href] : [])),
+      );
+      const before = shown.get(at);
+      shown.set(at, { url, snapshot });
+      const isSame = wanted === "changes" && before?.url === url;
+      const changes = isSame ? changesOf(before.snapshot.text, snapshot.text) : undefined;
+      const { shown: text, isCut } = bounded(changes ?? snapshot.text);
+      return {
+        url,
+        title,
+        page: text,
+        shows: changes === undefined ? "page" : "changes",
+        ...(isCut && { output: await by.save(snapshot.text) }),
+        news: takeNews(),
+      };
+    },
+    /** Ends the session with the action that runs. */
+    end() {
+      isOver = true;
+    },
+    isOver: () => isOver,
+    /** The URL of the current tab, or of the last that there was. */
+    lastUrl: () => (current ?? [...followed].at(-1))?.url() ?? "about:blank",
+    async close() {
+      if (guard === undefined) await Promise.all([...followed].map((tab) => tab.close().catch(() => undefined)));
+      else await context.close().catch(() => undefined);
+      await guard?.close();
+    },
+  };
+}
+
+const TICK_MS = 50;
+
+function withoutQuery(url: string): string {
+  return url.replace(/[?#].*$/s, "");
+}
+
+function pageOf(request: Request): Page | undefined {
+  try {
+    return request.frame().page();
+  } catch {
+    return undefined; // of a worker, or before its frame exists
+  }
+}
+
+/** The values of a frame's password fields, which a snapshot would show. */
+function passwordsIn(frame: Frame): Promise<readonly string[]> {
+  return frame
+    .locator("input[type=password]")
+    .evaluateAll((fields) => fields.map((field) => (field as { value?: string }).value ?? "").filter(Boolean));
+}
+
+async function bytesOf(download: Download): Promise<Uint8Array> {
+  const stream = await download.createReadStream();
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of stream as AsyncIterable<Uint8Array>) {
+    size += piece.length;
+    if (size > LARGEST_DOWNLOAD) throw new ToolFailure(`it is larger than ${formatSize(LARGEST_DOWNLOAD)}`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
