@@ -43,7 +43,8 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
   help: {
     atQuestion: true,
     does: "show this",
-    run: (chat) => [...Object.entries(COMMANDS).map(helpLine), ...promptsOf(chat).map(promptLine), HINTS].join("\n"),
+    run: (chat) =>
+      `${columns([...Object.entries(COMMANDS).map(usageOf), ...promptsOf(chat).map(promptUsage)])}\n${HINTS}`,
   },
   tools: {
     atQuestion: true,
@@ -162,8 +163,22 @@ async function opened({ jobs }: Toolkit, words: string): Promise<string> {
     : [none, ...known].join("\n").trim();
 }
 
-function helpLine([name, { takes = "", does }]: readonly [string, Pick<ChatCommand, "takes" | "does">]): string {
-  return `${`/${name} ${takes}`.padEnd(30)} ${does}`;
+/** A command with its arguments, and what it does. */
+type Usage = readonly [usage: string, does: string];
+
+/** Long usages have a line of their own, so that those of servers do not move the column. */
+function columns(all: readonly Usage[]): string {
+  const width = 30;
+  return all
+    .map(([usage, does]) => {
+      const gap = usage.length > width ? `\n${" ".repeat(width)}` : "";
+      return `${usage.padEnd(width)}${gap} ${does}`.trimEnd();
+    })
+    .join("\n");
+}
+
+function usageOf([name, { takes = "", does }]: readonly [string, Pick<ChatCommand, "takes" | "does">]): Usage {
+  return [`/${name} ${takes}`.trimEnd(), does];
 }
 
 function promptsOf({ servers }: Pick<Chat, "servers">): readonly McpPrompt[] {
@@ -174,11 +189,10 @@ function promptName({ server, name }: McpPrompt): string {
   return `${server}:${name}`;
 }
 
-function promptLine(prompt: McpPrompt): string {
+function promptUsage(prompt: McpPrompt): Usage {
   const takes = (prompt.arguments ?? []).map(({ name, required = false }) => (required ? name : `[${name}]`));
-  const line = helpLine([promptName(prompt), { takes: takes.join(" "), does: "" }]).trimEnd();
-  const does = oneLine((prompt.description ?? "").trim(), 200);
-  return does === "" ? oneLine(line, 200) : `${oneLine(line, 200).padEnd(30)} ${does}`;
+  const usage = [`/${promptName(prompt)}`, ...takes].join(" ");
+  return [oneLine(usage, 200), oneLine((prompt.description ?? "").trim(), 200)];
 }
 
 /**
