@@ -63,6 +63,8 @@ export function createPolicy(
       look,
     };
     const judgePath = pathJudgeBy(lookAtFiles);
+    const isMissingHere = async (real: string | undefined) =>
+      real !== undefined && isInside(real, backend.workDir) && (await lookAtFiles.infoAt(real)) === undefined;
     const judgeEffect = async (effect: Effect): Promise<Decision> => {
       // Commands have their own judge, which handles readonly.
       if (autonomy === "readonly" && isAct(effect) && effect.kind !== "exec") {
@@ -70,9 +72,15 @@ export function createPolicy(
         return { verdict: "deny", risk: "medium", rule: "autonomy", reason };
       }
       switch (effect.kind) {
-        case "read":
+        case "read": {
+          const decision = await judgePath("read", effect.path, effect.real);
+          // A missing file of the project holds no secret: a question would protect nobody.
+          const isSecret = decision.verdict === "ask" && decision.rule === "sensitive_files";
+          const isMissing = isSecret && (await isMissingHere(effect.real));
+          return isMissing ? { verdict: "allow", risk: "low", rule: "workspace" } : decision;
+        }
         case "write":
-          return judgePath(effect.kind, effect.path, effect.real);
+          return judgePath("write", effect.path, effect.real);
         case "exec":
           return (await commandJudges()).judgeExec(effect, given);
         case "terminal":

@@ -161,9 +161,9 @@ describe("the question", () => {
   test("shows the reason unless commands are simply always asked about", async () => {
     const line = await commandLine();
     const script = `handrail call write '{"path":".git/hooks/pre-commit","content":"x"}' > result.txt`;
-    const terminal = await asked(line, script, " [y/N/s/a] ");
+    const terminal = await asked(line, script, " [y/N] ");
     expect(terminal.screen()).toMatch(
-      /Writing \.git\/hooks\/pre-commit requires approval: .*\nWrite: \.git\/hooks\/pre-commit( \(.*\))? \[y\/N\/s\/a\] $/,
+      /Writing \.git\/hooks\/pre-commit requires approval: .*\nWrite: \.git\/hooks\/pre-commit( \(.*\))? \[y\/N\] $/,
     );
     terminal.type("n\r");
     expect(await terminal.ended).toBe(1);

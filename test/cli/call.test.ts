@@ -149,7 +149,7 @@ describe("what outlives a call", () => {
   test("an output that one call saved is read by the next", async () => {
     const { here } = await commandLine();
     const { stdout } = await here(["call", "bash", '{"command":"seq 5000"}', "--yes"]);
-    const path = /Full output saved to: (output:\/\/\w+)\]\n$/.exec(stdout)?.[1];
+    const path = /Full output saved to: (output:\/\/\w+)(?: \(for commands: \S+\))?\]\n$/.exec(stdout)?.[1];
     expect(await here(["call", "read", JSON.stringify({ path, offset: 1, limit: 1 })])).toEqual(
       ended("1\n\n[Showing lines 1-1 of 5000. Use offset=2 to continue.]\n"),
     );

@@ -113,8 +113,8 @@ describe("handrail policy check, for people", () => {
     ],
     [
       "a path",
-      ["--path", ".env"],
-      /^Read: \.env\n\nNeeds approval:.*rule sensitive_files.*allow exactly this, in this workspace:\n {2}Read: \.env \(\/.*\/\.env\)\n/s,
+      ["--path", ".env", "--op", "write"],
+      /^Write: \.env\n\nNeeds approval:.*rule sensitive_files.*allow exactly this, in this workspace:\n {2}Write: \.env \(\/.*\/\.env\)\n/s,
     ],
     [
       "a path outside",

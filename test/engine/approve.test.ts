@@ -261,6 +261,7 @@ describe("an answer for the session", () => {
   async function asks(...inputs: readonly (readonly Effect[])[]): Promise<readonly boolean[]> {
     const world = await layout();
     await mkdir(join(world.workDir, "sub"));
+    for (const path of [".env", ".env.local", "sub/.env"]) await world.file(path);
     const { tool } = touching();
     let asked = 0;
     const toolkit = await world.toolkit({

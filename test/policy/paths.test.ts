@@ -396,6 +396,7 @@ describe("files that are special in any place", () => {
     ".aws/config",
     ".gnupg/x",
   ])("%s is asked about before it is read, in every autonomy", async (path) => {
+    if (path !== "backup/.ssh") await world.file(path);
     for (const autonomy of ["readonly", "supervised", "full"] as const) {
       const decision = await judge(world, path, "read", { autonomy });
       expect(decision).toMatchObject({ verdict: "ask", risk: "high", rule: "sensitive_files" });
@@ -511,12 +512,19 @@ describe("files that are special in any place", () => {
     }
   });
 
+  test("a missing file holds no secret, so reading it is not asked about; writing it is", async () => {
+    expect(await judge(world, "none/.env", "read")).toMatchObject({ verdict: "allow" });
+    expect(await judge(world, "none/.env", "write")).toMatchObject({ verdict: "ask", rule: "sensitive_files" });
+    expect(await judge(world, "~/.ssh/none", "read")).not.toMatchObject({ verdict: "allow" });
+  });
+
   test("a special name also counts for a link to an ordinary file", async () => {
-    await world.link(".env", "config/production.txt");
+    await world.link("linked/.env", "../config/production.txt");
     await world.link(".git/hooks", "../hooks");
+    await world.file(".env.real");
     await world.link("ordinary.txt", ".env.real");
     await world.link("plain", ".git/config");
-    expect(await judge(world, ".env", "read")).toMatchObject({ verdict: "ask", rule: "sensitive_files" });
+    expect(await judge(world, "linked/.env", "read")).toMatchObject({ verdict: "ask", rule: "sensitive_files" });
     expect(await judge(world, ".git/hooks/pre-commit", "write")).toMatchObject({
       verdict: "ask",
       rule: "protected_files",
@@ -623,6 +631,7 @@ test("people's rules tighten what the policy allows, and allow what it leaves to
     ask: ["Read(*.lock)"],
     allow: ["Read(.env)", "Read(*.pem)", "Edit(//etc/**)", "mcp__github__list_issues"],
   };
+  for (const path of [".env", ".env.local", "a.pem"]) await world.file(path);
   const toolkit = await world.toolkit({ policy: { commands } });
   const verdict = async (kind: "read" | "write", path: string) => (await toolkit.judge([{ kind, path }])).verdict;
   expect(await verdict("write", "dist/a.js")).toBe("deny");

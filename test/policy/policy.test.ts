@@ -125,7 +125,7 @@ describe("supervised and full", () => {
     expect(await judged("supervised", EXEC, read)).toMatchObject({ verdict: "ask" });
     expect(await judged("supervised", EXEC, forbidden, read)).toMatchObject({ verdict: "deny" });
     expect(await judged("full", forbidden, EXEC)).toMatchObject({ verdict: "deny" });
-    expect(await judged("full", read, { kind: "read", path: ".env" })).toMatchObject({ verdict: "ask" });
+    expect(await judged("full", read, { kind: "write", path: ".env" })).toMatchObject({ verdict: "ask" });
   });
 
   test("a call without effects needs no decision", async () => {
