@@ -10,6 +10,8 @@ export interface Asked<Query, Body> {
   readonly query: Query;
   readonly body: Body;
   readonly headers: Headers;
+  /** The body as it is, of a route without a schema of it. Rejects with a `Problem` when it is too large. */
+  bytes(): Promise<Uint8Array>;
   readonly caller: Caller;
   readonly peer: Peer;
   /** Fires when the client disconnects, or its session ends. */
@@ -40,8 +42,11 @@ export interface Route<Query = unknown, Body = unknown> {
   /** In OpenAPI notation: "/api/threads/{thread}/calls". */
   readonly path: string;
   readonly summary: string;
-  /** What authorizes a request besides the token and the secret of a session. */
-  readonly accepts?: "pairing" | "ticket";
+  /**
+   * What authorizes a request besides the token and the secret of a session. "signature": the route itself checks who
+   * signed the request, and nothing else authorizes it.
+   */
+  readonly accepts?: "pairing" | "ticket" | "signature";
   /** True: only people may send it. */
   readonly people?: true;
   readonly query?: ObjectSchema;
@@ -64,7 +69,7 @@ export function route<Q extends TObject = TObject<{}>, B extends TObject = TObje
 /** The maximum size of a request body, in bytes. */
 export const MAX_BODY = 1_048_576;
 
-export interface RouteRequest extends Omit<Asked<unknown, unknown>, "query" | "body" | "headers"> {
+export interface RouteRequest extends Omit<Asked<unknown, unknown>, "query" | "body" | "headers" | "bytes"> {
   readonly request: Request;
   /** Returns false if a command started by Handrail sent the request, or nobody knows who did. Looks each time. */
   readonly isPerson: () => boolean;
@@ -77,7 +82,7 @@ export async function runRoute(asked: Route, { request, isPerson, ...rest }: Rou
   const query = asked.query === undefined ? {} : await checked(asked.query, given, "query parameter");
   const body = asked.body === undefined ? {} : await checked(asked.body, await jsonOf(request), "member");
   requirePerson(asked, isPerson); // its sender may have exited while the body arrived
-  const result = await asked.handle({ ...rest, query, body, headers: request.headers });
+  const result = await asked.handle({ ...rest, query, body, headers: request.headers, bytes: () => bytesOf(request) });
   if (result instanceof Response) return result;
   const { status } = asked.answer;
   return status === 204 ? new Response(undefined, { status }) : Response.json(result, { status });

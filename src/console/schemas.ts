@@ -77,6 +77,38 @@ export const GRANT = Type.Object(
   open,
 );
 
+export const SCHEDULE = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    target: Type.String({ description: "The backend and the folder where it runs." }),
+    words: Type.String({ description: "When it runs, in words." }),
+    command: Type.Optional(Type.String()),
+    prompt: Type.Optional(Type.String({ description: "Of an agent, in place of a command." })),
+    paused: Type.Optional(Type.String({ description: "Why it is paused." })),
+    failures: Type.Integer({ description: "Runs in a row that failed." }),
+    next: Type.Array(time("Planned times: the next one, and those of the next 24 hours.")),
+  },
+  open,
+);
+
+export const RUN = Type.Object(
+  {
+    id: Type.Integer(),
+    schedule: Type.String(),
+    name: Type.String(),
+    target: Type.String(),
+    plannedMs: time("The planned time."),
+    cause: Type.Enum(["clock", "person", "file", "job", "http"]),
+    state: Type.Enum(["running", "waiting", "succeeded", "failed", "denied", "skipped", "interrupted"]),
+    startedMs: time("When it started."),
+    endedMs: Type.Optional(time("When it ended.")),
+    thread: Type.Optional(Type.String({ description: "Absent for a run that was skipped." })),
+    note: Type.Optional(Type.String({ description: "The end of its output, or why it ended so." })),
+  },
+  open,
+);
+
 export const MEMORY = Type.Object(
   {
     id: Type.Integer(),

@@ -8,7 +8,7 @@ import type { Toolkit } from "../contract/toolkit.ts";
 import { takeReady } from "../engine/take-ready.ts";
 import type { KeptGrants } from "../policy/kept-grants.ts";
 import { messageOf } from "../util/errors.ts";
-import { type Access, type Peer, createAccess } from "./access.ts";
+import { type Access, type Caller, type Peer, createAccess } from "./access.ts";
 import { type OpenAgent, createAgents } from "./agents.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
 import { isPeerPerson } from "./peer.ts";
@@ -25,6 +25,7 @@ import { imageRoutes } from "./routes/images.ts";
 import { outputLineRoutes } from "./routes/output-lines.ts";
 import { outputSearchRoutes } from "./routes/output-search.ts";
 import { pairingLink, sessionRoutes } from "./routes/sessions.ts";
+import { scheduleRoutes } from "./routes/schedules.ts";
 import { threadRoutes } from "./routes/threads.ts";
 import { typingRoutes } from "./routes/typing.ts";
 import { workRoutes } from "./routes/work.ts";
@@ -113,6 +114,7 @@ export async function serveApi({
     ...outputLineRoutes(toolkit),
     ...keptRoutes(grants, toolkit.memories),
     ...doctorRoutes(doctor),
+    ...scheduleRoutes(toolkit),
     ...(browsers === undefined ? [] : sessionRoutes({ browsers, access: () => started.access, phoneUrl })),
   ];
   const app = application(api ? allRoutes() : undefined, {
@@ -207,7 +209,8 @@ function application(
   for (const each of all) {
     app.on(each.method, each.path.replaceAll(/\{(\w+)\}/g, ":$1"), async ({ req, env }) => {
       const peer = peerOf(env.incoming.socket);
-      const caller = granted().callerOf(req.raw, peer, each.accepts);
+      const { accepts } = each;
+      const caller: Caller = accepts === "signature" ? { kind: "program" } : granted().callerOf(req.raw, peer, accepts);
       const revoked = "session" in caller ? browsers?.ended(caller.session) : undefined;
       const signals = [req.raw.signal, ended, ...(revoked === undefined ? [] : [revoked])];
       const isPerson = () => isPeerPerson(env.incoming.socket);

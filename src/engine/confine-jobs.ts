@@ -42,9 +42,10 @@ export function jobsOfCall(
       if (allowed.some((effect) => effect.kind === "terminal" && effect.job === job.id && declares(effect))) return;
       throw new ToolFailure(`tool "${tool.name}" tried to ${what} job ${job.id}, which this call did not declare`);
     };
-    const { id, command, startedMs, lifetime, process } = job;
+    const { id, call, command, startedMs, lifetime, process } = job;
     return {
       id,
+      ...(call !== undefined && { call }),
       command,
       startedMs,
       lifetime,

@@ -1,13 +1,15 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { scheduleRunner } from "../../src/cli/schedules.ts";
+import { type ScheduledAgents, scheduleRunner } from "../../src/cli/schedules.ts";
 import type { Approver } from "../../src/contract/policy.ts";
 import type { Run } from "../../src/contract/schedule.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
 import { asText } from "../../src/engine/result.ts";
+import { type ScriptedReply, scriptedModel } from "../../src/testing/scripted-model.ts";
 import { describeCall } from "../../src/policy/describe.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";
+import { until } from "../support/until.ts";
 import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
 
 /** A toolkit with the assistant's tools, whose person approves and sees what is kept in `shown`. */
@@ -39,8 +41,12 @@ async function ran({ toolkit }: { readonly toolkit: Toolkit }, id: string): Prom
   return await looked({ toolkit }, id);
 }
 
-async function looked({ toolkit }: { readonly toolkit: Toolkit }, id: string): Promise<Run | undefined> {
-  const runner = scheduleRunner({ toolkit });
+async function looked(
+  { toolkit }: { readonly toolkit: Toolkit },
+  id: string,
+  agents?: ScheduledAgents,
+): Promise<Run | undefined> {
+  const runner = scheduleRunner({ toolkit, agents });
   await runner.once();
   await runner.close();
   return (await toolkit.schedules.runs({ schedule: id, limit: 1 }))[0];
@@ -150,4 +156,78 @@ test("a recurring agent is asked about in full autonomy too, with its whole prom
   const prompt = `Read the news. ${"Look closely. ".repeat(100)}Then stop.`;
   await text("cron_add", { name: "news", schedule: { kind: "every", every_ms: 300_000 }, prompt });
   expect(shown[0]).toContain(prompt);
+});
+
+const agentOf = (script: readonly ScriptedReply[]): ScheduledAgents => ({
+  ...{ model: scriptedModel(script), limits: {}, instructions: {}, disable: [], agents: {} },
+});
+
+test("an agent's run ends as its turn does; a call that needs a person waits, and goes on when approved", async () => {
+  const given = await assistant();
+  const calls = [{ name: "shell", input: { command: "touch made", approved: true } }];
+  const id = await added(given, { prompt: "make it" });
+  await given.toolkit.schedules.fire(id, "person");
+  expect(await looked(given, id, agentOf([{ calls }]))).toMatchObject({ state: "waiting" });
+  expect(given.shown).toHaveLength(1); // the schedule itself: the run asks no approver
+  const [question] = await given.toolkit.store.questions();
+  expect(question).toMatchObject({ name: "shell", parked: {} });
+  expect(await looked(given, id, agentOf([]))).toMatchObject({ state: "waiting" });
+  await given.toolkit.store.answer(question?.question ?? "", { answer: "once" }, "test");
+  expect(await looked(given, id, agentOf([{ text: "It is made." }]))).toMatchObject({
+    ...{ state: "succeeded", note: "It is made." },
+  });
+  expect(existsSync(`${given.folder}/made`)).toBe(true);
+  await given.toolkit.schedules.fire(id, "person");
+  const tooLong = { calls: [{ name: "cron_list", input: {} }], input: 9_000, output: 9_000 };
+  const limited = { ...agentOf([tooLong, tooLong]), limits: { tokens: 1_000 } };
+  expect(await looked(given, id, limited)).toMatchObject({
+    state: "failed",
+    note: expect.stringContaining("max_tokens"),
+  });
+});
+
+test("a process without a model leaves agents to others", async () => {
+  const given = await assistant();
+  const id = await added(given, { prompt: "make it" });
+  await given.toolkit.schedules.fire(id, "person");
+  expect(await looked(given, id)).toBeUndefined();
+});
+
+test("a changed file and the end of a job start one run each", async () => {
+  const given = await assistant({ preset: "all" });
+  const { toolkit, folder, text } = given;
+  const watched = { schedule: { kind: "file", path: "input.txt" }, command: "cat input.txt" };
+  const onFile = await added(given, watched);
+  expect(await looked(given, onFile)).toBeUndefined();
+  writeFileSync(`${folder}/input.txt`, "fresh");
+  await looked(given, onFile);
+  await looked(given, onFile);
+  expect(await toolkit.schedules.runs()).toMatchObject([{ cause: "file", state: "succeeded", note: "fresh" }]);
+
+  const started = await text("bash", { command: "until [ -e go ]; do sleep 0.05; done", background: true });
+  const job = /[Jj]ob (\d+)/.exec(started)?.[1] ?? started;
+  const onJob = await added(given, { schedule: { kind: "job", job }, command: "echo after" });
+  expect(await looked(given, onJob)).toBeUndefined();
+  writeFileSync(`${folder}/go`, "");
+  await until("the run has ended", async () => (await looked(given, onJob))?.state === "succeeded");
+  expect(await toolkit.schedules.get(onJob)).toBeUndefined();
+});
+
+test("grants of a session do not reach a run, and permanent ones do", async () => {
+  const first = await assistant({ policy: { autonomy: "full" } });
+  const id = await added(first, { command: "touch made" });
+  await first.toolkit.close();
+  const { folder: workDir, stateDir } = first;
+  for (const [answer, state] of [
+    ["session", "waiting"],
+    ["always", "succeeded"],
+  ] as const) {
+    const toolkit = (await assistant({ workDir, stateDir, approver: async () => ({ answer }) })).toolkit;
+    expect(await toolkit.call({ name: "shell", input: { command: "touch made" } })).toMatchObject({ status: "ok" });
+    for (const { question } of await toolkit.store.questions())
+      await toolkit.store.answer(question, { answer: "refuse" }, "test");
+    await looked({ toolkit }, id);
+    expect(await ran({ toolkit }, id)).toMatchObject({ state });
+    await toolkit.close();
+  }
 });

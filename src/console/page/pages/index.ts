@@ -17,6 +17,7 @@ export const PAGES: readonly Page[] = [
   { id: "tools", title: "Tools", load: async () => (await import("./tools.tsx")).Tools },
   { id: "grants", title: "Grants", load: async () => (await import("./grants.tsx")).Grants },
   { id: "browsers", title: "Browsers", load: async () => (await import("./browsers.tsx")).Browsers },
+  { id: "schedules", title: "Schedules", load: async () => (await import("./schedules.tsx")).Schedules },
   { id: "memory", title: "Memory", load: async () => (await import("./memory.tsx")).MemoryPage },
   { id: "doctor", title: "Doctor", load: async () => (await import("./doctor.tsx")).Doctor },
   { id: "output", title: "Output", isHidden: true, load: async () => (await import("./output.tsx")).OutputPage },

@@ -1,0 +1,212 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { get, part, post } from "../state/api.ts";
+import { useLoaded } from "../state/loaded.ts";
+import { isConnected, now } from "../state/model.ts";
+import { threadAddress } from "../state/route.ts";
+import { Safe, safeText } from "../text/safe.tsx";
+import { ago, clock } from "../text/times.ts";
+import { Waiting } from "../view/waiting.tsx";
+import { When } from "../view/when.tsx";
+
+interface Schedule {
+  readonly id: string;
+  readonly name: string;
+  readonly target: string;
+  readonly words: string;
+  readonly command?: string;
+  readonly prompt?: string;
+  readonly paused?: string;
+  readonly next: readonly number[];
+}
+
+interface Run {
+  readonly id: number;
+  readonly name: string;
+  readonly state: string;
+  readonly plannedMs: number;
+  readonly startedMs: number;
+  readonly thread?: string;
+  readonly note?: string;
+}
+
+interface Answer {
+  readonly attended: boolean;
+  readonly schedules: readonly Schedule[];
+  readonly runs: readonly Run[];
+}
+
+/** How often it is loaded again, in milliseconds. */
+const LOOK_MS = 5_000;
+
+const HOUR_MS = 3_600_000;
+const HOURS = 24;
+
+const NEEDS_PERSON: ReadonlySet<string> = new Set(["waiting", "failed", "denied", "interrupted"]);
+
+/** Schedules: the outcomes that need a person, the next runs on a time line, the newest runs. */
+export function Schedules() {
+  const loaded = useLoaded((signal) => get<Answer>("/api/schedules", signal));
+  useEffect(() => {
+    const timer = setInterval(loaded.reload, LOOK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const { attended = true, schedules = [], runs = [] } = loaded.value.value ?? {};
+  const urgent = runs.filter(({ state, startedMs }) => {
+    return NEEDS_PERSON.has(state) && (state === "waiting" || startedMs > now.value - HOURS * HOUR_MS);
+  });
+  return (
+    <div class="sheet schedules">
+      <p class="lead">Work that starts by itself. Each run is judged again, and knows only its own approval.</p>
+      <Waiting of={loaded} words="Loading schedules" />
+      {!attended && schedules.length > 0 && (
+        <p class="problem" role="alert">
+          No process runs the schedules of this folder.
+        </p>
+      )}
+      {urgent.length > 0 && <Runs title="Needs you" runs={urgent} />}
+      {schedules.some(({ next }) => next.length > 0) && <TimeLine schedules={schedules} />}
+      {loaded.value.value !== undefined && schedules.length === 0 && (
+        <div class="void">
+          <h2>No schedules</h2>
+          <p>
+            Ask an agent for one, or add it with <code>handrail cron add</code>.
+          </p>
+        </div>
+      )}
+      <ul class="rows">
+        {schedules.map((schedule) => (
+          <ScheduleRow key={schedule.id} schedule={schedule} onChanged={loaded.reload} />
+        ))}
+      </ul>
+      {runs.length > 0 && <Runs title="Runs" runs={runs} />}
+    </div>
+  );
+}
+
+/** The next 24 hours, a line for each schedule. The times are also in each row, as text. */
+function TimeLine({ schedules }: { readonly schedules: readonly Schedule[] }) {
+  const first = now.value;
+  const hours = Array.from({ length: HOURS / 6 }, (_, index) => first + index * 6 * HOUR_MS);
+  return (
+    <section>
+      <h2 class="head">Next 24 hours</h2>
+      <div class="timeline" aria-hidden="true">
+        <div class="hours meta num">
+          {hours.map((hour) => (
+            <span key={hour}>{clock(hour)}</span>
+          ))}
+        </div>
+        {schedules.map(({ id, name, next }) => (
+          <div key={id} class="track" title={safeText(name)}>
+            {next
+              .filter((time) => time < first + HOURS * HOUR_MS)
+              .map((time) => (
+                <i
+                  key={time}
+                  title={`${safeText(name)}, ${clock(time)}`}
+                  style={{ left: `${Math.max(0, (100 * (time - first)) / (HOURS * HOUR_MS))}%` }}
+                />
+              ))}
+          </div>
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function ScheduleRow({ schedule, onChanged }: { readonly schedule: Schedule; readonly onChanged: () => void }) {
+  const { id, name, target, words, command, prompt = "", paused, next } = schedule;
+  const failure = useSignal("");
+  const act = async (action: "run" | "pause" | "resume" | "remove") => {
+    failure.value = "";
+    try {
+      await post(`/api/schedules/${part(id)}`, { action });
+      onChanged();
+    } catch (error) {
+      failure.value = error instanceof Error ? error.message : String(error);
+    }
+  };
+  const button = (action: "run" | "pause" | "resume" | "remove", label: string) => (
+    <button
+      class="btn"
+      disabled={!isConnected.value}
+      aria-label={`${label} ${safeText(name)}`}
+      onClick={() => void act(action)}
+    >
+      {label}
+    </button>
+  );
+  return (
+    <li class="row">
+      <div class="what">
+        <b>
+          <Safe text={name} />
+        </b>
+        <code class="free">
+          <Safe text={command ?? `Agent: ${prompt}`} />
+        </code>
+        <p class="facts-line meta num">
+          <span>
+            <Safe text={words} />
+          </span>
+          {next[0] !== undefined && (
+            <span>
+              next <When ms={next[0]} text={clock(next[0])} />
+            </span>
+          )}
+          <span>
+            <Safe text={target} />
+          </span>
+        </p>
+        {paused !== undefined && (
+          <p class="problem">
+            Paused: <Safe text={paused} />
+          </p>
+        )}
+        {failure.value !== "" && (
+          <p class="problem" role="alert">
+            {failure.value}
+          </p>
+        )}
+      </div>
+      {button("run", "Run now")}
+      {paused === undefined ? button("pause", "Pause") : button("resume", "Resume")}
+      {button("remove", "Remove")}
+    </li>
+  );
+}
+
+function Runs({ title, runs }: { readonly title: string; readonly runs: readonly Run[] }) {
+  return (
+    <section>
+      <h2 class="head">{title}</h2>
+      <ul class="rows">
+        {runs.map(({ id, name, state, startedMs, thread, note = "" }) => (
+          <li key={id} class="row" data-run={state}>
+            <div class="what">
+              <p class="facts-line">
+                <b class="state">{state === "waiting" ? "waits for a person" : state}</b>
+                {thread === undefined ? (
+                  <Safe text={name} />
+                ) : (
+                  <a href={threadAddress(thread)}>
+                    <Safe text={name} />
+                  </a>
+                )}
+                <span class="meta num">
+                  <When ms={startedMs} text={ago(startedMs, now.value)} />
+                </span>
+              </p>
+              {note !== "" && (
+                <code class="free meta">
+                  <Safe text={note} />
+                </code>
+              )}
+            </div>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
