@@ -33,7 +33,7 @@ describe("handrail tools", () => {
         ]);
         expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
         expect(JSON.parse(stdout)).toEqual(definitions(toolset(chosenTools({ preset: "all" }, { sandboxed })), format));
-        expect(stdout.includes('"network"')).toBe(sandboxed);
+        expect(stdout.includes('"sandbox"')).toBe(sandboxed);
       }
     },
   );
