@@ -1,11 +1,12 @@
 export { createToolkit } from "./toolkit.ts";
 export type { ToolkitOptions } from "./toolkit-options.ts";
 export { type TakeReadyOptions, takeReady } from "./engine/take-ready.ts";
+export { withoutBoundaries } from "./engine/foreign-text.ts";
 export { asContent, asOutcome, asText } from "./engine/result.ts";
 export { definitions, toolset } from "./engine/toolset.ts";
 export { defineTool } from "./contract/tool.ts";
 export { standardSchema } from "./contract/schema.ts";
-export { text } from "./contract/content.ts";
+export { notice, text } from "./contract/content.ts";
 export { ToolFailure } from "./contract/failure.ts";
 export { memoryStore, type MemoryStoreOptions } from "./activity/memory-store.ts";
 export { sqliteStore, type SqliteStoreOptions } from "./activity/sqlite-store.ts";

@@ -5,6 +5,7 @@ import type { ToolResult } from "../contract/result.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { asContent } from "../engine/result.ts";
 import { findTool } from "../engine/toolset.ts";
+import { withoutBoundaries } from "../util/boundary.ts";
 import { messageOf } from "../util/errors.ts";
 import type { Budget } from "./budget.ts";
 import { NOTHING, type Touched, mustBeInOrder, touchedBy } from "./call-order.ts";
@@ -105,7 +106,7 @@ export function announce({ id, name, input }: Calling, { toolkit, emit }: Result
 /** Adds the result of a call. */
 export function answerCall({ id, name }: Calling, message: ToolMessage, ms: number, { emit, onResult }: Results): void {
   onResult(message);
-  emit({ type: "tool_result", id, name, status: message.status, text: textOf(message.content), ms });
+  emit({ type: "tool_result", id, name, status: message.status, text: withoutBoundaries(textOf(message.content)), ms });
 }
 
 /** Returns the result of a call that was not run. */

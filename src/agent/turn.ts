@@ -4,6 +4,7 @@ import type { ThreadId } from "../contract/identity.ts";
 import type { AssistantPart, Message } from "../contract/message.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { parse } from "../engine/parse.ts";
+import { withoutBoundaries } from "../util/boundary.ts";
 import { Stop, pause } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
 import { clip } from "../util/text.ts";
@@ -117,7 +118,12 @@ export async function runTurn(first: Message | undefined, options: TurnOptions):
   const deliver = (message: Message) => {
     if (message.role === "user") {
       const { from, content } = message;
-      emit({ type: "message", from, text: textOf(content), ...(isOffered(message) && { offered: true }) });
+      emit({
+        type: "message",
+        from,
+        text: withoutBoundaries(textOf(content)),
+        ...(isOffered(message) && { offered: true }),
+      });
     }
     transcript.add(message);
   };

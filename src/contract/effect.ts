@@ -62,6 +62,8 @@ export type Effect =
   /**
    * Reads or changes what outlives the session. `about` is the change in words, for people, and `soon` what follows
    * from it at this moment. `asks`: a person is asked about it whatever the autonomy, and no rule approves it.
+   * `core`: it stores a core memory, which is part of every later conversation. The approve stage adds
+   * `afterForeignText` to it if the thread has read text that others wrote.
    */
   | {
       readonly kind: "state";
@@ -70,6 +72,8 @@ export type Effect =
       readonly about?: string;
       readonly soon?: string;
       readonly asks?: true;
+      readonly core?: true;
+      readonly afterForeignText?: true;
     }
   /** Delegates to a sub-agent; `task` is the beginning of the task, for people. */
   | { readonly kind: "delegate"; readonly agent: string; readonly task?: string }

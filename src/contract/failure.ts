@@ -8,6 +8,8 @@ export interface FailureDetails {
   /** Partial results, such as output or a diff. */
   readonly content?: readonly Content[];
   readonly data?: Json;
+  /** The message is another program's words: models read them inside a boundary. */
+  readonly foreign?: true;
   /** The underlying error, for logs. Not shown to models and people. */
   readonly cause?: unknown;
 }
@@ -18,12 +20,14 @@ export class ToolFailure extends Error {
   readonly hint: string | undefined;
   readonly content: readonly Content[] | undefined;
   readonly data: Json | undefined;
+  readonly foreign: true | undefined;
 
-  constructor(message: string, { hint, content, data, cause }: FailureDetails = {}) {
+  constructor(message: string, { hint, content, data, foreign, cause }: FailureDetails = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.hint = hint;
     this.content = content;
     this.data = data;
+    this.foreign = foreign;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ToolCall } from "../contract/call.ts";
+import type { ApprovedCall, ToolCall } from "../contract/call.ts";
 import type { Notices } from "../contract/job.ts";
 import type { ParkedCall } from "../contract/parked.ts";
 import type { ToolResult } from "../contract/result.ts";
@@ -6,7 +6,7 @@ import { Stop } from "../util/abort.ts";
 import { approve } from "./approve.ts";
 import { check } from "./check.ts";
 import { execute } from "./execute.ts";
-import { fit } from "./fit.ts";
+import { fit, fitFailure } from "./fit.ts";
 import type { Host } from "./host.ts";
 import { recordTo } from "./record.ts";
 import { toResult } from "./result.ts";
@@ -18,14 +18,15 @@ import { toResult } from "./result.ts";
  */
 export async function callTool(request: ToolCall, host: Host, stop: Stop, parked?: ParkedCall): Promise<ToolResult> {
   const record = recordTo(host, request, parked);
+  let approved: ApprovedCall | undefined;
   try {
     const checked = await check(request, host);
-    const approved = await approve(checked, host, record, stop, parked);
+    approved = await approve(checked, host, record, stop, parked);
     const done = await execute(approved, host, record, stop, (nested) => callNested(nested, host, stop));
     const { content, data, images } = await fit(approved, done, host);
     return record.finished({ id: request.id, status: "ok", content, data }, images);
   } catch (error) {
-    return record.finished({ ...toResult(error, stop), id: request.id });
+    return record.finished({ ...(await fitFailure(toResult(error, stop), error, approved, host)), id: request.id });
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Store } from "../contract/activity.ts";
 import type { Backend, FileInfo, Files } from "../contract/backend.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
@@ -5,6 +6,7 @@ import { Unreachable } from "../contract/failure.ts";
 import { type Decision, type Verdict, stricter } from "../contract/decision.ts";
 import type { Policy } from "../contract/policy.ts";
 import { messageOf } from "../util/errors.ts";
+import { hasReadForeignText } from "./foreign-text.ts";
 import type { Host } from "./host.ts";
 
 /**
@@ -18,9 +20,9 @@ import type { Host } from "./host.ts";
  */
 export async function decide(
   checked: CheckedCall,
-  { policies, backend }: Pick<Host, "policies" | "backend">,
+  { policies, backend, store }: Pick<Host, "policies" | "backend" | "store">,
 ): Promise<{ call: CheckedCall; decision: Decision }> {
-  const call = await withRealPaths(checked, backend);
+  const call = await withRealPaths(await withForeignText(checked, store), backend);
   let strictest: Decision | undefined;
   for (const policy of policies) strictest = stricter(strictest, await judge(policy, call));
   return { call, decision: strictest ?? (call.effects.length === 0 ? NOTHING_TOUCHED : NOBODY_DECIDED) };
@@ -50,6 +52,19 @@ const VERDICTS: ReadonlySet<unknown> = new Set<Verdict>(["allow", "ask", "deny"]
 
 function denied(why: string): Decision {
   return { verdict: "deny", risk: "high", rule: "error", reason: `The policy could not judge this call: ${why}` };
+}
+
+/** Marks core memories of a thread that has read foreign text. If that cannot be read from the store, it counts as so. */
+async function withForeignText(call: CheckedCall, store: Store): Promise<CheckedCall> {
+  const { effects, request } = call;
+  if (!effects.some((effect) => effect.kind === "state" && effect.core !== undefined)) return call;
+  const isAfter = await hasReadForeignText(store, request).catch(() => true);
+  const marked = effects.map((effect) => {
+    if (effect.kind !== "state" || effect.core === undefined) return effect;
+    const { afterForeignText: _, ...given } = effect;
+    return isAfter ? { ...given, afterForeignText: true as const } : given;
+  });
+  return { ...call, effects: marked };
 }
 
 async function withRealPaths(call: CheckedCall, backend: Backend): Promise<CheckedCall> {

@@ -1,6 +1,6 @@
 import type { ToolBackend } from "../contract/backend.ts";
 import type { ActFollowUp, ApprovedCall, ToolCall } from "../contract/call.ts";
-import { type Content, text } from "../contract/content.ts";
+import { type Content, notice } from "../contract/content.ts";
 import type { FormInput } from "../contract/decision.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import type { FetchOptions, Fetched } from "../contract/fetch.ts";
@@ -79,21 +79,22 @@ async function end(running: Running): Promise<readonly Content[]> {
   running.over = true;
   const refusals = (await running.confined?.end()) ?? [];
   for (const { ended } of running.followUps) ended?.();
-  const notices = running.followUps.flatMap(({ notice }) => (notice === undefined ? [] : [text(`[${notice}]`)]));
+  const notices = running.followUps.flatMap(({ notice: words }) => (words === undefined ? [] : [notice(`[${words}]`)]));
   if (refusals.length === 0) return notices;
   running.record.refused(refusals);
   const { within } = running.call.decision;
   const isReadOnly = within !== undefined && within !== "none" && within.readOnly === true;
-  return [text(`[${describeRefusals(refusals, isReadOnly)}]`), ...notices];
+  return [notice(`[${describeRefusals(refusals, isReadOnly)}]`), ...notices];
 }
 
 function withNotes(error: unknown, notes: readonly Content[]): unknown {
   if (notes.length === 0 || !(error instanceof ToolFailure)) return error;
-  const { message, hint, content = [], data, cause } = error;
+  const { message, hint, content = [], data, foreign, cause } = error;
   return new ToolFailure(message, {
     ...(hint !== undefined && { hint }),
     content: [...content, ...notes],
     ...(data !== undefined && { data }),
+    ...(foreign !== undefined && { foreign }),
     cause,
   });
 }

@@ -1,8 +1,10 @@
 import type { ApprovedCall } from "../contract/call.ts";
-import { type Content, text } from "../contract/content.ts";
+import { type Content, notice, text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Json } from "../contract/schema.ts";
+import type { ToolResult } from "../contract/result.ts";
 import type { Limit, Outputs } from "../contract/tool.ts";
+import { foreignSource, inBoundary, isOwn, plainPart, seenParts } from "./foreign-text.ts";
 import type { Host } from "./host.ts";
 import type { SavedImages } from "./record.ts";
 import { maskedContent } from "./mask-result.ts";
@@ -21,15 +23,16 @@ const IMAGE_MAX_BASE64 = 6_291_456;
 
 /**
  * Renders a tool's data, masks secrets and enforces the tool's limit: longer text is truncated at the end that the tool
- * does not keep, and saved whole as `output://ID`. Long texts inside the data are truncated too. Notices for the model
- * come last. Images are saved as well, for people who look at the call later.
+ * does not keep, and saved whole as `output://ID`. Long texts inside the data are truncated too. Text that others wrote
+ * is put inside a boundary. Notices for the model come last, outside it. Images are saved as well, for people who look
+ * at the call later.
  *
  * @throws ToolFailure when the data is not JSON, or does not fit the tool's output schema after masking and truncation.
  */
 export async function fit(
   call: ApprovedCall,
   { data: returned, attached }: Executed,
-  { outputs, notices, mask }: Pick<Host, "outputs" | "notices" | "mask">,
+  { outputs, notices, mask, store }: Pick<Host, "outputs" | "notices" | "mask" | "store">,
 ): Promise<{ content: readonly Content[]; data: Json; images?: SavedImages }> {
   const { tool, request } = call;
   const keep = tool.keep ?? "head";
@@ -37,7 +40,10 @@ export async function fit(
   if (json === undefined) throw new ToolFailure(`tool "${tool.name}" returned data that is not JSON`);
   const rendered = tool.render === undefined ? plain(json) : tool.render(json, call.input);
   const parts = [...(typeof rendered === "string" ? [text(rendered)] : rendered), ...attached].map(withoutHugeImage);
-  const content = await fitted(parts, { limit: tool.limit ?? DEFAULT_LIMIT, keep, outputs, mask });
+  const fitting = { limit: tool.limit ?? DEFAULT_LIMIT, keep, outputs, mask };
+  const from = await foreignSource(call, store);
+  const content =
+    from === undefined ? await fitted(parts.map(plainPart), fitting) : await bounded(parts, from, fitting);
   const whole = mask.json(json);
   const data = boundJson(whole, keep);
   const fault = tool.output === undefined ? undefined : await outputFault(tool.output, data);
@@ -45,16 +51,45 @@ export async function fit(
     const cut = data === whole ? "" : `, truncated to ${formatSize(DEFAULT_MAX_BYTES)}`;
     throw new ToolFailure(`tool "${tool.name}" returned data that does not fit its output schema${cut}: ${fault}`, {
       hint: "The tool has run; its result is below.",
-      content,
+      content: content.map((part) => (part.type === "text" ? notice(part.text) : part)), // inside its boundary already
     });
   }
   const images = await savedImages(content, outputs);
   const news = notices.take(request.thread);
   return {
-    content: news.length === 0 ? content : [...content, ...news.map((notice) => text(mask.text(`[${notice}]`)))],
+    content: news.length === 0 ? content : [...content, ...news.map((words) => text(mask.text(`[${words}]`)))],
     data,
     ...(images !== undefined && { images }),
   };
+}
+
+/** Fits text that others wrote, inside a boundary, with our own notices after it. */
+async function bounded(parts: readonly Content[], from: string, fitting: Fitting): Promise<readonly Content[]> {
+  const { seen, notices } = seenParts(parts.filter((part) => !isOwn(part)));
+  const { parts: theirs, cut } = await truncated(seen, fitting);
+  const own = [...(cut === undefined ? [] : [text(cut)]), ...notices, ...parts.filter(isOwn)];
+  return [...inBoundary(theirs, from), ...maskedContent(own.map(plainPart), fitting.mask)];
+}
+
+/** The same for the end of a call that did not succeed: its partial results, and words of another program. */
+export async function fitFailure(
+  result: ToolResult,
+  error: unknown,
+  call: ApprovedCall | undefined,
+  { store }: Pick<Host, "store">,
+): Promise<ToolResult> {
+  if (result.status !== "failed" && result.status !== "aborted") return result;
+  const given = result.content;
+  const isForeign = error instanceof ToolFailure && error.foreign === true;
+  const from = call === undefined ? undefined : await foreignSource(call, store);
+  if (from === undefined) return given === undefined ? result : { ...result, content: given.map(plainPart) };
+  const { seen, notices } = seenParts((given ?? []).filter((part) => !isOwn(part)));
+  const content = [...inBoundary(seen, from), ...notices, ...(given ?? []).filter(isOwn)].map(plainPart);
+  const rest = { ...result, ...(given !== undefined && { content }) };
+  if (rest.status !== "failed" || !isForeign) return rest;
+  const words = seenParts([text(rest.message)]);
+  const message = inBoundary(words.seen, from).map((part) => (part.type === "text" ? part.text : ""));
+  return { ...rest, message: message.join("") };
 }
 
 async function savedImages(content: readonly Content[], outputs: Outputs): Promise<SavedImages | undefined> {
@@ -70,11 +105,21 @@ function plain(data: Json): string {
   return typeof data === "string" ? data : JSON.stringify(data);
 }
 
-async function fitted(raw: readonly Content[], { limit, keep, outputs, mask }: Fitting): Promise<readonly Content[]> {
+async function fitted(raw: readonly Content[], fitting: Fitting): Promise<readonly Content[]> {
+  const { parts, cut } = await truncated(raw, fitting);
+  const [first, ...others] = parts;
+  return cut === undefined || first?.type !== "text" ? parts : [text(`${first.text}\n${cut}`), ...others];
+}
+
+/** Masks secrets and enforces the limit. `cut` says what is missing. */
+async function truncated(
+  raw: readonly Content[],
+  { limit, keep, outputs, mask }: Fitting,
+): Promise<{ readonly parts: readonly Content[]; readonly cut?: string }> {
   // Masked before truncation: half a secret would not be recognized.
   const parts = maskedContent(raw, mask);
   const [only] = parts;
-  if (parts.length === 1 && only?.type === "text" && evidentlyFits(only.text, limit)) return parts;
+  if (parts.length === 1 && only?.type === "text" && evidentlyFits(only.text, limit)) return { parts };
   const whole = textsOf(parts);
   const roomy = {
     ...(limit.lines !== undefined && { lines: limit.lines + NOTICE_LINES }),
@@ -82,11 +127,11 @@ async function fitted(raw: readonly Content[], { limit, keep, outputs, mask }: F
     ...(limit.characters !== undefined && { characters: limit.characters + NOTICE_BYTES }),
   };
   const truncate = keep === "head" ? truncateHead : truncateTail;
-  if (truncate(whole, roomy).truncated === false) return parts;
-  const cut = truncate(whole, limit);
-  const notice = savedNotice(cut, await saved(outputs, textsOf(raw)), outputs.forCommands);
+  if (truncate(whole, roomy).truncated === false) return { parts };
+  const kept = truncate(whole, limit);
+  const cut = savedNotice(kept, await saved(outputs, textsOf(raw)), outputs.forCommands);
   const images = parts.filter((part) => part.type === "image");
-  return [text(`${cut.text}\n${notice}`), ...images];
+  return { parts: [text(kept.text), ...images], cut };
 }
 
 interface Fitting extends Pick<Host, "outputs" | "mask"> {

@@ -10,6 +10,7 @@ import type { QuestionId } from "../contract/question.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
 import { messageOf } from "../util/errors.ts";
+import { withoutBoundaries } from "../util/boundary.ts";
 import { clip } from "../util/text.ts";
 import type { MaskStream } from "../output/mask-stream.ts";
 import type { Host } from "./host.ts";
@@ -165,7 +166,10 @@ function recorded(result: ToolResult, images?: SavedImages): readonly RecordedCo
 function failureOf(result: ToolResult): { readonly error?: string; readonly data?: Json } {
   const error = errorOf(result);
   const data = result.status === "failed" ? result.data : undefined;
-  return { ...(error !== undefined && { error: clip(error, ERROR_IN_EVENT) }), ...(data !== undefined && { data }) };
+  return {
+    ...(error !== undefined && { error: clip(withoutBoundaries(error), ERROR_IN_EVENT) }),
+    ...(data !== undefined && { data }),
+  };
 }
 
 type Happening = CallEvent extends infer Event

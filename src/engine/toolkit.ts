@@ -117,7 +117,7 @@ function toolkitOf(
     },
     judge: async (effects) => {
       const request = { ...NO_CALL.request, thread: own.thread };
-      return (await decide({ ...NO_CALL, request, effects }, { policies, backend })).decision;
+      return (await decide({ ...NO_CALL, request, effects }, { policies, backend, store })).decision;
     },
     async call(given, options = {}) {
       const request = parse(given, own);

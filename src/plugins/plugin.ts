@@ -138,7 +138,8 @@ export function pluginName(path: string, args: readonly string[] = []): string {
 function dataOf(content: readonly Content[], isError: boolean, { attach }: ToolContext): string {
   const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
   const images = content.filter((part) => part.type === "image");
-  if (isError) throw new ToolFailure(texts === "" ? "the plugin reported an error without a message" : texts);
+  if (isError && texts === "") throw new ToolFailure("the plugin reported an error without a message");
+  if (isError) throw new ToolFailure(texts, { foreign: true });
   for (const image of images) attach(image);
   return texts;
 }

@@ -90,6 +90,7 @@ export function createPolicy(
         case "search":
           return judgeFetch(effect, call.request);
         case "state":
+          if (effect.afterForeignText) return CORE_MEMORY;
           if (effect.store === "schedule" && effect.change) return judgeSchedule(autonomy, effect.asks === true);
           return { verdict: "allow", risk: "low", rule: effect.kind };
         case "output": // only the toolkit that made it can open it
@@ -185,6 +186,16 @@ function judgeSchedule(autonomy: Autonomy, asks: boolean): Decision {
   const reason = "An agent that starts again and again by itself requires approval";
   return { verdict: "ask", risk: "medium", rule: "schedule", reason };
 }
+
+const CORE_MEMORY: Decision = {
+  verdict: "ask",
+  risk: "medium",
+  rule: "core_memory",
+  reason:
+    "Storing a core memory requires approval: it is part of every later conversation, and this one has read text that " +
+    "others wrote (a page, search results, a tool of another program, a memory)",
+  scopes: [],
+};
 
 /** A program asks people something: no autonomy, rule or grant answers for them. */
 function asked(from: string): Decision {

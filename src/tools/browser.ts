@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { Type } from "typebox";
+import { type Content, notice, text } from "../contract/content.ts";
 import type { Effect } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
@@ -98,7 +99,7 @@ export const browser = ({ browsers, ...options }: BrowserOptions = {}) =>
       if (url !== undefined) context.report({ displayMessage: `${title} (${url})`, data: { url, title: title ?? "" } });
       return { action, ...report };
     },
-    render: (data) => textOf(data),
+    render: (data) => partsOf(data),
   });
 
 const DIRECTIONS = ["up", "down", "top", "bottom"] as const;
@@ -138,18 +139,31 @@ async function fileToUpload(path: string, { backend }: ToolContext) {
   }
 }
 
-/** The text for the model: where it is, what has happened, the action's own text, then the page. */
-function textOf({ url, title, news = [], said, saidOutput, shows, page = "", output }: ActionReport): string {
-  const where = url === undefined ? [] : [title === "" ? url : `${title}\n${url}`];
-  return [
-    ...where,
+/** For the model: where it is, what has happened, the action's own text, then the page. What a page says is in all of them. */
+function partsOf({
+  url,
+  title,
+  news = [],
+  said,
+  saidOutput,
+  shows,
+  page = "",
+  output,
+}: ActionReport): readonly Content[] {
+  const theirs = [
+    ...(url === undefined ? [] : [title === "" ? url : `${title}\n${url}`]),
     ...news.map((each) => `[${each}]`),
     ...(said === undefined ? [] : [said]),
+    ...(shows === "page" && page !== "" ? [page] : []),
+    ...(shows === "changes" && page !== "" ? [`Changes:\n${page}`] : []),
+  ];
+  const ours = [
     ...(saidOutput === undefined ? [] : [savedNotice(CUT, saidOutput)]),
-    ...(shows === "page" ? [page || "(an empty page)"] : []),
-    ...(shows === "changes" ? [page === "" ? "[Nothing on the page has changed.]" : `Changes:\n${page}`] : []),
+    ...(shows === "page" && page === "" ? ["(an empty page)"] : []),
+    ...(shows === "changes" && page === "" ? ["[Nothing on the page has changed.]"] : []),
     ...(output === undefined ? [] : [savedNotice(CUT, output)]),
-  ].join("\n");
+  ];
+  return [text(theirs.join("\n")), ...ours.map(notice)].filter((part) => part.type !== "text" || part.text !== "");
 }
 
 const CUT = { truncated: "bytes", limit: { bytes: SNAPSHOT_BYTES } } as const;

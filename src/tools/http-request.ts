@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { notice, text } from "../contract/content.ts";
 import { type ToolOptions, defineTool } from "../contract/tool.ts";
 import type { Effect } from "../contract/effect.ts";
 import { rawText } from "../web/page.ts";
@@ -55,24 +56,24 @@ export const httpRequest = (options: ToolOptions = {}) =>
       const shown = Object.entries(fetched.headers).map(([name, value]): [string, string] => {
         return [name, SECRET_HEADER.test(name) ? "[redacted]" : value];
       });
-      const text = fetched.body.length === 0 ? "" : rawText(fetched);
       return {
         ...facts,
         statusText: fetched.statusText,
         headers: Object.fromEntries(shown),
-        text,
+        text: fetched.body.length === 0 ? "" : rawText(fetched),
         notices: noticesOf(fetched),
       };
     },
-    render: ({ status, statusText, headers, text, notices }) =>
-      [
+    render({ status, statusText, headers, text: body, notices }) {
+      const response = [
         `Status: ${status} ${statusText}`.trim(),
         `Response Headers:\n${Object.entries(headers)
           .map(([name, value]) => `${name}: ${value}`)
           .join("\n")}`,
-        `Response Body:\n${text}`,
-        ...notices,
-      ].join("\n\n"),
+        `Response Body:\n${body}`,
+      ];
+      return [text(response.join("\n\n")), ...notices.map(notice)];
+    },
   });
 
 interface Request {

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { notice, text } from "../contract/content.ts";
 import type { Memory } from "../contract/memory.ts";
 import { defineTool } from "../contract/tool.ts";
 import { DEFAULT_MAX_BYTES } from "../output/truncate.ts";
@@ -72,18 +73,18 @@ export const memoryRecall = ({ scope = "user", ...options }: MemoryToolOptions =
       const again = `recalled earlier in this turn: ${clip(repeated.join(", "), MAX_NAMES)}`;
       if (memories.length === 0) {
         return repeated.length === 0
-          ? "No matching memories found"
+          ? [notice("No matching memories found")]
           : `No more matching memories found. All matches were ${again}`;
       }
       const long = `too long to show here: ${clip(notShown.join(", "), MAX_NAMES)}. Recall them by their key`;
-      return [
+      const words = [
         `Found ${memories.length} memories:\n`,
         ...memories.map(lineOf),
         "",
         ...(notShown.length === 0 ? [] : [`[Also matching, ${long}]`]),
         ...(repeated.length === 0 ? [] : [`[Also matching, ${again}]`]),
-        NOTES,
-      ].join("\n");
+      ];
+      return [text(words.join("\n")), notice(NOTES)];
     },
   });
 };

@@ -28,7 +28,12 @@ export const memoryStore = ({ scope = "user", ...options }: MemoryToolOptions = 
       { additionalProperties: false },
     ),
     mend: knownCategory,
-    effects: () => [{ kind: "state", store: "memory", change: true }],
+    effects: ({ key, content, category = "core" }) => [
+      {
+        ...{ kind: "state", store: "memory", change: true },
+        ...(category === "core" && { core: true, about: `Remember in every later conversation: ${key}: ${content}` }),
+      },
+    ],
     async run({ key, content, category = "core" }, { memories, mask }) {
       await memories.store([{ key, content, category }]);
       return `Stored memory: ${mask(key.trim())}`;

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { notice, text } from "../contract/content.ts";
 import { type Limit, type ToolOptions, defineTool } from "../contract/tool.ts";
 import { DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, truncateHead } from "../output/truncate.ts";
 import { formatSize } from "../output/size.ts";
@@ -63,6 +64,9 @@ export const webFetch = ({ timeout = TIMEOUT_SECONDS, ...options }: WebFetchOpti
       const cut = `[Content truncated at ${at}. ${full}]`;
       return { ...facts, text: shown.text, notices: [...notices, cut], output: id };
     },
-    render: ({ text, notices }) => [...(text === "" ? [] : [text]), ...notices].join("\n\n") || "(empty page)",
+    render: ({ text: page, notices }) => [
+      ...(page === "" ? [] : [text(page)]),
+      ...(page === "" && notices.length === 0 ? ["(empty page)"] : notices).map(notice),
+    ],
   });
 };

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { notice } from "../contract/content.ts";
 import { type ToolOptions, defineTool } from "../contract/tool.ts";
 import { type SearchEngine, originsOf, search } from "../web/search.ts";
 import { FROM_HERE } from "./shared/url-arguments.ts";
@@ -46,7 +47,7 @@ export const webSearch = ({ engine = { engine: "duckduckgo" }, maxResults = 10, 
     },
     render: (hits) =>
       hits.length === 0
-        ? "No results found. Try other or fewer words."
+        ? [notice("No results found. Try other or fewer words.")]
         : hits.map(({ title, url, snippet }, index) => listed(index + 1, title, url, snippet)).join("\n\n"),
   });
 

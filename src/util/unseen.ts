@@ -12,3 +12,29 @@ export const UNSEEN_CHARACTER = [
   String.raw`[\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]`,
   String.raw`[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]`,
 ].join("|");
+
+/** Scripts in which a joiner between two letters changes the word, not only how it looks. */
+const JOINED =
+  "Arabic Bengali Devanagari Gujarati Gurmukhi Kannada Khmer Malayalam Mongolian Myanmar Oriya Sinhala Syriac Tamil Telugu"
+    .split(" ")
+    .map((script) => String.raw`\p{Script=${script}}`)
+    .join("");
+
+const UNSEEN = new RegExp(
+  String.raw`(?![\x00-\x1f\x7f-\x9f])(?!(?<=[${JOINED}]\p{M}?)[\u200c\u200d][${JOINED}])(?:${UNSEEN_CHARACTER})`,
+  "gu",
+);
+
+/**
+ * Removes characters that nobody sees: Unicode tags, zero-width characters, direction controls. Controls stay, since
+ * they are shown to people as what they are, and joiners and selectors that belong to an emoji or a word of a script that
+ * needs them.
+ */
+export function withoutUnseen(text: string): { readonly text: string; readonly removed: number } {
+  let removed = 0;
+  const seen = text.replaceAll(UNSEEN, (found) => {
+    removed += 1;
+    return found === "\u2028" || found === "\u2029" ? "\n" : "";
+  });
+  return { text: seen, removed };
+}

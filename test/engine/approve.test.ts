@@ -457,7 +457,7 @@ describe("several policies", () => {
 
   test("when all policies abstain, a call without effects is allowed and any other is asked about", async () => {
     const world = await layout();
-    const { backend } = await world.toolkit();
+    const { backend, store } = await world.toolkit();
     const { tool } = touching();
     const call = (effects: readonly Effect[]): CheckedCall => ({
       request: { id: "1", name: "touching", input: {}, thread: "main" },
@@ -466,13 +466,13 @@ describe("several policies", () => {
       effects,
     });
     for (const policies of [[], [abstain]]) {
-      expect((await decide(call([]), { policies, backend })).decision).toEqual({
+      expect((await decide(call([]), { policies, backend, store })).decision).toEqual({
         verdict: "allow",
         risk: "low",
         rule: "no_effect",
       });
       for (const effects of [READ, FORBIDDEN, EXEC, [{ kind: "output", id: "x" }] as const]) {
-        expect((await decide(call(effects), { policies, backend })).decision).toMatchObject({
+        expect((await decide(call(effects), { policies, backend, store })).decision).toMatchObject({
           verdict: "ask",
           rule: "default",
         });

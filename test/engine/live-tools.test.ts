@@ -3,11 +3,11 @@ import { describe, expect, test, vi } from "vitest";
 import type { Tool } from "../../src/contract/tool.ts";
 import type { ToolSource, ToolSourceHost } from "../../src/contract/tool-source.ts";
 import { foreignTool } from "../../src/engine/foreign-tool.ts";
-import { asText } from "../../src/engine/result.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { calls, scripted } from "../agent/support.ts";
 import { looking } from "../agent/support.ts";
 import { toolkitWith } from "../support/workspace.ts";
+import { plainText } from "../support/plain-text.ts";
 
 const tool = (name: string) => looking(name, async () => name);
 
@@ -41,7 +41,7 @@ describe("tools of a source", () => {
     const changed = vi.fn<() => void>();
     const stop = toolkit.onToolsChanged(changed);
     const { set } = await host;
-    expect(asText(await toolkit.call({ name: "a", input: {} }))).toBe(
+    expect(plainText(await toolkit.call({ name: "a", input: {} }))).toBe(
       'Tool error: there is no tool "a" yet: plugin:test is still starting\nContinue without it, or try again later.',
     );
     set([tool("a"), tool("b")]);
@@ -49,12 +49,12 @@ describe("tools of a source", () => {
     await toolkit.ready;
     const before = toolkit.tools;
     expect(names(toolkit)).toEqual(["a", "b"]);
-    expect(asText(await toolkit.call({ name: "a", input: {} }))).toBe("a");
+    expect(plainText(await toolkit.call({ name: "a", input: {} }))).toBe("a");
     set([tool("b")]);
     expect(names({ tools: before })).toEqual(["a", "b"]);
     expect(names(toolkit)).toEqual(["b"]);
-    expect(asText(await toolkit.call({ name: "a", input: {} }))).toMatch(/plugin:test no longer has the tool "a"/);
-    expect(asText(await toolkit.call({ name: "c", input: {} }))).toBe('unknown tool "c". Closest: "b"');
+    expect(plainText(await toolkit.call({ name: "a", input: {} }))).toMatch(/plugin:test no longer has the tool "a"/);
+    expect(plainText(await toolkit.call({ name: "c", input: {} }))).toBe('unknown tool "c". Closest: "b"');
     expect(changed).toHaveBeenCalledTimes(2);
     stop();
     set([]);
@@ -77,7 +77,7 @@ describe("tools of a source", () => {
     const hanging = source("x:hangs");
     const sources = [failing, closing, hanging.source, source("x:works", [tool("a")]).source];
     const toolkit = await toolkitWith({ preset: "none", sources, onNotice });
-    expect(asText(await toolkit.call({ name: "a", input: {} }))).toContain("x:fails could not start: no");
+    expect(plainText(await toolkit.call({ name: "a", input: {} }))).toContain("x:fails could not start: no");
     expect(onNotice.mock.calls).toEqual([["x:fails could not start: no"]]);
     await toolkit.close();
   });
@@ -88,7 +88,7 @@ describe("tools of a source", () => {
     const toolkit = await toolkitWith({ tools: [looking("mine", async () => "ours")], sources, onNotice });
     await toolkit.ready;
     expect(names(toolkit)).toEqual(["mine", "a", "b"]);
-    expect(asText(await toolkit.call({ name: "mine", input: {} }))).toMatch(/^ours/);
+    expect(plainText(await toolkit.call({ name: "mine", input: {} }))).toMatch(/^ours/);
     expect(onNotice.mock.calls.flat()).toEqual([
       'x:one: the tool "mine" is left out: this toolkit already has a tool with this name.',
       'x:two: the tool "a" is left out: x:one already has a tool with this name.',
@@ -140,8 +140,8 @@ describe("tools of a source", () => {
     const fixed = toolkit.with({ tools: toolkit.tools.values() });
     (await host).set([tool("a")]);
     expect([same, filtered, fixed].map(names)).toEqual([["own", "a"], ["a"], ["own"]]);
-    expect(asText(await filtered.call({ name: "a", input: {} }))).toBe("a");
-    expect(asText(await fixed.call({ name: "a", input: {} }))).toMatch(/^unknown tool "a"/);
+    expect(plainText(await filtered.call({ name: "a", input: {} }))).toBe("a");
+    expect(plainText(await fixed.call({ name: "a", input: {} }))).toMatch(/^unknown tool "a"/);
   });
 
   test("are the agent's from its next round on", async () => {
@@ -191,7 +191,7 @@ describe("a tool of another program", () => {
     const toolkit = await withTools([weather], { policy: { autonomy: "full" } });
     await toolkit.ready;
     const input = { city: `${"a".repeat(50)}!`, "x-b": 1 };
-    expect(asText(await toolkit.call({ name: "get_weather", input }))).toBe("sunny");
+    expect(plainText(await toolkit.call({ name: "get_weather", input }))).toBe("sunny");
   });
 
   test("is asked about, and its approval for the session is for this tool as it is described", async () => {
@@ -255,7 +255,7 @@ describe("a tool of another program", () => {
     const toolkit = await withTools([foreignTool({ ...given, schema })], { policy: { autonomy: "full" } });
     await toolkit.ready;
     const it = JSON.parse(nested(60, "a")) as unknown;
-    expect(asText(await toolkit.call({ name: "get_weather", input: { it } }))).toMatch(
+    expect(plainText(await toolkit.call({ name: "get_weather", input: { it } }))).toMatch(
       /^Tool error: the arguments could not be checked within 1 s: .*\nNothing was run/,
     );
   });

@@ -7,7 +7,6 @@ import { projectRoot } from "../../scripts/lib/project.mjs";
 import { LANGUAGES } from "../../src/cli/options.ts";
 import { pluginTemplate } from "../../src/cli/plugin-templates.ts";
 import { pluginSuite } from "../../src/testing/index.ts";
-import { asText } from "../../src/engine/result.ts";
 import { plugin } from "../../src/plugins/plugin.ts";
 import { mustBeHere, programProblem } from "../support/here.ts";
 import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
@@ -34,8 +33,10 @@ for (const language of LANGUAGES) {
     const toolkit = await toolkitWith({ preset: "none", sources, policy: { autonomy: "full" } });
     await toolkit.ready;
     const given = `a "quoted"\nline, and ü`;
-    expect(asText(await toolkit.call({ name: "my_plugin_tool", input: { input: given } }))).toBe(`Processed: ${given}`);
-    expect(asText(await toolkit.call({ name: "my_plugin_tool", input: {} }))).toBe(
+    expect(plainText(await toolkit.call({ name: "my_plugin_tool", input: { input: given } }))).toBe(
+      `Processed: ${given}`,
+    );
+    expect(plainText(await toolkit.call({ name: "my_plugin_tool", input: {} }))).toBe(
       'validation error: missing required parameter "input"',
     );
   });
@@ -61,6 +62,7 @@ for line in sys.stdin:
     else:
         DIES
 `;
+import { plainText } from "../support/plain-text.ts";
 
 describe.skipIf(programProblem("python3") !== undefined)("the older form", () => {
   pluginSuite(
@@ -75,7 +77,7 @@ describe.skipIf(programProblem("python3") !== undefined)("the older form", () =>
     await new Promise<void>((resolve) => void toolkit.onToolsChanged(() => resolve()));
     const inputs = [{ n: 1 }, {}, { n: 3 }];
     const results = await Promise.all(inputs.map((input) => toolkit.call({ name: "double", input })));
-    expect(results.map(asText)).toEqual([expect.stringMatching(/^2/), "Tool error: Error: no number", "6"]);
+    expect(results.map(plainText)).toEqual([expect.stringMatching(/^2/), "Tool error: Error: no number", "6"]);
   });
 });
 

@@ -2,11 +2,11 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { projectRoot } from "../../scripts/lib/project.mjs";
-import { asText } from "../../src/engine/result.ts";
 import { type PluginOptions, plugin } from "../../src/plugins/plugin.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { isAlive, until } from "../support/until.ts";
 import { toolkitWith } from "../support/workspace.ts";
+import { plainText } from "../support/plain-text.ts";
 
 const ZOO = join(projectRoot, "test/fixtures/plugins/zoo.mjs");
 
@@ -23,7 +23,7 @@ async function zoo(how = "well", options: Partial<PluginOptions> = {}, more: Too
   });
   await toolkit.ready;
   const call = async (name: string, text = "", signal?: AbortSignal) =>
-    asText(await toolkit.call({ name, input: { text } }, signal === undefined ? {} : { signal }));
+    plainText(await toolkit.call({ name, input: { text } }, signal === undefined ? {} : { signal }));
   return { toolkit, call, notices };
 }
 

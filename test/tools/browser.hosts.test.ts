@@ -1,12 +1,13 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import type { CheckedCall } from "../../src/contract/call.ts";
-import { asContent, asText } from "../../src/engine/result.ts";
+import { asContent } from "../../src/engine/result.ts";
 import { describeCall } from "../../src/policy/describe.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { mustHaveChromium, runningChromium } from "../support/browser.ts";
 import { browserSite } from "../support/browser-site.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
+import { plainText } from "../support/plain-text.ts";
 
 /** A toolkit with the browser, and a site that the user has allowed. Questions are answered with once. */
 async function browsing(options: ToolkitOptions = {}) {
@@ -24,7 +25,7 @@ async function browsing(options: ToolkitOptions = {}) {
     ...options,
   });
   const act = async (action: string, input: { readonly [name: string]: unknown } = {}) =>
-    asText(await toolkit.call({ name: "browser", input: { action, ...input } }));
+    plainText(await toolkit.call({ name: "browser", input: { action, ...input } }));
   const open = (path: string) => act("open", { url: `http://${at}${path}` });
   return { at, toolkit, act, open, asked };
 }
@@ -91,7 +92,7 @@ describe.skipIf(mustHaveChromium() !== undefined)("the browser", () => {
     expect(await act("upload", { ref: field, paths: ["notes.txt"] })).toContain("from the workspace");
     const after = await act("click", { ref: refOf(await open("/download"), '"Report"') });
     const [, id = ""] = /\[Downloaded report\.csv \(8B\) to output:\/\/(\w+)\]/.exec(after) ?? [after];
-    const read = asText(await toolkit.call({ name: "file_read", input: { path: `output://${id}` } }));
+    const read = plainText(await toolkit.call({ name: "file_read", input: { path: `output://${id}` } }));
     expect(read).toContain("a,b\n1,2");
     expect(asked).toEqual([
       expect.stringMatching(/^Upload to http:.*\/upload: notes\.txt$/),
@@ -144,7 +145,7 @@ describe.skipIf(mustHaveChromium() !== undefined)("the browser", () => {
     expect(page).not.toContain("Paragraph 399");
     const [, id = ""] = /output:\/\/(\w+)/.exec(page) ?? [];
     const rest = await toolkit.call({ name: "file_read", input: { path: `output://${id}`, offset: 400 } });
-    expect(asText(rest)).toContain("Paragraph 399");
+    expect(plainText(rest)).toContain("Paragraph 399");
     expect(await act("find", { text: "paragraph 399" })).toContain("- Paragraph 399 with some words in it");
     expect((await act("text")).split("\n").length).toBeGreaterThan(100);
   });
@@ -214,7 +215,7 @@ describe.skipIf(mustHaveChromium() !== undefined)("the browser", () => {
     const url = "http://localhost:18765/";
     expect(await act("open", { url })).toMatch(/not allowed|no job of this thread/);
     const command = `exec node -e 'require("http").createServer((_, r) => r.end("<h1>Of the job")).listen(18765, "127.0.0.1", () => console.log("up"))'`;
-    const started = asText(await toolkit.call({ name: "bash", input: { command, background: true } }));
+    const started = plainText(await toolkit.call({ name: "bash", input: { command, background: true } }));
     await expect.poll(() => act("open", { url }), { timeout: 20_000 }).toContain("Of the job");
     expect(started).toBeTruthy();
   });
@@ -228,7 +229,7 @@ describe.skipIf(mustHaveChromium() !== undefined)("the browser", () => {
       toolkit.call({ name: "browser", input, thread: "b" }),
     ]);
     const tabs = await toolkit.call({ name: "browser", input: { action: "tabs" }, thread: "b" });
-    expect(asText(tabs)).not.toContain("2. ");
+    expect(plainText(tabs)).not.toContain("2. ");
     expect(browserProcesses()).toHaveLength(before.length + 1);
     await toolkit.close();
     await expect.poll(browserProcesses).toEqual(before);

@@ -1,8 +1,8 @@
 import type { ToolResult } from "../../src/contract/result.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
-import { asText } from "../../src/engine/result.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
+import { plainText } from "../support/plain-text.ts";
 
 /** Tools on their own workspace, called the way a model does. */
 export interface Tools {
@@ -26,7 +26,7 @@ export async function toolsOn(
     ...options,
   });
   const call = (name: string, input: unknown) => toolkit.call({ name, input });
-  return { folder, toolkit, call, text: async (name, input) => asText(await call(name, input)) };
+  return { folder, toolkit, call, text: async (name, input) => plainText(await call(name, input)) };
 }
 
 /** Numbered lines: "line 1\nline 2\n…". */

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { CheckedCall } from "../../src/contract/call.ts";
 import type { StoredEvent } from "../../src/contract/activity.ts";
-import { asText } from "../../src/engine/result.ts";
 import { describeCall } from "../../src/policy/describe.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { webServer } from "../support/web-server.ts";
 import { toolkitWith } from "../support/workspace.ts";
+import { plainText } from "../support/plain-text.ts";
 
 const LONG = `<html><head><title>Guide</title></head><body><h1>Guide</h1>${"<p>some words</p>".repeat(600)}</body></html>`;
 
@@ -54,13 +54,13 @@ async function site(options: ToolkitOptions = {}) {
     ...options,
   });
   const call = async (name: string, input: { readonly [name: string]: unknown }) =>
-    asText(await toolkit.call({ name, input }));
+    plainText(await toolkit.call({ name, input }));
   return { at, toolkit, call, asked };
 }
 
 describe("web_fetch", () => {
   test.each([
-    ["/moved", /^\{\n  "a": \[\n    1,\n    2\n  \]\n\}\n\n\[Redirected to: http:\/\/127.0.0.1:\d+\/json\]$/],
+    ["/moved", /^\{\n  "a": \[\n    1,\n    2\n  \]\n\}\n\[Redirected to: http:\/\/127.0.0.1:\d+\/json\]$/],
     [
       "/picture",
       /^\[Binary content \(image\/png, 2KB\) is not shown\. To get the file, download it with a command\.\]$/,

@@ -7,6 +7,7 @@ import { messageOf } from "../../util/errors.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import type { GlobalOptions } from "../options.ts";
 import { tellHowToAttach, toolkitOptions } from "../settings.ts";
+import { withoutBoundaries } from "../../util/boundary.ts";
 import { EXIT } from "../exit.ts";
 import { progressLine } from "../progress.ts";
 import { START_MS, untilStopped } from "../signals.ts";
@@ -38,7 +39,7 @@ export async function call(
     const result = await toolkit.call({ name, input: given }, { signal: stopped.signal, onEvent: progress.show });
     progress.clear();
     process.exitCode = result.status === "ok" ? EXIT.ok : EXIT.notSucceeded;
-    process.stdout.write(options.json ? `${JSON.stringify(result)}\n` : printable(asText(result)));
+    process.stdout.write(options.json ? `${JSON.stringify(result)}\n` : printable(withoutBoundaries(asText(result))));
   } finally {
     // The call has ended. A failure to record it is reported, and does not change the exit code.
     await toolkit.close().catch((error: unknown) => process.stderr.write(`handrail: ${messageOf(error)}\n`));

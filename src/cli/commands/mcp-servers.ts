@@ -10,6 +10,7 @@ import type { GlobalOptions } from "../options.ts";
 import { loadedSettings, toolkitOptions, warn } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 import { hasOwnToken, mcpSource, namedServers, oauthSettings, tokensOf, unsetVariables } from "../sources.ts";
+import { withoutBoundaries } from "../../util/boundary.ts";
 
 /** Lists the configured MCP servers. Starts none. */
 export async function listServers(options: GlobalOptions): Promise<void> {
@@ -66,7 +67,7 @@ export async function testServer(name: string, { call, input, ...options }: Test
     const meant = tools.find((tool) => tool.name === call || tool.name === `mcp__${name}__${call}`)?.name ?? call;
     const result = await toolkit.call({ name: meant, input: input ?? "{}" }, { signal: stopped.signal });
     if (result.status !== "ok") process.exitCode = EXIT.notSucceeded;
-    say(terminalSafe(asText(result)));
+    say(terminalSafe(withoutBoundaries(asText(result))));
   } finally {
     await toolkit.close();
     stopped.release();

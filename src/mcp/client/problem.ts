@@ -47,7 +47,8 @@ export async function failureOf(described: Described, error: unknown): Promise<T
     });
   }
   const problem = await problemOf(described, error);
-  return new ToolFailure(`${name}${problem instanceof GivenUp ? "" : ":"} ${problem.message}`);
+  if (problem instanceof GivenUp) return new ToolFailure(`${name} ${problem.message}`);
+  return new ToolFailure(`${name}: ${problem.message}`, { foreign: true });
 }
 
 /** Returns the status and the messages of an error and its causes: "fetch failed" alone is not helpful. */

@@ -74,6 +74,7 @@ function toolOf(listed: ListedTool, { server, withClient }: Pick<ToolsOptions, "
       const message = received.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
       throw new ToolFailure(clip(message, MAX_ERROR), {
         content: received.parts.filter((part) => part.type === "image"),
+        foreign: true,
       });
     },
     render: () => [],

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from "node:http";
 import { text } from "../../contract/content.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { Fetched } from "../../contract/fetch.ts";
@@ -32,10 +33,10 @@ export function noticesOf({ redirects, url, truncated, body }: Fetched): readonl
 
 /** @throws ToolFailure for a status of 400 or above, with the beginning of the page. */
 export function requireSuccess(fetched: Fetched, page: string): void {
-  const { url, status, statusText } = fetched;
+  const { url, status } = fetched;
   if (status < 400) return;
   const shown = page.slice(0, ERROR_SHOWN).trim();
-  throw new ToolFailure(`${url} answered ${status} ${statusText}`.trim(), {
+  throw new ToolFailure(`${url} answered ${status} ${STATUS_CODES[status] ?? ""}`.trim(), {
     ...(HINTS[status] !== undefined && { hint: HINTS[status] }),
     ...(shown !== "" && { content: [text(shown)] }),
     data: factsOf(fetched),

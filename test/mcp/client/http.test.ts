@@ -3,7 +3,6 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
-import { asText } from "../../../src/engine/result.ts";
 import { login } from "../../../src/mcp/client/login.ts";
 import { storedTokens, tokenFile } from "../../../src/mcp/client/oauth.ts";
 import type { HttpServerSettings } from "../../../src/mcp/client/source.ts";
@@ -16,6 +15,7 @@ import { temporaryFolder, toolkitWith, workspace } from "../../support/workspace
 import { ERAS } from "../connection.ts";
 import { authority, json, served } from "./authority.ts";
 import { withServers } from "./servers.ts";
+import { plainText } from "../../support/plain-text.ts";
 
 /** An MCP server over HTTP. `refuse` answers requests instead. */
 async function httpServer(refuse: (headers: Headers) => Response | undefined = () => undefined): Promise<string> {
@@ -57,9 +57,9 @@ test.each(ERAS)("Handrail's own server of revision %s, which loses the session, 
   });
   const { toolkit } = await withServers({ own: { url: `${url}/mcp` } });
   const read = () => toolkit.call({ name: "mcp__own__read", input: { path: "a.txt" } });
-  expect(asText(await read())).toBe("alpha");
+  expect(plainText(await read())).toBe("alpha");
   current = endpoints[1];
-  expect(asText(await read())).toMatch(/^alpha/);
+  expect(plainText(await read())).toMatch(/^alpha/);
 });
 
 describe("a server that requires a login", () => {
@@ -128,13 +128,13 @@ describe("a server that requires a login", () => {
 
     issuer.expire();
     issuer.fail(true);
-    expect(asText(await call())).toMatch(/the login could not be renewed: 127\.0\.0\.1:\d+ answers with HTTP 500/);
+    expect(plainText(await call())).toMatch(/the login could not be renewed: 127\.0\.0\.1:\d+ answers with HTTP 500/);
     issuer.fail(false);
     expect(await call()).toMatchObject({ data: "in" });
 
     issuer.expire();
     issuer.revoke();
-    expect(asText(await call())).toMatch(/needs a login: a person runs `handrail mcp login docs`/);
+    expect(plainText(await call())).toMatch(/needs a login: a person runs `handrail mcp login docs`/);
   });
 
   test("is limited by the network rules: its authority at a private address is refused", async () => {

@@ -4,11 +4,11 @@ import type { Approval, FormInput } from "../../../src/contract/decision.ts";
 import type { CallOptions } from "../../../src/contract/toolkit.ts";
 import type { Approver } from "../../../src/contract/policy.ts";
 import type { Tool } from "../../../src/contract/tool.ts";
-import { asText } from "../../../src/engine/result.ts";
 import { describeCall } from "../../../src/policy/describe.ts";
 import { until } from "../../support/until.ts";
 import { ERAS } from "../connection.ts";
 import { foreign, withServers } from "./servers.ts";
+import { plainText } from "../../support/plain-text.ts";
 
 const approved: { answer: Approval["answer"]; input?: FormInput; readonly asked: string[] } = {
   answer: "once",
@@ -31,28 +31,35 @@ describe.each(ERAS)("a server of revision %s", (era) => {
   const call = async (tool: string, input: object = {}, options: CallOptions = {}) =>
     (await started).toolkit.call({ name: `mcp__${tool}`, input }, options);
 
-  test("has tools whose results are passed on unchanged: texts, data, images, failures", async () => {
+  test("has tools whose texts, data, images and failures are passed on in their order", async () => {
     expect(await call("other__echo", { words: "hello" })).toMatchObject({ status: "ok", data: "hello" });
-    expect(await call("other__fail")).toMatchObject({ status: "failed", message: "the disk is full" });
+    expect(plainText(await call("other__fail"))).toBe("Tool error: the disk is full");
     expect(await call("other__structure")).toMatchObject({
       status: "ok",
       data: { days: [1, 2] },
-      content: [{ type: "text", text: '{"days":[1,2]}' }],
+      content: [
+        {
+          type: "text",
+          text: expect.stringMatching(
+            /^<<foreign text .*>>\n\{"days":\[1,2\]\}\n<<end of foreign text \w+>>$/,
+          ) as string,
+        },
+      ],
     });
     expect(await call("other__media")).toMatchObject({
       status: "ok",
       content: [
-        { type: "text", text: "a picture" },
+        { type: "text", text: expect.stringMatching(/^<<foreign text .*>>\na picture$/) as string },
         { type: "image", mimeType: "image/png" },
         { type: "text", text: "[Left out: image, image/svg+xml, 8 characters of base64]" },
         { type: "text", text: "[Left out: audio, audio/wav, 4 characters of base64]" },
         { type: "text", text: "[Resource one: note://one]" },
-        { type: "text", text: "the note" },
+        { type: "text", text: expect.stringMatching(/^the note\n<<end of foreign text \w+>>$/) as string },
       ],
     });
-    expect(asText(await call("other__read_resource"))).toBe("note://one (one): A note");
-    expect(asText(await call("other__read_resource", { uri: "note://one" }))).toBe("the note");
-    expect(asText(await call("other__echo"))).toMatch(/missing required parameter "words"/);
+    expect(plainText(await call("other__read_resource"))).toBe("note://one (one): A note");
+    expect(plainText(await call("other__read_resource", { uri: "note://one" }))).toBe("the note");
+    expect(plainText(await call("other__echo"))).toMatch(/missing required parameter "words"/);
   });
 
   test("has prompts, and gets only the configured environment", async () => {
@@ -68,7 +75,7 @@ describe.each(ERAS)("a server of revision %s", (era) => {
       if (event.type === "call.updated" && event.update.displayMessage === "half way") stopping.abort();
     };
     expect(await call("other__slow", {}, { signal: stopping.signal, onEvent })).toMatchObject({ status: "aborted" });
-    expect(asText(await call("hasty__slow"))).toBe("Tool error: mcp:hasty has not answered within 0.3 s");
+    expect(plainText(await call("hasty__slow"))).toBe("Tool error: mcp:hasty has not answered within 0.3 s");
     expect(await call("other__echo", { words: "on" })).toMatchObject({ status: "ok" });
   });
 
@@ -84,7 +91,7 @@ describe.each(ERAS)("a server of revision %s", (era) => {
 
   test("asks a person in its own words, in every autonomy", async () => {
     approved.asked.length = 0;
-    const ask = async (tool: string) => JSON.parse(asText(await call(`other__${tool}`))) as object;
+    const ask = async (tool: string) => JSON.parse(plainText(await call(`other__${tool}`))) as object;
     const accepted = { action: "accept", content: { sure: true, why: "no reason" } };
     approved.answer = "session"; // which was not offered
     expect(await ask("ask")).toMatchObject(accepted);
@@ -103,7 +110,7 @@ describe.each(ERAS)("a server of revision %s", (era) => {
     approved.asked.length = 0;
     const filledIn = async (input?: FormInput) => {
       Object.assign(approved, { answer: "once", input });
-      return asText(await call("other__ask_order"));
+      return plainText(await call("other__ask_order"));
     };
     const sent = { name: "Ann", count: 2, size: "large", extras: ["milk"] };
     expect(JSON.parse(await filledIn({ ...sent, count: "2" }))).toMatchObject({ action: "accept", content: sent });
@@ -122,7 +129,7 @@ describe.each(ERAS)("a server of revision %s", (era) => {
 
   test("that ends is reported and restarted; other servers are not affected", async () => {
     const { notices } = await started;
-    expect(asText(await call("other__die"))).toMatch(
+    expect(plainText(await call("other__die"))).toMatch(
       /mcp:other ended during the call\nWhether the call took effect is unknown/,
     );
     expect(await call("hasty__echo", { words: "still" })).toMatchObject({ data: "still" });

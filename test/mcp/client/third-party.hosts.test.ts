@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { projectRoot } from "../../../scripts/lib/project.mjs";
-import { asText } from "../../../src/engine/result.ts";
 import { temporaryFolder, workspace } from "../../support/workspace.ts";
 import { withServers } from "./servers.ts";
+import { plainText } from "../../support/plain-text.ts";
 
 /** A server from npm. */
 const fromNpm = (name: string) => join(projectRoot, "node_modules/@modelcontextprotocol", name, "dist/index.js");
@@ -88,7 +88,7 @@ test.each(CASES)("$package: every listed tool is called", async ({ package: name
   const listed = [...toolkit.tools.keys()].map((tool) => tool.replace("mcp__npm__", ""));
   expect(listed.toSorted()).toEqual(Object.keys(calls).toSorted());
   for (const [tool, [input, text]] of Object.entries(calls)) {
-    const result = asText(await toolkit.call({ name: `mcp__npm__${tool}`, input }));
+    const result = plainText(await toolkit.call({ name: `mcp__npm__${tool}`, input }));
     expect(result, tool).toMatch(text);
   }
   expect(notices).toEqual([]);

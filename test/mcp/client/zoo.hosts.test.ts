@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { asText } from "../../../src/engine/result.ts";
 import { environmentOf } from "../../../src/backends/local/spawner/kill-tree.ts";
 import { until } from "../../support/until.ts";
 import { foreign, hostile, withServers } from "./servers.ts";
+import { plainText } from "../../support/plain-text.ts";
 
 /** What a server does, what people are told about it, and the result of a call of its tool. */
 const ZOO: readonly [way: string, notice: RegExp | undefined, result: RegExp][] = [
@@ -52,7 +52,7 @@ describe("servers that misbehave, all at once", () => {
     const { toolkit, notices } = await zoo;
     const name = `mcp__${nameOf(way)}__work`;
     const words = `${"a".repeat(40)}!`;
-    const text = asText(await toolkit.call({ name, input: { words } }));
+    const text = plainText(await toolkit.call({ name, input: { words } }));
     // Without notices, which are attached to any result.
     expect(text.replaceAll(/\n\[mcp:.*\]|\n\[MCP server .*\]/g, "")).toMatch(result);
     const told = notices.filter((each) => each.includes(`mcp:${nameOf(way)}`) || each.includes(nameOf(way)));

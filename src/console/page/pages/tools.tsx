@@ -12,6 +12,7 @@ import { Safe, safeText } from "../text/safe.tsx";
 import { Cell } from "../view/cell.tsx";
 import { Waiting } from "../view/waiting.tsx";
 import { SearchField } from "../view/search-field.tsx";
+import { withoutBoundaries } from "../../../util/boundary.ts";
 
 interface ListedTool {
   readonly name: string;
@@ -253,7 +254,7 @@ function isPlaced(field: Field, path: string, own = ""): boolean {
 }
 
 function textOf({ content = [] }: CallShown): string {
-  return content.flatMap((each) => (each.type === "text" ? [each.text] : [])).join("\n");
+  return withoutBoundaries(content.flatMap((each) => (each.type === "text" ? [each.text] : [])).join("\n"));
 }
 
 function firstSentence(text: string): string {

@@ -14,6 +14,7 @@ import { Code } from "./code.tsx";
 import { Diff } from "./diff.tsx";
 import { Icon, type IconName } from "./icons.tsx";
 import { LiveTail } from "./live-tail.tsx";
+import { withoutBoundaries } from "../../../util/boundary.ts";
 
 /** The maximum number of lines of a result shown at first. A button shows the rest. */
 const MOST_LINES = 40;
@@ -253,7 +254,7 @@ function SubAgent({ state }: { readonly state: ThreadState }) {
 }
 
 function textOf({ content = [] }: CallShown): string {
-  return content.flatMap((each) => (each.type === "text" ? [each.text] : [])).join("\n");
+  return withoutBoundaries(content.flatMap((each) => (each.type === "text" ? [each.text] : [])).join("\n"));
 }
 
 /** Splits text into lines. A carriage return ends a line too, so that it cannot hide anything. */
