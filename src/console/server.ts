@@ -124,17 +124,23 @@ export async function serveApi({
   });
   const over = tls && { createServer: createHttpsServer, serverOptions: { ...tls } };
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false, ...over });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, resolve);
-  });
+  // First, so that nothing listens when the store cannot be written.
+  const leave = api ? await toolkit.store.attend() : async () => undefined;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, host, resolve);
+    });
+  } catch (error) {
+    await leave();
+    throw error;
+  }
   const address = server.address();
   const actualPort = typeof address === "object" && address !== null ? address.port : port;
   const isCertified = certificate && ((name: string) => certificate.checkHost(name) !== undefined);
   started.access = createAccess({ token, host, browsers, isCertified });
   const url = `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${actualPort}`;
   started.url = url;
-  const leave = api ? await toolkit.store.attend() : async () => undefined;
   const takeNoMore = api ? takeReady(toolkit, { agents: agents.resume }) : () => undefined;
   return {
     url,

@@ -59,7 +59,7 @@ export type Asking =
 export interface Calls {
   /**
    * Handles one tools/call: makes the call, or continues one that waited for an approval. Stops the call when the
-   * request is cancelled. Never rejects.
+   * request is cancelled. Rejects only with the SDK's `ProtocolError`, for a wrong `requestState`.
    *
    * @param asking how the client can be asked; `undefined` if it cannot
    */
@@ -171,11 +171,11 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
       const state = context.mcpReq.requestState<string>();
       if (state === undefined) return follow(begin(params, context, asking), context, asking);
       const taken = take(state);
-      if (taken === undefined) return toCallResult(UNKNOWN_STATE);
+      if (taken === undefined) throw await invalidState(UNKNOWN_STATE);
       const { call, form } = taken;
       if (!isSameCall(call, params)) {
         call.stop("its requestState came back with another call");
-        return toCallResult(MOVED_STATE);
+        throw await invalidState(MOVED_STATE);
       }
       tellProgress(call.progress, context);
       const response = context.mcpReq.inputResponses?.[QUESTION];
@@ -199,17 +199,19 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
   };
 }
 
-const UNKNOWN_STATE: ToolResult = {
-  status: "failed",
-  message: "no call is waiting with this requestState: it was used before, has expired, or is from another server",
-  hint: "Nothing was run. To make the call, send it without requestState and inputResponses.",
-};
+const UNKNOWN_STATE =
+  "no call is waiting with this requestState: it was used before, has expired, or is from another server. " +
+  "Nothing was run. To make the call, send it without requestState and inputResponses.";
 
-const MOVED_STATE: ToolResult = {
-  status: "failed",
-  message: "this requestState belongs to a call with another name or other arguments; that call was stopped",
-  hint: "Nothing was run. To make this call, send it without requestState and inputResponses.",
-};
+const MOVED_STATE =
+  "this requestState belongs to a call with another name or other arguments; that call was stopped. " +
+  "Nothing was run. To make this call, send it without requestState and inputResponses.";
+
+/** The error of a request whose state is wrong: no tool has failed, and the model cannot mend it. */
+async function invalidState(message: string): Promise<Error> {
+  const { ProtocolError, ProtocolErrorCode } = await import("@modelcontextprotocol/server");
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+}
 
 function isSameCall({ name, input }: RunningCall, params: CallToolRequestParams): boolean {
   return params.name === name && isDeepStrictEqual(params.arguments ?? {}, input);

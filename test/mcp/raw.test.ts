@@ -260,11 +260,8 @@ describe("the state of a call that waits for an approval (2026-07-28)", () => {
   test("is valid for one request: the second runs nothing", async () => {
     const { server, state, ran } = await waiting();
     await server.request("tools/call", answered(state));
-    const { result } = await server.request("tools/call", answered(state));
-    expect(result).toMatchObject({
-      isError: true,
-      content: [{ text: expect.stringContaining("was used before") as string }],
-    });
+    const { error } = await server.request("tools/call", answered(state));
+    expect(error).toMatchObject({ code: -32_602, message: expect.stringContaining("was used before") as string });
     expect(ran()).toBe("run\n");
   });
 
@@ -273,18 +270,16 @@ describe("the state of a call that waits for an approval (2026-07-28)", () => {
     const both = await Promise.all(
       [answered(state), answered(state)].map((params) => server.request("tools/call", params)),
     );
-    expect(new Set(both.map(({ result }) => result.isError))).toEqual(new Set([true, false]));
+    expect(new Set(both.map(({ result, error }) => result?.isError ?? error?.code))).toEqual(new Set([false, -32_602]));
     expect(ran()).toBe("run\n");
   });
 
   test("cannot be forged", async () => {
     const { server, ran } = await waiting();
     for (const state of ["", "0".repeat(32), "__proto__"]) {
-      const { result } = await server.request("tools/call", answered(state));
-      expect(result).toMatchObject({
-        isError: true,
-        content: [{ text: expect.stringContaining("no call is waiting with this") as string }],
-      });
+      const { error } = await server.request("tools/call", answered(state));
+      const message = expect.stringContaining("no call is waiting with this") as string;
+      expect(error).toMatchObject({ code: -32_602, message });
     }
     expect(ran()).toBe("");
   });
@@ -297,13 +292,11 @@ describe("the state of a call that waits for an approval (2026-07-28)", () => {
     ["another name of the tool", { name: "run_command" }],
   ])("cannot be moved to a call with %s, and is lost by trying", async (_, moved) => {
     const { server, state, ran } = await waiting();
-    const { result } = await server.request("tools/call", { ...answered(state), ...moved });
-    expect(result).toMatchObject({
-      isError: true,
-      content: [{ text: expect.stringContaining("belongs to a call with another name") as string }],
-    });
-    const { result: late } = await server.request("tools/call", answered(state));
-    expect(late).toMatchObject({ isError: true });
+    const { error } = await server.request("tools/call", { ...answered(state), ...moved });
+    const message = expect.stringContaining("belongs to a call with another name") as string;
+    expect(error).toMatchObject({ code: -32_602, message });
+    const { error: late } = await server.request("tools/call", answered(state));
+    expect(late).toMatchObject({ code: -32_602 });
     expect(ran()).toBe("");
   });
 

@@ -47,9 +47,16 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
   let prompts: readonly Prompt[] = [];
   let isLegacy = false;
 
+  /** How many questions were asked during a call. */
+  const asked = new WeakMap<ToolContext, number>();
+
   const answer = async (question: ElicitRequestFormParams, signal: AbortSignal): Promise<ElicitAnswer> => {
     const [context, limit] = [...running].at(-1) ?? [];
     if (context === undefined || limit === undefined) return { action: "decline" };
+    const count = (asked.get(context) ?? 0) + 1;
+    asked.set(context, count);
+    if (count === MOST_QUESTIONS + 1) context.attach(text(tooManyQuestions(name)));
+    if (count > MOST_QUESTIONS) return { action: "decline" };
     const release = limit.hold();
     try {
       const { effect, contentOf } = serverQuestion(server, question);
@@ -155,6 +162,13 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
     start: session.start,
     close: session.close,
   };
+}
+
+/** How many questions a server may ask people during one call. Further ones are declined. */
+const MOST_QUESTIONS = 10;
+
+function tooManyQuestions(name: string): string {
+  return `[${name} asked more than ${MOST_QUESTIONS} questions in one call. The others were declined; nobody saw them.]`;
 }
 
 function notFilledIn(name: string, why: string): string {
