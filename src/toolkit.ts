@@ -32,6 +32,7 @@ import { openMemories } from "./memory/memories.ts";
 import type { Fetcher } from "./network/fetch.ts";
 import type { NetworkSettings } from "./network/network-settings.ts";
 import { NO_MASK, createMask } from "./output/mask.ts";
+import { maskedOutput } from "./output/masked-output.ts";
 import { createOutputs } from "./output/outputs.ts";
 import { oneLine } from "./output/terminal-text.ts";
 import { createConversations } from "./provenance/conversations.ts";
@@ -164,7 +165,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     get forCommands() {
       return backend.sandbox?.outputs;
     },
-    save: outputs.save,
+    save: async (content) => outputs.save(await maskedOutput(content, mask)),
     open: async (id) => (await jobs.openOutput(id)) ?? outputs.open(id),
   };
 

@@ -6,11 +6,12 @@ import { Type } from "typebox";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ActivityEvent } from "../../src/contract/activity.ts";
 import { ToolFailure } from "../../src/contract/failure.ts";
+import type { Approver } from "../../src/contract/policy.ts";
 import { defineTool } from "../../src/contract/tool.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
 import { asText } from "../../src/engine/result.ts";
 import { until } from "../support/until.ts";
-import { temporaryFolder } from "../support/workspace.ts";
+import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
 import { type Tools, toolsOn } from "../tools/tools.ts";
 
 const SECRET = "lt_7Qw93kdLz0Pm44vXcY81bN6s";
@@ -70,13 +71,13 @@ describe("a command's output", () => {
     }
   });
 
-  test("is unmasked in its file, and masked whenever it is read", async () => {
+  test("is masked in its file too, and whenever it is read", async () => {
     const stateDir = temporaryFolder();
     const tools = await toolsOn({}, { ...passing, stateDir, outputOwner: "me" });
     const cut = await tools.text("bash", { command: 'for i in $(seq 3000); do echo "$i $LEDGER_TOKEN"; done' });
     const [, uri = "", id = ""] = /(output:\/\/(\w+))/.exec(cut) ?? [];
     expect(cut).not.toContain(SECRET);
-    expect(await readFile(join(stateDir, "outputs/me", id), "utf8")).toContain(`1 ${SECRET}\n`);
+    expect(await readFile(join(stateDir, "outputs/me", id), "utf8")).toContain(`1 ${MARK}\n`);
     expect(await tools.text("read", { path: uri, limit: 2 })).toContain(`1 ${MARK}\n2 ${MARK}\n`);
     expect(await tools.text("grep", { path: uri, pattern: "^2999 " })).toContain(`2999 ${MARK}`);
   });
@@ -322,3 +323,26 @@ describe("the option mask", () => {
     expect(await tools.call("write", { path: "b.txt", content: MARK })).toMatchObject({ status: "ok" });
   });
 });
+
+test("a saved output has no secret on disk either, whether a command or a tool wrote it", async () => {
+  const stateDir = temporaryFolder();
+  const writes = defineTool({
+    name: "writes",
+    description: "For a test.",
+    input: Type.Object({}),
+    run: async (_, { outputs }) => outputs.save(`before ${KEY} after`),
+  });
+  const toolkit = await toolkitWith({ toolsets: { both: ["bash"] }, preset: "both", tools: [writes], stateDir });
+  const command = `yes 'line with ${KEY}' | head -n 5000`;
+  expect(asText(await toolkit.call({ name: "bash", input: { command } }, { approver: approving }))).toContain(
+    "output://",
+  );
+  expect(await toolkit.call({ name: "writes", input: {} })).toMatchObject({ status: "ok" });
+  const entries = await readdir(join(stateDir, "outputs"), { recursive: true, withFileTypes: true });
+  const files = entries.filter((each) => each.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  const saved = await Promise.all(files.map((file) => readFile(file, "utf8")));
+  expect(saved.filter((text) => text.includes("[masked: "))).toHaveLength(2);
+  expect(saved.filter((text) => text.includes(KEY))).toEqual([]);
+});
+
+const approving: Approver = async () => ({ answer: "once" });

@@ -8,10 +8,16 @@ import { systemProgram } from "./programs.ts";
 /** The descriptor on which the watcher reports how the command ended. */
 export const WATCHER_DESCRIPTOR = 6;
 
+/** The number of prctl(2) by architecture, and its operation PR_SET_DUMPABLE (linux/prctl.h). */
+const PRCTL: { readonly [architecture: string]: number | undefined } = { x64: 157, arm64: 167 };
+const PR_SET_DUMPABLE = 4;
+
 // bwrap exits with 128 + n if the command exited with that code, and also if signal n ended it. So perl, if installed,
 // waits for the command inside and writes down its wait status. It ignores TERM, INT and HUP, which are for the
-// command. A command that kills it gains nothing: then bwrap's exit code counts.
+// command. A command that kills it gains nothing: then bwrap's exit code counts. It is not dumpable, so that the command
+// cannot open its descriptors in /proc and fill the disk through them.
 export const WATCHER = `
+${PRCTL[process.arch] === undefined ? "" : `syscall(${PRCTL[process.arch]}, ${PR_SET_DUMPABLE}, 0, 0, 0, 0);`}
 open my $s, ">&=", ${WATCHER_DESCRIPTOR} or exit 125;
 syswrite $s, "begun\n";
 $SIG{TERM} = $SIG{INT} = $SIG{HUP} = sub {};
