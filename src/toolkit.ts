@@ -324,6 +324,7 @@ function surroundings(
   const { allowedRoots = [], forbiddenPaths = [], network } = policy;
   return {
     outputFolder: outputs.folder,
+    programs: `${stateDir}/programs`,
     jobs: { owner, folder: `${jobsFolder(stateDir)}/${owner}` },
     sandbox: {
       folder: `${stateDir}/sandbox`,

@@ -1,7 +1,12 @@
+import { writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import type { Backend, Process } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { SourceProgram } from "../contract/tool-source.ts";
 import { sandboxModeOn } from "../contract/containment.ts";
+import { realOf } from "../git/disk.ts";
+import { isInside } from "../util/paths.ts";
+import { makePrivateFolder } from "../util/private-file.ts";
 import { local } from "./local/backend.ts";
 import type { SandboxOptions } from "./sandbox/options.ts";
 import { sandbox } from "./sandbox/sandbox.ts";
@@ -14,6 +19,8 @@ export interface Surroundings {
   /** The owner of the backend's detached processes, and the folder for the jobs of this machine. */
   readonly jobs: { readonly owner: string; readonly folder: string };
   readonly sandbox: Omit<SandboxOptions, "required">;
+  /** The folder in which programs of tool sources start that run outside the sandbox. No model can write there. */
+  readonly programs: string;
 }
 
 /**
@@ -51,7 +58,7 @@ const SOCKETS = "TMUX_TMPDIR";
 
 /** Programs of tool sources. They run on this machine, even if the place is remote. */
 export interface Programs {
-  /** Their working directory. */
+  /** The workspace, in which contained ones start. */
   readonly workDir: string;
   /** As `ToolSourceHost.start`. */
   start(program: SourceProgram): Promise<Process>;
@@ -76,13 +83,46 @@ export function openPrograms(place: Place, surroundings: Surroundings, opened: B
   };
   return {
     workDir,
-    async start(program) {
-      const backend = await backendFor(program.within);
-      if (program.within !== "none") await requireSandbox(backend, program.argv[0]);
-      return backend.spawn({ ...program, stdin: "pipe", streams: "live", passEnv: false });
+    async start({ env, ...program }) {
+      const { within, argv } = program;
+      const backend = await backendFor(within);
+      if (within !== "none") await requireSandbox(backend, argv[0]);
+      const [first, ...args] = argv;
+      return backend.spawn({
+        ...{ stdin: "pipe", streams: "live", passEnv: false },
+        ...(within === "none" && { cwd: await privateFolder(surroundings, workDir, first) }),
+        ...program,
+        // A relative path is one of the workspace, wherever the program starts.
+        argv: [first.includes("/") ? resolve(workDir, first) : first, ...args],
+        env: { HANDRAIL_WORKSPACE: workDir, ...env },
+      });
     },
     close: async () => (await own?.catch(() => undefined))?.close(),
   };
+}
+
+/**
+ * Creates the folder in which programs of the user start, and returns it. Many look for code of their own in it and in
+ * the folders above: npx for `node_modules/.bin` and `package.json`. The search of npm ends at the one in it.
+ *
+ * @throws ToolFailure if a model can write there or above.
+ */
+async function privateFolder(
+  { programs, sandbox: { writable = [] } }: Surroundings,
+  workDir: string,
+  program: string,
+): Promise<string> {
+  await makePrivateFolder(programs);
+  const folder = realOf(programs);
+  // A model that can write in a folder above can write in this one too.
+  const open = [workDir, ...writable].map(realOf).find((root) => isInside(folder, root));
+  if (open !== undefined) {
+    throw new ToolFailure(`cannot start ${program}: the state folder is in ${open}, where a model can write`, {
+      hint: "Set XDG_STATE_HOME to a folder outside, or run the program in the sandbox: sandbox: true.",
+    });
+  }
+  await writeFile(join(folder, "package.json"), '{ "private": true }\n', { mode: 0o600 });
+  return folder;
 }
 
 /** @throws ToolFailure if the backend cannot contain programs. */

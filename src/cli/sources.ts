@@ -1,4 +1,5 @@
-import { type ProgramTrust, createProgramTrust } from "../config/program-trust.ts";
+import { resolve } from "node:path";
+import { type OpenedProgram, type ProgramTrust, createProgramTrust } from "../config/program-trust.ts";
 import type { PluginSetting, Settings } from "../config/settings.ts";
 import { stateFolder } from "../config/state.ts";
 import { createTrust } from "../config/trust.ts";
@@ -23,13 +24,17 @@ import type { GlobalOptions } from "./options.ts";
 export async function sourcesOf(settings: Settings, options: GlobalOptions) {
   const trust = trustFor(settings, options);
   const project = findProjectFile(options.workDir ?? ".") ?? "";
-  const plugins = settings.tools.plugins.map((each) => pluginSource(each, trust, project));
+  const place = placing(trust, options.workDir ?? settings.tools.workDir ?? process.cwd());
+  const plugins = await Promise.all(
+    settings.tools.plugins.map((each) => pluginSource(each, { trust, project, place })),
+  );
   const modules = settings.tools.modules.map(({ path, project: standing }) =>
     moduleSource(path, {
       mayStart: async () =>
         standing === "not trusted"
           ? "is not loaded: its project is not trusted. See: handrail trust"
           : trust.mayStart([path]),
+      copy: () => trust.copyOf(path, `${stateFolder()}/programs/modules`),
     }),
   );
   const { servers, notices } = await namedServers(settings, options);
@@ -52,16 +57,11 @@ export function trustFor({ tools, policy }: Settings, { target, workDir }: Globa
  * Returns the source of a configured plugin. In a project that is not trusted, the source reports that and does not
  * start.
  */
-function pluginSource(setting: PluginSetting, trust: ProgramTrust, projectFile: string): ToolSource {
-  const {
-    path,
-    args,
-    env,
-    project,
-    name = pluginName(path, args),
-    sandbox = project !== undefined,
-    hosts = [],
-  } = setting;
+async function pluginSource(
+  setting: PluginSetting,
+  { trust, project: projectFile, place }: { trust: ProgramTrust; project: string; place: Placing },
+): Promise<ToolSource> {
+  const { path, args, env, project, name = pluginName(path, args), hosts = [] } = setting;
   const source = `plugin:${name}`;
   if (project === "not trusted") {
     return {
@@ -70,12 +70,43 @@ function pluginSource(setting: PluginSetting, trust: ProgramTrust, projectFile: 
       close: async () => {},
     };
   }
+  const argv = [path, ...args];
+  const { sandbox, cwd, opened } = await place(source, argv, { ...setting, isOfProject: project !== undefined });
   return plugin({
-    ...{ path, args, env, name, sandbox, hosts },
+    ...{ path, args, env, name, sandbox, hosts, ...(cwd !== undefined && { cwd }) },
     ...(setting.timeout !== undefined && { quietMs: setting.timeout * 1_000 }),
-    mayStart: () => trust.mayStart([path, ...args]),
+    mayStart: () => trust.mayStart(argv, opened),
     ...(project !== undefined && { mayUse: (tools) => trust.mayUse(source, projectFile, tools) }),
   });
+}
+
+/** Where a configured program runs. */
+type Placing = (
+  source: string,
+  argv: readonly string[],
+  setting: { readonly sandbox?: boolean; readonly cwd?: "workspace"; readonly isOfProject?: boolean },
+) => Promise<{
+  readonly sandbox: boolean;
+  /** Default: see `SourceProgram`. */
+  readonly cwd: string | undefined;
+  /** It has to be trusted by name. */
+  readonly opened: OpenedProgram | undefined;
+}>;
+
+/**
+ * Returns a function that decides where programs run. One that starts in the workspace, or that is or gets a file that
+ * a model can write, runs in the sandbox unless the user has set otherwise.
+ */
+export function placing(trust: ProgramTrust, workDir: string): Placing {
+  return async (source, argv, { sandbox: wanted, cwd, isOfProject = false }) => {
+    const isOpen = cwd === "workspace" || (await trust.files(argv)).length > 0;
+    const sandbox = wanted ?? (isOfProject || isOpen);
+    return {
+      sandbox,
+      cwd: isOpen && !sandbox ? resolve(workDir) : undefined,
+      opened: isOpen && !sandbox && cwd === "workspace" ? { source } : undefined,
+    };
+  };
 }
 
 /** The servers that the configuration and a trusted `.mcp.json` name. */
@@ -107,19 +138,22 @@ export async function mcpSource(
   guards: Pick<SourceGuards, "mostFailures"> = {},
 ): Promise<McpSource> {
   logWarnings(options.log);
-  const [{ mcpServer }, server] = await Promise.all([
-    import("../mcp/client/source.ts"),
-    serverSettings(choice, settings.policy.network),
-  ]);
   const { command, args = [], isOfProject } = choice;
   const trust = trustFor(settings, options);
+  const place = placing(trust, options.workDir ?? settings.tools.workDir ?? process.cwd());
+  const argv = command === undefined ? [] : [command, ...args];
+  const { sandbox, cwd, opened } = await place(`mcp:${name}`, argv, choice);
+  const [{ mcpServer }, server] = await Promise.all([
+    import("../mcp/client/source.ts"),
+    serverSettings({ ...choice, sandbox }, settings.policy.network, cwd),
+  ]);
   const project = findProjectFile(options.workDir) ?? findProjectFile(options.workDir, MCP_FILE) ?? "";
   return mcpServer(name, server, {
     ...guards,
     async mayStart() {
       const unset = unsetVariables(choice);
       if (unset !== undefined) return `expects ${unset}, which is not set.`;
-      return command === undefined ? undefined : trust.mayStart([command, ...args]);
+      return command === undefined ? undefined : trust.mayStart(argv, opened);
     },
     ...(isOfProject === true && { mayUse: (tools) => trust.mayUse(`mcp:${name}`, project, tools) }),
   });
@@ -134,7 +168,11 @@ function logWarnings(log: GlobalOptions["log"]): void {
     log?.write("warn", "console.warned", { message: words.map(String).join(" ") });
 }
 
-async function serverSettings(choice: McpChoice, network: NetworkSettings): Promise<ServerSettings> {
+async function serverSettings(
+  choice: McpChoice,
+  network: NetworkSettings,
+  cwd: string | undefined,
+): Promise<ServerSettings> {
   const { command, args, env = [], setEnv = {}, sandbox = false, hosts = [], url = "", tools } = choice;
   const { timeout, startTimeout } = choice;
   const any = {
@@ -148,6 +186,7 @@ async function serverSettings(choice: McpChoice, network: NetworkSettings): Prom
       command,
       ...(args !== undefined && { args }),
       env: { ...variablesNamed(env), ...setEnv },
+      ...(cwd !== undefined && { cwd }),
       within: sandbox ? { network: hosts } : "none",
     };
   }

@@ -135,6 +135,7 @@ const pluginFields = fields({
   args: list(text("an argument")),
   env: list(variableName),
   sandbox: yesOrNo,
+  cwd: choice(["workspace"]),
   hosts: list(host),
   name: text("a name", (given) => (SOURCE_NAME.test(given) ? undefined : "A name is letters, digits and -.")),
   timeout: positive(86_400, "seconds"),

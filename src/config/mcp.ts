@@ -15,6 +15,8 @@ export interface McpChoice {
   readonly setEnv?: { readonly [name: string]: string };
   /** True if the program runs in the sandbox. Default: false for the user's servers, true for those of a project. */
   readonly sandbox?: boolean;
+  /** "workspace": it starts there, and runs in the sandbox by default. */
+  readonly cwd?: "workspace";
   /** The hosts that it may reach from the sandbox. */
   readonly hosts?: readonly string[];
   readonly url?: string;
@@ -58,6 +60,7 @@ const ofProgram = {
   args: words,
   env: list(variable),
   sandbox: yesOrNo,
+  cwd: choice(["workspace"]),
   hosts: words,
 };
 const ofUrl = {

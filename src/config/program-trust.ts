@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { realpath, stat } from "node:fs/promises";
-import { resolve } from "node:path";
+import { readFile, realpath, stat } from "node:fs/promises";
+import { extname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Tool } from "../contract/tool.ts";
 import { isInside } from "../util/paths.ts";
+import { replacePrivateFile } from "../util/private-file.ts";
 import type { Trust, TrustedFile } from "./trust.ts";
 
 /** Decides whether programs that provide tools may be started, and whether their tools may be used. */
@@ -15,7 +16,14 @@ export interface ProgramTrust {
    * Returns why the program must not be started, as a sentence. A model can change files in the workspace, so trust in
    * them depends on their bytes.
    */
-  mayStart(argv: readonly string[]): Promise<string | undefined>;
+  mayStart(argv: readonly string[], opened?: OpenedProgram): Promise<string | undefined>;
+  /**
+   * Returns the file to load for a module. One that a model could write is copied to `folder`, with the bytes that are
+   * trusted: so it imports nothing that a model could write, and cannot be changed while it is loaded.
+   */
+  copyOf(path: string, folder: string): Promise<string>;
+  /** Returns the record of a person's trust in a program that starts in the workspace, outside the sandbox. */
+  byName(argv: readonly string[], opened: OpenedProgram): TrustedFile;
   /**
    * Returns why the tools must not be used, as a sentence: they differ from those that were first seen.
    *
@@ -23,6 +31,12 @@ export interface ProgramTrust {
    * @param project the file that configures the source
    */
   mayUse(source: string, project: string, tools: readonly Tool[]): Promise<string | undefined>;
+}
+
+/** The source of a program that starts in the workspace outside the sandbox: a person has to trust it by name. */
+export interface OpenedProgram {
+  /** Such as "mcp:github". */
+  readonly source: string;
 }
 
 export interface ProgramTrustOptions {
@@ -56,9 +70,27 @@ export function createProgramTrust({ trust, workDir, writable = [] }: ProgramTru
     );
     return found.filter((file) => file !== undefined);
   };
+  const byName = (argv: readonly string[], { source }: OpenedProgram): TrustedFile => ({
+    path: `${source} in ${resolve(workDir)}, outside the sandbox`,
+    sha256: createHash("sha256").update(JSON.stringify(argv)).digest("hex"),
+  });
   return {
     files,
-    async mayStart(argv) {
+    byName,
+    async copyOf(path, folder) {
+      const [file] = await files([path]);
+      if (file === undefined) return path;
+      const bytes = await readFile(path);
+      const sha256 = createHash("sha256").update(bytes).digest("hex");
+      if ((await trust.standing({ path: file.path, sha256 })) !== "trusted")
+        throw new Error(`${path} has changed since you trusted it. ${SEE}`);
+      const name = `${sha256}${extname(path) === ".cjs" ? ".cjs" : ".mjs"}`;
+      await replacePrivateFile(folder, name, bytes);
+      return join(folder, name);
+    },
+    async mayStart(argv, opened) {
+      if (opened !== undefined && (await trust.standing(byName(argv, opened))) !== "trusted")
+        return `is not started: it would start in the workspace, outside the sandbox, and is not trusted. ${SEE}`;
       for (const file of await files(argv)) {
         const standing = await trust.standing(file);
         if (standing === "trusted") continue;

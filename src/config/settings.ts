@@ -112,8 +112,10 @@ export interface PluginSetting {
   readonly args: readonly string[];
   /** The names of environment variables that are passed to it. */
   readonly env: readonly string[];
-  /** Whether it runs in the sandbox. Default: only if a project configures it. */
+  /** Whether it runs in the sandbox. Default: if a project configures it, or a model can write where it is. */
   readonly sandbox?: boolean;
+  /** "workspace": it starts there, and runs in the sandbox by default. */
+  readonly cwd?: "workspace";
   /** The hosts that it may reach from the sandbox. Default: none. */
   readonly hosts?: readonly string[];
   /** Default: see `pluginName`. */

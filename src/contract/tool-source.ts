@@ -22,10 +22,7 @@ export interface ToolSource {
 
 /** What a toolkit provides to a source. */
 export interface ToolSourceHost {
-  /**
-   * The folder in which the source's programs start: the toolkit's working directory if it is on this machine, else the
-   * current folder.
-   */
+  /** The workspace: the toolkit's working directory if it is on this machine, else the current folder. */
   readonly workDir: string;
   /** Fires when the toolkit is closed. */
   readonly signal: AbortSignal;
@@ -51,7 +48,11 @@ export interface ToolSourceHost {
   readonly mask: (text: string) => string;
 }
 
-/** A program that a source starts. */
+/**
+ * A program that a source starts. Default of `cwd`: in the sandbox the workspace; outside it a private folder, since
+ * programs such as npx run code that they find where they start. `HANDRAIL_WORKSPACE` names the workspace. A program
+ * whose path is relative is found from the workspace.
+ */
 export type SourceProgram = Pick<Command, "argv" | "cwd" | "env"> &
   /** "none": outside the sandbox. `{}`: in the sandbox, with access to the workspace only. */
   Required<Pick<Command, "within">>;

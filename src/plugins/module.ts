@@ -16,15 +16,19 @@ export function moduleName(path: string): string {
  * that its tools declare. Its default export is a tool (`defineTool`, or the argument of it) or a list of them.
  *
  * @param path an absolute path
+ * @param options.copy returns the file to load in its place. Default: the path
  */
-export function moduleSource(path: string, { mayStart }: Pick<SourceGuards, "mayStart">): ToolSource {
+export function moduleSource(
+  path: string,
+  { mayStart, copy = async () => path }: Pick<SourceGuards, "mayStart"> & { readonly copy?: () => Promise<string> },
+): ToolSource {
   const name = moduleName(path);
   return {
     name,
     async start({ notice, set }) {
       const why = await mayStart?.();
       if (why !== undefined) return notice(`${name} ${why}`);
-      const { default: given } = (await import(pathToFileURL(path).href)) as { readonly default?: unknown };
+      const { default: given } = (await import(pathToFileURL(await copy()).href)) as { readonly default?: unknown };
       set((Array.isArray(given) ? given : [given]).map(toolOf));
     },
     close: async () => {},

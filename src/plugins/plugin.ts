@@ -22,6 +22,8 @@ export interface PluginOptions extends SourceGuards {
   readonly env?: readonly string[];
   /** True if it runs in the sandbox. Default false. */
   readonly sandbox?: boolean;
+  /** Where it starts. Default: see `SourceProgram`. */
+  readonly cwd?: string;
   /** The hosts that it may reach from the sandbox. Default: none. */
   readonly hosts?: readonly string[];
   /**
@@ -53,6 +55,7 @@ export function plugin(options: PluginOptions): ToolSource {
         argv: [path, ...args],
         env: variablesNamed(env),
         within: sandbox ? { network: hosts } : "none",
+        ...(options.cwd !== undefined && { cwd: options.cwd }),
       });
       const onFault = (fault: string) => host.notice(`${name} ${fault}`);
       const use = (given: readonly unknown[]) => offer(toolsOf(given, onFault));

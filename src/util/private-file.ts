@@ -29,7 +29,7 @@ async function createIn(folder: string, name: string): Promise<FileHandle> {
  *
  * @throws The system's error when it cannot be written; the old file then remains.
  */
-export async function replacePrivateFile(folder: string, name: string, text: string): Promise<void> {
+export async function replacePrivateFile(folder: string, name: string, text: string | Uint8Array): Promise<void> {
   const temporary = `.${randomName(16)}`;
   const file = await createPrivateFile(folder, temporary);
   try {

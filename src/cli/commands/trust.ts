@@ -4,11 +4,12 @@ import { type McpFile, readMcpFile } from "../../config/mcp-file.ts";
 import { inRealFolder } from "../../config/read-file.ts";
 import { hashOf } from "../../config/program-trust.ts";
 import { type ProjectStanding, readSettings } from "../../config/read-settings.ts";
-import type { Settings } from "../../config/settings.ts";
+import type { PluginSetting, Settings } from "../../config/settings.ts";
 import { stateFolder } from "../../config/state.ts";
 import { type Trust, createTrust } from "../../config/trust.ts";
 import { unifiedDiff } from "../../files/diff.ts";
 import { oneLine } from "../../output/terminal-text.ts";
+import { quoteWords } from "../../util/quote.ts";
 import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
 import { moduleName } from "../../plugins/module.ts";
@@ -129,17 +130,20 @@ async function offersOfFile(
 interface NamedProgram {
   readonly source: string;
   readonly argv: readonly string[];
+  readonly setting: Pick<PluginSetting, "sandbox" | "cwd">;
 }
 
 /** Returns the programs of plugins, modules and MCP servers, including those of a project that is not trusted. */
 function programsOf({ tools }: Settings, mcp: McpFile | undefined): readonly NamedProgram[] {
-  const plugins = tools.plugins.map(({ path, args, name = pluginName(path, args) }) => {
-    return { source: `plugin:${name}`, argv: [path, ...args] };
+  const plugins = tools.plugins.map((setting) => {
+    const { path, args, name = pluginName(path, args) } = setting;
+    return { source: `plugin:${name}`, argv: [path, ...args], setting };
   });
-  const servers = Object.entries({ ...mcp?.named, ...tools.mcp }).flatMap(([name, { command, args = [] }]) => {
-    return command === undefined ? [] : [{ source: `mcp:${name}`, argv: [command, ...args] }];
+  const servers = Object.entries({ ...mcp?.named, ...tools.mcp }).flatMap(([name, setting]) => {
+    const { command, args = [] } = setting;
+    return command === undefined ? [] : [{ source: `mcp:${name}`, argv: [command, ...args], setting }];
   });
-  const modules = tools.modules.map(({ path }) => ({ source: moduleName(path), argv: [path] }));
+  const modules = tools.modules.map(({ path }) => ({ source: moduleName(path), argv: [path], setting: {} }));
   return [...plugins, ...modules, ...servers];
 }
 
@@ -151,10 +155,17 @@ async function offersOfPrograms(
 ): Promise<readonly Offer[]> {
   const programs = trustFor(settings, { workDir });
   const all = await Promise.all(
-    named.map(async ({ source, argv }): Promise<readonly Offer[]> => {
+    named.map(async ({ source, argv, setting }): Promise<readonly Offer[]> => {
+      const record = programs.byName(argv, { source });
+      const isOpened = setting.cwd === "workspace" && setting.sandbox === false;
+      const opened: Offer = {
+        text: `${oneLine(source, 100)} starts ${oneLine(quoteWords(argv), 500)} in the workspace, OUTSIDE the sandbox. It may run code that a model has written there.`,
+        accept: () => trusted.record(record),
+      };
+      const byName = isOpened && (await trusted.standing(record)) !== "trusted" ? [opened] : [];
       const files = await programs.files(argv);
       const standings = await Promise.all(files.map((file) => trusted.standing(file)));
-      return files.flatMap((file, index): readonly Offer[] => {
+      const offers = files.flatMap((file, index): readonly Offer[] => {
         if (standings[index] === "trusted") return [];
         const changed = standings[index] === "changed" ? " It has CHANGED since you trusted it." : "";
         const text =
@@ -162,6 +173,7 @@ async function offersOfPrograms(
           `model can write.${changed}`;
         return [{ text, accept: () => trusted.record(file) }];
       });
+      return [...byName, ...offers];
     }),
   );
   return all.flat();

@@ -1,3 +1,5 @@
+import { basename } from "node:path";
+import { pathToFileURL } from "node:url";
 import type {
   Client,
   ElicitRequestFormParams,
@@ -28,6 +30,8 @@ export interface ConnectOptions {
   readonly startMs: number;
   /** Answers a question to people that the server asks during a call. Never rejects. */
   readonly answer: (question: ElicitRequestFormParams, signal: AbortSignal) => Promise<ElicitAnswer>;
+  /** The workspace, which the server is told as its only root. Default: it is told none. */
+  readonly workspace?: string;
   /** Called when the server reports that its tools or prompts have changed. */
   readonly onChange: (what: "tools" | "prompts") => void;
 }
@@ -44,13 +48,13 @@ export type ElicitAnswer =
  * @throws Error of the SDK when the server does not answer, or violates the protocol.
  */
 export async function openConnection(options: ConnectOptions): Promise<Connection> {
-  const { transport, isLegacy, signal, startMs, answer, onChange } = options;
+  const { transport, isLegacy, signal, startMs, answer, workspace, onChange } = options;
   const { Client, SdkError, SdkErrorCode } = await import("@modelcontextprotocol/client");
   const changed = (what: "tools" | "prompts") => ({ autoRefresh: false, onChanged: () => onChange(what) });
   const client = new Client(
     { name: "handrail", version: __VERSION__ },
     {
-      capabilities: { elicitation: { form: {} } },
+      capabilities: { elicitation: { form: {} }, ...(workspace !== undefined && { roots: {} }) },
       versionNegotiation: { mode: isLegacy ? "legacy" : "auto", probe: { timeoutMs: Math.min(PROBE_MS, startMs / 2) } },
       listChanged: { tools: changed("tools"), prompts: changed("prompts") },
       // The server writes both the schema and the data: together they could take forever to validate.
@@ -62,6 +66,10 @@ export async function openConnection(options: ConnectOptions): Promise<Connectio
   client.setRequestHandler("elicitation/create", async ({ params }, { mcpReq }) =>
     "requestedSchema" in params ? await answer(params, mcpReq.signal) : { action: "decline" },
   );
+  if (workspace !== undefined) {
+    const root = { uri: pathToFileURL(workspace).href, name: basename(workspace) };
+    client.setRequestHandler("roots/list", () => ({ roots: [root] }));
+  }
   let problem: string | undefined;
   client.onerror = ({ message }) => void (problem = message);
   const closed = new Promise<string | undefined>((resolve) => {

@@ -21,7 +21,7 @@ export interface ProcessServerSettings extends AnyServerSettings {
   readonly args?: readonly string[];
   /** Added to the clean environment of commands. */
   readonly env?: Env;
-  /** Default: the toolkit's working directory. */
+  /** Default: in the sandbox the workspace, else a private folder (`SourceProgram`). */
   readonly cwd?: string;
   /**
    * "none" for outside the sandbox; `{}` for the sandbox with access to the workspace only. Additional access is named

@@ -92,7 +92,10 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
       };
       try {
         const { signal } = host;
-        connection = await openConnection({ transport, isLegacy, signal, startMs, answer, onChange });
+        connection = await openConnection({
+          ...{ transport, isLegacy, signal, startMs, answer, onChange },
+          ...(!("url" in settings) && { workspace: host.workDir }),
+        });
         await list(connection);
       } catch (error) {
         await transport.close();

@@ -1,0 +1,124 @@
+// Where the programs of tool sources start: not where a model could have planted code that they run.
+import { existsSync, readFileSync } from "node:fs";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { createProgramTrust } from "../../src/config/program-trust.ts";
+import { createTrust } from "../../src/config/trust.ts";
+import type { ToolSource } from "../../src/contract/tool-source.ts";
+import { mcpServer } from "../../src/mcp/client/source.ts";
+import { moduleSource } from "../../src/plugins/module.ts";
+import { plugin } from "../../src/plugins/plugin.ts";
+import { placing } from "../../src/cli/sources.ts";
+import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
+
+async function script(path: string, text: string): Promise<string> {
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, `#!/bin/sh\n${text}\n`);
+  await chmod(path, 0o755);
+  return path;
+}
+
+/** Starts a source, waits until it has failed or has tools, and closes it. Returns its notices. */
+async function start(workDir: string, source: ToolSource, stateDir = temporaryFolder()): Promise<string> {
+  const notices: string[] = [];
+  const toolkit = await toolkitWith({
+    ...{ preset: "none", workDir, stateDir, sources: [source] },
+    onNotice: (text: string) => void notices.push(text),
+  });
+  await toolkit.ready;
+  await toolkit.close();
+  return notices.join("\n");
+}
+
+test.each([
+  ["in the workspace", "."],
+  ["in a folder above it", ".."],
+])(
+  "npx does not run what was planted %s",
+  async (_, where) => {
+    const folder = await workspace();
+    const workDir = join(folder, "ws");
+    const mark = join(temporaryFolder(), "ran");
+    await mkdir(workDir);
+    await script(join(workDir, where, "node_modules/.bin/planted-mcp-server"), `touch ${mark}`);
+    const settings = { command: "npx", args: ["--no-install", "planted-mcp-server"], within: "none" as const };
+    await start(workDir, mcpServer("planted", settings, { mostFailures: 1 }));
+    expect(existsSync(mark)).toBe(false);
+    await start(workDir, mcpServer("planted", { ...settings, cwd: workDir }, { mostFailures: 1 }));
+    expect(existsSync(mark)).toBe(true); // started in the workspace, it would have
+  },
+  120_000,
+);
+
+test("a program starts in a private folder, and gets the workspace as a variable", async () => {
+  const [workDir, out] = [await workspace(), join(temporaryFolder(), "out")];
+  const stateDir = temporaryFolder();
+  const path = await script(join(temporaryFolder(), "plugin.sh"), `pwd >${out}; echo "$HANDRAIL_WORKSPACE" >>${out}`);
+  await start(workDir, plugin({ path, mostFailures: 1 }), stateDir);
+  expect(readFileSync(out, "utf8")).toBe(`${stateDir}/programs\n${workDir}\n`);
+});
+
+test("a program does not start where a model can write above", async () => {
+  const workDir = await workspace();
+  const mark = join(temporaryFolder(), "ran");
+  const path = await script(join(temporaryFolder(), "plugin.sh"), `touch ${mark}`);
+  const notices = await start(workDir, plugin({ path, mostFailures: 1 }), join(workDir, "state"));
+  expect(notices).toContain("where a model can write");
+  expect(existsSync(mark)).toBe(false);
+});
+
+test.each([
+  ["a program on the PATH", ["npx", "server"], {}, { sandbox: false, cwd: undefined, opened: undefined }],
+  ["one that starts in the workspace", ["npx", "server"], { cwd: "workspace" }, { sandbox: true, cwd: undefined }],
+  ["a script in the workspace", ["python3", "server.py"], {}, { sandbox: true }],
+  ["a script in an allowed root", ["node", "ROOT/server.mjs"], {}, { sandbox: true }],
+  ["an option with one", ["node", "--import=./server.py"], {}, { sandbox: true }],
+  ["a script, as the user set it", ["python3", "server.py"], { sandbox: false }, { sandbox: false, cwd: "WS" }],
+  ["a project's program", ["npx", "server"], { isOfProject: true }, { sandbox: true }],
+  [
+    "one that starts in the workspace, as the user set it",
+    ...[["npx", "server"], { cwd: "workspace", sandbox: false }, { sandbox: false, opened: { source: "mcp:x" } }],
+  ],
+] as const)("where it runs: %s", async (_, argv, setting, expected) => {
+  const [workDir, root, state] = [await workspace({ "server.py": "" }), temporaryFolder(), temporaryFolder()];
+  await writeFile(join(root, "server.mjs"), "");
+  const trust = createProgramTrust({ trust: createTrust(state), workDir, writable: [root] });
+  const words = argv.map((word) => word.replace("ROOT", root));
+  const placed = await placing(trust, workDir)("mcp:x", words, setting as object);
+  const cwd = "cwd" in expected && expected.cwd === "WS" ? { cwd: workDir } : {};
+  expect(placed).toMatchObject({ ...expected, ...cwd });
+});
+
+test("outside the sandbox in the workspace, a program starts when it is trusted by name and words", async () => {
+  const [workDir, state] = [await workspace(), temporaryFolder()];
+  const store = createTrust(state);
+  const trust = createProgramTrust({ trust: store, workDir });
+  const opened = { source: "mcp:x" };
+  expect(await trust.mayStart(["npx", "server"], opened)).toContain("handrail trust");
+  await store.record(trust.byName(["npx", "server"], opened));
+  expect(await trust.mayStart(["npx", "server"], opened)).toBeUndefined();
+  expect(await trust.mayStart(["npx", "other"], opened)).toContain("is not trusted");
+  expect(await trust.mayStart(["npx", "server"], { source: "mcp:y" })).toContain("is not trusted");
+});
+
+test("a module in the workspace is loaded from a copy, so that it imports nothing that was planted", async () => {
+  const mark = join(temporaryFolder(), "ran");
+  const plant = `import { writeFileSync } from "node:fs"; writeFileSync(${JSON.stringify(mark)}, ""); export default 1;`;
+  const tool = "export default { name: 'a', description: 'A', input: { type: 'object' }, run: async () => 'a' };";
+  const workDir = await workspace({
+    "own.mjs": tool,
+    "with.mjs": `import './planted.mjs'; ${tool}`,
+    "planted.mjs": plant,
+  });
+  const [store, folder] = [createTrust(temporaryFolder()), join(temporaryFolder(), "modules")];
+  const trust = createProgramTrust({ trust: store, workDir });
+  for (const name of ["own.mjs", "with.mjs"]) {
+    const path = join(workDir, name);
+    for (const file of await trust.files([path])) await store.record(file);
+    const notices = await start(workDir, moduleSource(path, { copy: () => trust.copyOf(path, folder) }));
+    if (name === "own.mjs") expect(notices).toBe("");
+    else expect(notices).toContain("planted.mjs");
+  }
+  expect(existsSync(mark)).toBe(false);
+});
