@@ -1,7 +1,7 @@
 // Where the programs of tool sources start: not where a model could have planted code that they run.
 import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { createProgramTrust } from "../../src/config/program-trust.ts";
 import { createTrust } from "../../src/config/trust.ts";
@@ -57,6 +57,28 @@ test("a program starts in a private folder, and gets the workspace as a variable
   const path = await script(join(temporaryFolder(), "plugin.sh"), `pwd >${out}; echo "$HANDRAIL_WORKSPACE" >>${out}`);
   await start(workDir, plugin({ path, mostFailures: 1 }), stateDir);
   expect(readFileSync(out, "utf8")).toBe(`${stateDir}/programs\n${workDir}\n`);
+});
+
+test("a server is told the workspace as its only root", async () => {
+  const [workDir, out] = [await workspace(), join(temporaryFolder(), "out")];
+  const server = join(temporaryFolder(), "server.mjs");
+  await writeFile(
+    server,
+    `import { writeFileSync } from "node:fs";
+     import { createInterface } from "node:readline";
+     const send = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }));
+     const info = { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "x", version: "1" } };
+     for await (const line of createInterface({ input: process.stdin })) {
+       const { id, method, result } = JSON.parse(line);
+       if (result?.roots !== undefined) { writeFileSync(${JSON.stringify(out)}, JSON.stringify(result.roots)); send({ id: list, result: { tools: [] } }); }
+       else if (method === "initialize") send({ id, result: info });
+       else if (method === "tools/list") { var list = id; send({ id: "r", method: "roots/list" }); }
+       else if (id !== undefined) send({ id, error: { code: -32601, message: "unknown" } });
+     }`,
+  );
+  const settings = { command: process.execPath, args: [server], within: "none" as const };
+  expect(await start(workDir, mcpServer("x", settings, { mostFailures: 1 }))).toBe("");
+  expect(JSON.parse(readFileSync(out, "utf8"))).toEqual([{ uri: `file://${workDir}`, name: basename(workDir) }]);
 });
 
 test("a program does not start where a model can write above", async () => {
