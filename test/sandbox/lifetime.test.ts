@@ -145,3 +145,15 @@ test.skipIf(noSandbox !== undefined)("a command cannot write to the status repor
   const { output } = await bash(`${script} 2>/dev/null`);
   expect(output).not.toMatch(/status/);
 });
+
+test.skipIf(noSandbox !== undefined)(
+  "a tree in /tmp that is deeper than a path may be long is removed at the end",
+  async () => {
+    const { bash, backend, folder } = await world();
+    const name = "d".repeat(200);
+    const script = `cd /tmp; for i in $(seq 60); do mkdir ${name} && cd ${name} || exit 1; done; touch end; echo made`;
+    expect((await bash(script)).output).toBe("made\n");
+    await backend.close();
+    expect(readdirSync(join(folder, "sessions"))).toEqual([]);
+  },
+);

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   lstatSync,
@@ -141,13 +142,20 @@ function runningSandboxes(): string {
     .join("");
 }
 
-/** Also removes folders that their owner may not write, which some programs leave behind. Never throws. */
+/**
+ * Also removes folders that their owner may not write, which some programs leave behind, and trees that are deeper than
+ * a path may be long (4,096 bytes), which only programs that walk by descriptors can remove. Never throws.
+ */
 function removeStubborn(folder: string): void {
   // The next session tries again to remove what remains.
-  tried(() => {
+  const isRemoved = tried(() => {
     open(folder);
     rmSync(folder, { recursive: true, force: true });
+    return true;
   });
+  if (isRemoved === true) return;
+  spawnSync("chmod", ["-R", "u+rwx", "--", folder], { stdio: "ignore" });
+  spawnSync("rm", ["-rf", "--", folder], { stdio: "ignore" });
 }
 
 function open(folder: string): void {
