@@ -12,7 +12,8 @@ export const CHROMIUM_ARGUMENTS: readonly string[] = [
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
   "--dns-prefetch-disable",
   "--disable-quic",
-  // WebRTC sends nothing by UDP, and gathers no address of this machine.
+  // WebRTC sends nothing by UDP, and gathers no address of this machine. Older Chromiums know the second name only.
+  "--webrtc-ip-handling-policy=disable_non_proxied_udp",
   "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
   // What Chromium requests for itself: updates, reports, hints, and pings of links.
   "--disable-background-networking",

@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, CDPSession } from "playwright-core";
+import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
 import { messageOf } from "../../util/errors.ts";
 
 /** A request of the browser, before anything is sent. */
@@ -51,13 +51,22 @@ async function watch(browser: Browser): Promise<Watched> {
   /** Frames that share the process of their page are no targets. */
   const frames = new Map<string, string>();
 
+  /** Asks all pages for their frames until one has the frame: a page may be too busy to answer. */
+  const look = async (frame: string): Promise<void> => {
+    const pages = browser.contexts().flatMap((context) => context.pages());
+    const answers = pages.map(async (page) => {
+      const { ids, context } = await framesOf(page);
+      for (const id of ids) frames.set(id, context);
+      if (!ids.includes(frame)) throw new Error("another page");
+    });
+    await Promise.any(answers).catch(() => undefined);
+  };
+
   const contextOf = async (frame: string): Promise<{ readonly id: string | undefined; readonly isPage: boolean }> => {
     const { targetInfos } = await session.send("Target.getTargets");
     const target = targetInfos.find(({ targetId }) => targetId === frame);
     if (target !== undefined) return { id: target.browserContextId, isPage: target.type === "page" };
-    if (!frames.has(frame)) {
-      for (const [at, id] of await framesOf(browser)) frames.set(at, id);
-    }
+    if (!frames.has(frame)) await look(frame);
     return { id: frames.get(frame), isPage: false };
   };
 
@@ -114,18 +123,12 @@ async function contextIdOf(session: CDPSession): Promise<string> {
   return targetInfo.browserContextId ?? "";
 }
 
-/** All frames of a browser with the ids of their contexts. */
-async function framesOf(browser: Browser): Promise<readonly (readonly [frame: string, context: string])[]> {
-  const pages = browser.contexts().flatMap((context) => context.pages());
-  const found = await Promise.all(
-    pages.map(async (page) => {
-      const session = await page.context().newCDPSession(page);
-      const [{ frameTree }, id] = await Promise.all([session.send("Page.getFrameTree"), contextIdOf(session)]);
-      await session.detach();
-      return idsOf(frameTree).map((frame) => [frame, id] as const);
-    }),
-  );
-  return found.flat();
+/** All frames of a page, and the id of its context. */
+async function framesOf(page: Page): Promise<{ readonly ids: readonly string[]; readonly context: string }> {
+  const session = await page.context().newCDPSession(page);
+  const [{ frameTree }, context] = await Promise.all([session.send("Page.getFrameTree"), contextIdOf(session)]);
+  await session.detach();
+  return { ids: idsOf(frameTree), context };
 }
 
 interface FrameTree {
