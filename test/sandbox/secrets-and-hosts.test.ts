@@ -121,12 +121,13 @@ describe.skipIf(problem !== undefined)("the workspace's secrets and a host", () 
     expect(await bash("sh show.sh", { network: [host] })).toMatch(/^cat: .env: Permission denied\nconfig\/server.pem/);
   });
 
-  test("without a host, and for paths that a command names, nothing is hidden in addition", async () => {
+  test("without a host, and for paths that the whole script names, nothing is hidden in addition", async () => {
     const { bash, asked } = await project({ network: { allowHosts: [host] } }, ["once", "once"]);
     expect(await bash("bash steal.sh")).toMatch(/\.env$/m);
     expect(asked).toEqual([]);
     expect(await bash("cat .env", { network: [host] })).toBe(".env");
-    expect(await bash("echo new > .env && bash steal.sh", { network: [host] })).toContain("new");
+    // What is opened for the one command would be open for the other.
+    expect(await bash("echo new > .env && bash steal.sh", { network: [host] })).toContain(".env: Permission denied");
     expect(asked).toEqual(["cat .env", "echo new > .env && bash steal.sh"]);
   });
 
