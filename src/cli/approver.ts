@@ -53,6 +53,8 @@ export interface Question {
   readonly choices: TerminalChoices<"session" | "always">;
   /** The form that is filled in after a yes. */
   readonly form?: JsonSchema;
+  /** The whole call, if `text` shows it without its middle. */
+  readonly whole?: string;
 }
 
 /**
@@ -72,9 +74,19 @@ export function questionOf(call: Described, decision: Decision): Question {
   const { agent } = call.request ?? {};
   const by = agent === undefined ? "" : `Agent ${oneLine(agent, 100)} asks:\n`;
   const form = call.effects.map((effect) => (effect.kind === "foreign" ? effect.form : undefined)).find(Boolean);
-  const text = `${by}${why}${shown(described)}${parts} [y/N${keys}] `;
-  return { text, choices, ...(form !== undefined && { form }) };
+  const view = isShort(described) ? "" : "/v (view all)";
+  const text = `${by}${why}${shown(described)}${parts} [y/N${keys}${view}] `;
+  const whole = isShort(described) ? undefined : described.split("\n").map((line) => oneLine(line, Infinity));
+  return {
+    text,
+    choices,
+    ...(form !== undefined && { form }),
+    ...(whole !== undefined && { whole: whole.join("\n") }),
+  };
 }
+
+/** Shows all of a long call, and asks again. */
+const VIEW = { v: "view" } as const;
 
 const CHOICES = {
   once: { choices: {}, keys: "" },
@@ -106,11 +118,16 @@ function shown(text: string): string {
  * @throws the signal's reason when it fires.
  */
 export async function askHere(
-  { text, choices, form }: Question,
+  { text, choices, form, whole }: Question,
   signal: AbortSignal,
   command?: RunAtQuestion,
 ): Promise<Approval | "left" | "no terminal"> {
-  const answer = await askOnTerminal(text, signal, choices, command);
+  const keys: TerminalChoices<"session" | "always" | "view"> = { ...choices, ...(whole !== undefined && VIEW) };
+  const answer = await askOnTerminal(text, signal, keys, command);
+  if (answer === "view") {
+    const again = { text: `${whole ?? ""}\n${text}`, choices, ...(form !== undefined && { form }) };
+    return askHere({ ...again, ...(whole !== undefined && { whole }) }, signal, command);
+  }
   if (typeof answer === "object") return { answer: "refuse", reason: answer.no };
   switch (answer) {
     case "yes":

@@ -10,8 +10,11 @@ export type Env = { readonly [name: string]: string };
  * of plugins. Paths are as the model wrote them: relative to the backend's working directory, `~` for its home.
  */
 export type Effect =
-  /** A folder includes everything in it. The approve stage fills in `real`, the real path. */
-  | { readonly kind: "read" | "write"; readonly path: string; readonly real?: string }
+  /**
+   * A folder includes everything in it. The approve stage fills in `real`, the real path, and for people who are asked
+   * about a write `change`, what would change (`Tool.change`).
+   */
+  | { readonly kind: "read" | "write"; readonly path: string; readonly real?: string; readonly change?: string }
   /**
    * A shell script, as written. `cwd` defaults to the working directory; `real` is its real path. `lifetime` defaults
    * to "call". `within` is the extra access that it asks the sandbox for; default none.

@@ -60,6 +60,11 @@ export interface Tool<Input = unknown, Data extends Json = Json> {
   mend?(raw: unknown): unknown;
   /** Returns exactly what this call will touch, for the policy. Pure and fast. */
   effects(input: Input): readonly Effect[];
+  /**
+   * Returns what a call would change in the file that it writes, for a person who is asked: a unified diff. It writes
+   * nothing. `undefined`, or a rejection: it is not known.
+   */
+  change?(input: Input, backend: Pick<ToolBackend, "files" | "workDir" | "home">): Promise<string | undefined>;
   /** Does the work. Throws `ToolFailure` to fail on purpose. The data is small JSON: save big data as outputs. */
   run(input: Input, context: ToolContext): Promise<Data>;
   /** Returns the text for the model. Default: a string as it is, anything else as JSON. */
@@ -198,12 +203,13 @@ export interface SeenFiles {
 /** The argument of `defineTool`. */
 export type ToolDefinition<S extends SchemaSource, Data extends Json> = Omit<
   Tool<InputOf<S>, Data>,
-  "input" | "output" | "touches" | "effects" | "run" | "render" | "among"
+  "input" | "output" | "touches" | "effects" | "change" | "run" | "render" | "among"
 > & {
   /** The kinds of effects that a call can have. Default: none. */
   readonly touches?: readonly EffectKind[];
   /** Returns what a call will touch. Default: nothing. */
   effects?(input: InputOf<S>): readonly Effect[];
+  change?(input: InputOf<S>, backend: Pick<ToolBackend, "files" | "workDir" | "home">): Promise<string | undefined>;
   readonly input: S;
   /** Checked as JSON Schema; further checks of a Standard Schema are not run. */
   readonly output?: SchemaSource;

@@ -30,7 +30,7 @@ export async function approve(
   if (decision.verdict === "allow") return brand(call, decision);
   const question = await untilAborted(host.grants.remaining(call, decision), stop);
   if (question === undefined) return brand(call, decision); // granted earlier
-  const approval = await answerTo(call, question);
+  const approval = await answerTo(await untilAborted(withChange(call, host), stop), question);
   if (approval.answer === "refuse") {
     throw new CallEnded({ status: "denied", reason: refusal(call, approval.reason), by: "person" });
   }
@@ -43,6 +43,17 @@ export async function approve(
     if (parked === undefined) return ask(asked, about, host, record, stop.signal);
     return usable(await stillApproved(asked, about, parked, host, record));
   }
+}
+
+/** The call with what it would change, for people. Its approval is for that content: the input cannot change any more. */
+async function withChange(call: CheckedCall, { backend }: Pick<Host, "backend">): Promise<CheckedCall> {
+  if (call.tool.change === undefined || !call.effects.some(({ kind }) => kind === "write")) return call;
+  const change = await call.tool.change(call.input, backend).catch(() => undefined);
+  if (change === undefined || change === "") return call;
+  return {
+    ...call,
+    effects: call.effects.map((effect) => (effect.kind === "write" ? { ...effect, change } : effect)),
+  };
 }
 
 function brand({ request, tool, input, effects }: CheckedCall, decision: Decision, approval?: Approval): ApprovedCall {

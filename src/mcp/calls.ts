@@ -17,7 +17,7 @@ import { asContent } from "../engine/result.ts";
 import { onAbort } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
 import { type CallProgress, createProgress } from "./progress.ts";
-import { type ApprovalForm, approvalForm, approvalOf, offeredBy } from "./question.ts";
+import { type ApprovalForm, approvalForm, approvalOf, offeredBy, wantsWhole } from "./question.ts";
 import { type Questions, createQuestions } from "./questions.ts";
 
 const ANSWER_WITHIN_MS = 10 * 60 * 1_000;
@@ -135,7 +135,10 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
     for (;;) {
       const next = await Promise.race([call.result, call.questions.next()]);
       if ("form" in next && asking === undefined) {
-        call.questions.answer(next.form, { answer: "refuse", reason: "The client can no longer ask anyone." });
+        call.questions.answer(next.form, {
+          action: "decline",
+          content: { reason: "The client can no longer ask anyone." },
+        });
         continue;
       }
       await call.progress.finish();
@@ -180,7 +183,7 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
       tellProgress(call.progress, context);
       const response = context.mcpReq.inputResponses?.[QUESTION];
       // Without an answer the question is asked again, as the specification requires.
-      if (response !== undefined) call.questions.answer(form, approvalOf(response));
+      if (response !== undefined) call.questions.answer(form, response);
       return follow(call, context, asking);
     },
     cancel(request) {
@@ -219,12 +222,13 @@ function isSameCall({ name, input }: RunningCall, params: CallToolRequestParams)
 
 function approverOf(asking: Asking, questions: Questions, answerWithinMs: number): Approver {
   return async (call, decision, signal) => {
+    const ask = (form: ApprovalForm): Promise<unknown> =>
+      asking.how === "answer" ? questions.ask(form, signal) : asking.send(form, { timeout: answerWithinMs, signal });
     const form = approvalForm(call, decision, asking.revision);
-    const approval =
-      asking.how === "answer"
-        ? await questions.ask(form, signal)
-        : approvalOf(await asking.send(form, { timeout: answerWithinMs, signal }));
-    return { ...offeredBy(form, approval), by: "MCP client" };
+    const response = await ask(form);
+    if (!wantsWhole(form, response)) return { ...offeredBy(form, approvalOf(response)), by: "MCP client" };
+    const whole = approvalForm(call, decision, asking.revision, "whole");
+    return { ...offeredBy(whole, approvalOf(await ask(whole))), by: "MCP client" };
   };
 }
 

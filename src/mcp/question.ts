@@ -20,10 +20,12 @@ const CHOICES = {
   session: { const: "session", title: "Allow for this session" },
   always: { const: "always", title: "Allow always, in this workspace" },
   refuse: { const: "refuse", title: "Refuse" },
+  show: { const: "show", title: "Show all of it first" },
 } as const;
 
-/** The offered answers, by the longest possible approval. */
+/** The offered answers, by the longest possible approval. "cut": the call is not shown in full. */
 const OFFERED = {
+  cut: [CHOICES.once, CHOICES.show, CHOICES.refuse],
   once: [CHOICES.once, CHOICES.refuse],
   session: [CHOICES.once, CHOICES.session, CHOICES.refuse],
   always: [CHOICES.once, CHOICES.session, CHOICES.always, CHOICES.refuse],
@@ -58,23 +60,30 @@ function answerField(longest: keyof typeof OFFERED, revision: string) {
 /**
  * Returns a question to a person about a call: the tool, the risk and the reason, then what would be done and, if that
  * differs, what a longer approval allows, part by part. Text of the model comes last, so that none of its lines can
- * imitate ours. A call that cannot be shown in full cannot be approved for longer. At most about 2,000 characters.
+ * imitate ours. A call that cannot be shown in full cannot be approved for longer; the person can ask for all of it. At most about 2,000
+ * characters.
  *
  * @param revision The protocol revision of the client, such as "2025-11-25".
  */
-export function approvalForm(call: CheckedCall, decision: Decision, revision: string): ApprovalForm {
+export function approvalForm(
+  call: CheckedCall,
+  decision: Decision,
+  revision: string,
+  size: "short" | "whole" = "short",
+): ApprovalForm {
   const { risk, reason } = decision;
   const why = reason === undefined ? "" : `\n${oneLine(reason, MAX_DECISION_REASON)}`;
   const whole = describeCall(call);
   const parts = partsOf(decision, whole);
   const isShown = isShort(whole + parts);
   const longest = isShown ? longestGrant(decision) : "once";
-  const described = description(longest === "once" ? whole : whole + parts);
+  const described = size === "whole" ? wholly(whole) : description(longest === "once" ? whole : whole + parts);
+  const offered = isShort(whole) || size === "whole" ? longest : "cut";
   return {
     message: `Allow this call of ${call.tool.name}? Risk: ${risk}.${why}\n\n${described}`,
     requestedSchema: {
       type: "object",
-      properties: { answer: answerField(longest, revision), reason: REASON },
+      properties: { answer: answerField(offered, revision), reason: REASON },
       required: ["answer"],
     },
   };
@@ -91,6 +100,19 @@ function partsOf(decision: Decision, described: string): string {
 function isShort(text: string): boolean {
   const lines = text.split("\n").map((line) => oneLine(line, Infinity));
   return lines.length <= MAX_DESCRIPTION_LINES && lines.join("\n").length <= MAX_DESCRIPTION;
+}
+
+/** Every line of it. */
+function wholly(whole: string): string {
+  return Array.from(whole.split("\n"), (line) => oneLine(line, Infinity)).join("\n");
+}
+
+/** Whether the person asks for all of a call that was not shown in full. */
+export function wantsWhole({ requestedSchema }: ApprovalForm, response: unknown): boolean {
+  const { action, content } = fieldsOf(response);
+  const { answer } = requestedSchema.properties;
+  const offered = "oneOf" in answer ? answer.oneOf.map((choice): string => choice.const) : answer.enum;
+  return action === "accept" && fieldsOf(content)["answer"] === "show" && offered.includes("show");
 }
 
 /** Shows a long description in one line without its middle: blank lines must not push important text out of sight. */

@@ -34,7 +34,7 @@ export function describeEffect(effect: Effect): string {
     case "read":
       return `Read: ${pathOf(effect)}`;
     case "write":
-      return `Write: ${pathOf(effect)}`;
+      return `Write: ${pathOf(effect)}${effect.change === undefined ? "" : `\n${effect.change}`}`;
     case "exec":
       return commandOf(effect);
     case "terminal":

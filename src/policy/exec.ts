@@ -7,7 +7,7 @@ import type { LookUps } from "./look-ups.ts";
 import { beforeApproval, sandboxRequestJudge, realNeeds, withMore } from "./sandbox-requests.ts";
 import type { PathJudge } from "./paths.ts";
 import type { Rules } from "./rules/rules.ts";
-import { withScopes } from "./scopes.ts";
+import { longestGrant, withScopes } from "./scopes.ts";
 import type { PolicySettings } from "./policy-settings.ts";
 
 type Exec = Extract<Effect, { kind: "exec" }>;
@@ -50,7 +50,14 @@ export function execJudge(
     const decision = (folder.verdict === "allow" ? undefined : stricter(command, folder)) ?? command;
     if (sandbox === undefined || state === undefined) return decision;
     if (!state.works) return sandbox.required ? noSandbox(state) : withoutSandbox(decision);
-    const all = stricter(decision, await judgeSandboxRequest(effect, look)) ?? decision;
+    const requested = await judgeSandboxRequest(effect, look);
+    // Leaving the sandbox is granted for as long as the command itself.
+    const isLasting = decision.verdict === "ask" ? longestGrant(decision) === "always" : decision.rule === "plain";
+    const request =
+      requested === undefined || contained || isLasting
+        ? requested
+        : withScopes(requested, (scope) => ({ upTo: "session", ...scope }));
+    const all = stricter(decision, request) ?? decision;
     if (!contained) return { ...bound(all, "outside"), within: "none" };
     const more = autonomy === "readonly" ? { ...needs, readOnly: true } : needs;
     return {

@@ -8,6 +8,7 @@ import { displayPath } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { plural } from "../util/text.ts";
 import { FILE_SPELLINGS, requireWholeCharacters } from "./shared/file-arguments.ts";
+import { changeOf } from "./shared/change.ts";
 import { fileInTurn } from "./shared/in-turn.ts";
 import { orNearest } from "./shared/not-found.ts";
 import { EDIT_NAMES, withoutRemarks } from "./shared/other-agents.ts";
@@ -64,6 +65,12 @@ export const edit = (options: ToolOptions = {}) =>
         { kind: "read", path },
         { kind: "write", path },
       ],
+      async change({ path, ...asked }, backend) {
+        const wanted = wantedEdits(asked, names);
+        const { replaced } = await import("../files/diff.ts");
+        const exact = (text: string) => replaced(text, 0, text.length, locateEdits(text, wanted, path));
+        return changeOf(path, backend, exact).catch(() => wanted.map(asLines).join("\n"));
+      },
       async run({ path, ...asked }, context) {
         const { backend, seen, signal } = context;
         const wanted = wantedEdits(asked, names);
@@ -85,6 +92,12 @@ export const edit = (options: ToolOptions = {}) =>
       },
     }),
   );
+
+/** An edit whose place in the file is not shown. */
+function asLines({ old_text, new_text }: Edit): string {
+  const marked = (mark: string, text: string) => text.split("\n").map((line) => `${mark}${line}`);
+  return [...marked("-", old_text), ...marked("+", new_text)].join("\n");
+}
 
 interface Asked extends Partial<Edit> {
   readonly edits?: readonly Edit[];

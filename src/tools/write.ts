@@ -19,6 +19,7 @@ import { displayPath } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { FILE_SPELLINGS, requireWholeCharacters } from "./shared/file-arguments.ts";
 import { WRITE_NAMES, withoutRemarks } from "./shared/other-agents.ts";
+import { changeOf } from "./shared/change.ts";
 import { fileInTurn } from "./shared/in-turn.ts";
 
 /** A file that was written. */
@@ -61,6 +62,7 @@ export const write = ({ said = saidShortly, ...options }: WriteOptions = {}) =>
         { kind: "read", path },
         { kind: "write", path },
       ],
+      change: ({ path, content }, backend) => changeOf(path, backend, () => content),
       async run({ path, content }, context) {
         requireWholeCharacters("content", content);
         const { backend, seen, signal } = context;

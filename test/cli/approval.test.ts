@@ -126,9 +126,9 @@ describe("the question", () => {
     const line = await commandLine({
       "call.json": JSON.stringify({ command: "echo \x1b[2K\x1b[1Aharmless \u202eecho\u202c \x07\r\x9b2J\u200b" }),
     });
-    const terminal = await asked(line, "handrail call bash - < call.json > result.txt 2> /dev/null", " [y/N/s/a] ");
+    const terminal = await asked(line, "handrail call bash - < call.json > result.txt 2> /dev/null", " [y/N/s] ");
     expect(terminal.screen()).toContain(
-      "Run: echo \\x1b[2K\\x1b[1Aharmless \\u202eecho\\u202c \\x07\\r\\x9b2J\\u200b [y/N/s/a] ",
+      "Run: echo \\x1b[2K\\x1b[1Aharmless \\u202eecho\\u202c \\x07\\r\\x9b2J\\u200b [y/N/s] ",
     );
     expect(terminal.raw()).not.toMatch(/\x1b\[2K|\x1b\[1A|\x07|\u202e|\x9b/);
     terminal.type("n\r");
@@ -137,8 +137,8 @@ describe("the question", () => {
 
   test("shows a script of a few lines as it is written", async () => {
     const line = await commandLine({ "call.json": JSON.stringify({ command: "cd sub\nrm -rf build" }) });
-    const terminal = await asked(line, "handrail call bash - < call.json > result.txt", " [y/N/s/a] ");
-    expect(terminal.screen()).toMatch(/Run: cd sub\nrm -rf build \[y\/N\/s\/a\] $/);
+    const terminal = await asked(line, "handrail call bash - < call.json > result.txt", " [y/N/s] ");
+    expect(terminal.screen()).toMatch(/Run: cd sub\nrm -rf build \[y\/N\/s\] $/);
     terminal.type("n\r");
     await terminal.ended;
   });
@@ -149,9 +149,13 @@ describe("the question", () => {
       "wide.json": JSON.stringify({ command: `rm -rf important; echo ${"x".repeat(10_000)}; echo harmless` }),
     });
     for (const file of ["long.json", "wide.json"]) {
-      const terminal = await asked(line, `stty cols 4000; handrail call bash - < ${file} > result.txt`, " [y/N] ");
+      const terminal = await asked(
+        line,
+        `stty cols 4000; handrail call bash - < ${file} > result.txt`,
+        " [y/N/v (view all)] ",
+      );
       const question = terminal.screen().trimStart();
-      expect(question).toMatch(/^(.*\n)?Run: rm -rf important.*echo harmless \[y\/N\] $/);
+      expect(question).toMatch(/^(.*\n)?Run: rm -rf important.*echo harmless \[y\/N\/v \(view all\)\] $/);
       expect(question.length).toBeLessThan(2_500);
       terminal.type("n\r");
       await terminal.ended;
@@ -163,7 +167,7 @@ describe("the question", () => {
     const script = `handrail call write '{"path":".git/hooks/pre-commit","content":"x"}' > result.txt`;
     const terminal = await asked(line, script, " [y/N] ");
     expect(terminal.screen()).toMatch(
-      /Writing \.git\/hooks\/pre-commit requires approval: .*\nWrite: \.git\/hooks\/pre-commit( \(.*\))? \[y\/N\] $/,
+      /Writing \.git\/hooks\/pre-commit requires approval: .*\nWrite: \.git\/hooks\/pre-commit( \(.*\))?\n[^]*\n\+x\n[^]* \[y\/N\] $/,
     );
     terminal.type("n\r");
     expect(await terminal.ended).toBe(1);

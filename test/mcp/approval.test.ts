@@ -39,7 +39,6 @@ describe.each(ERAS)("a client of revision %s that can ask its person", (era) => 
           oneOf: [
             { const: "once", title: "Allow once" },
             { const: "session", title: "Allow for this session" },
-            { const: "always", title: "Allow always, in this workspace" },
             { const: "refuse", title: "Refuse" },
           ],
         },

@@ -12,7 +12,7 @@ import { type Layout, layout } from "../support/layout.ts";
 import { until as waitUntil } from "../support/until.ts";
 
 const ALWAYS: Approval = { answer: "always" };
-const GIT_PUSH: readonly Effect[] = [{ kind: "exec", command: "git push" }];
+const MAKE_FOLDER: readonly Effect[] = [{ kind: "exec", command: "mkdir pushed" }];
 
 /** A tool with the effects that its input names. It counts its runs, and calls itself for `inner`. */
 function touching() {
@@ -53,24 +53,24 @@ describe("always", () => {
   test("applies to another toolkit of this workspace, and not to another workspace", async () => {
     const world = await layout();
     const first = await answering(world, ALWAYS);
-    expect(await first.call(GIT_PUSH)).toMatchObject({ status: "ok" });
+    expect(await first.call(MAKE_FOLDER)).toMatchObject({ status: "ok" });
     await first.toolkit.close();
     const second = await answering(world, { answer: "refuse" });
-    expect(await second.call(GIT_PUSH)).toMatchObject({ status: "ok" });
+    expect(await second.call(MAKE_FOLDER)).toMatchObject({ status: "ok" });
     expect(second.asked).toEqual([]);
     await world.folder(join(world.root, "srv/other"));
     const elsewhere = await answering(world, { answer: "refuse" }, { workDir: join(world.root, "srv/other") });
-    expect(await elsewhere.call(GIT_PUSH)).toMatchObject({ status: "denied", by: "person" });
+    expect(await elsewhere.call(MAKE_FOLDER)).toMatchObject({ status: "denied", by: "person" });
   });
 
   test("is bound to the exact script, folder, environment and background mode", async () => {
     const world = await layout();
     await world.folder("sub");
-    await (await answering(world, ALWAYS)).call(GIT_PUSH);
+    await (await answering(world, ALWAYS)).call(MAKE_FOLDER);
     const { call } = await answering(world, { answer: "refuse" });
-    const exec = { kind: "exec", command: "git push" } as const;
+    const exec = { kind: "exec", command: "mkdir pushed" } as const;
     for (const effect of [
-      { ...exec, command: "git push --all" },
+      { ...exec, command: "mkdir pushed --all" },
       { ...exec, cwd: "sub" },
       { ...exec, env: { CI: "1" } },
       { ...exec, lifetime: "toolkit" },
@@ -84,25 +84,25 @@ describe("always", () => {
   test("of a list of commands grants each as it was shown, and no other", async () => {
     const world = await layout();
     const { asked, call } = await answering(world, ALWAYS);
-    await call([{ kind: "exec", command: "git push && touch a" }]);
-    expect(asked[0]?.scopes?.map(({ label }) => label)).toEqual(["git push", "touch a"]);
+    await call([{ kind: "exec", command: "mkdir pushed && mkdir a" }]);
+    expect(asked[0]?.scopes?.map(({ label }) => label)).toEqual(["mkdir pushed", "mkdir a"]);
     const later = await answering(world, { answer: "refuse" });
-    expect((await later.call(GIT_PUSH)).status).toBe("ok");
-    expect((await later.call([{ kind: "exec", command: "git push && touch b" }])).status).toBe("denied");
-    expect(later.asked[0]?.scopes?.map(({ label }) => label)).toEqual(["touch b"]);
+    expect((await later.call(MAKE_FOLDER)).status).toBe("ok");
+    expect((await later.call([{ kind: "exec", command: "mkdir pushed && mkdir b" }])).status).toBe("denied");
+    expect(later.asked[0]?.scopes?.map(({ label }) => label)).toEqual(["mkdir b"]);
   });
 
   test("ends at its expiry", async () => {
     const world = await layout();
     const soon = Date.now() + 400;
     const { asked, call } = await answering(world, { answer: "always", until: soon });
-    await call(GIT_PUSH);
+    await call(MAKE_FOLDER);
     await waitUntil("it has expired", () => Date.now() > soon);
-    await call(GIT_PUSH);
+    await call(MAKE_FOLDER);
     expect(asked).toHaveLength(2);
     const session = await answering(world, { answer: "session", until: Date.now() - 1 });
-    await session.call(GIT_PUSH);
-    await session.call(GIT_PUSH);
+    await session.call(MAKE_FOLDER);
+    await session.call(MAKE_FOLDER);
     expect(session.asked).toHaveLength(2);
   });
 
@@ -138,29 +138,29 @@ describe("always", () => {
   test("cannot be given if the toolkit does not allow it", async () => {
     const world = await layout();
     const { asked, call } = await answering(world, ALWAYS, { grants: "once" });
-    await call(GIT_PUSH);
-    await call(GIT_PUSH);
+    await call(MAKE_FOLDER);
+    await call(MAKE_FOLDER);
     expect(asked.map(({ scopes }) => scopes)).toEqual([[], []]);
     const session = await answering(world, ALWAYS, { grants: "session" });
-    await session.call(GIT_PUSH);
-    await session.call(GIT_PUSH);
+    await session.call(MAKE_FOLDER);
+    await session.call(MAKE_FOLDER);
     expect(session.asked).toHaveLength(1);
     expect(await keptGrants(join(world.stateDir, "grants")).list()).toEqual([]);
   });
 
   test("never covers what is forbidden, even if it was forbidden only later", async () => {
     const world = await layout();
-    await (await answering(world, ALWAYS)).call(GIT_PUSH);
-    const strict = await answering(world, ALWAYS, { policy: { commands: { deny: ["git push"] } } });
-    expect(await strict.call(GIT_PUSH)).toMatchObject({ status: "denied", by: "policy" });
+    await (await answering(world, ALWAYS)).call(MAKE_FOLDER);
+    const strict = await answering(world, ALWAYS, { policy: { commands: { deny: ["mkdir pushed"] } } });
+    expect(await strict.call(MAKE_FOLDER)).toMatchObject({ status: "denied", by: "policy" });
     const readonly = await answering(world, ALWAYS, { policy: { autonomy: "readonly" } });
-    expect(await readonly.call(GIT_PUSH)).toMatchObject({ status: "denied", by: "policy" });
+    expect(await readonly.call(MAKE_FOLDER)).toMatchObject({ status: "denied", by: "policy" });
   });
 
   test("is stored privately, out of the tools' reach, and an invalid record grants nothing", async () => {
     const world = await layout();
     const { call } = await answering(world, ALWAYS);
-    await call(GIT_PUSH);
+    await call(MAKE_FOLDER);
     const folder = join(world.stateDir, "grants");
     const [name = ""] = await readdir(folder);
     expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
@@ -169,7 +169,7 @@ describe("always", () => {
     const written = await readFile(join(folder, name), "utf8");
     for (const spoiled of ["", "{", written.replace("push", "pull"), written.replace(/"since":\d+/, '"since":"x"')]) {
       await writeFile(join(folder, name), spoiled);
-      expect((await (await answering(world, { answer: "refuse" })).call(GIT_PUSH)).status).toBe("denied");
+      expect((await (await answering(world, { answer: "refuse" })).call(MAKE_FOLDER)).status).toBe("denied");
     }
   });
 
@@ -178,7 +178,7 @@ describe("always", () => {
     await mkdir(world.stateDir, { recursive: true });
     await writeFile(join(world.stateDir, "grants"), "in the way");
     const { runs, call } = await answering(world, ALWAYS);
-    const result = await call(GIT_PUSH);
+    const result = await call(MAKE_FOLDER);
     expect(result.status).toBe("failed");
     expect(asText(result)).toContain("the grant could not be saved, so nothing ran");
     expect(runs).toEqual([]);
@@ -195,8 +195,8 @@ describe("an answer", () => {
       tools: [tool],
       approver: ({ request }) => new Promise((resolve) => open.set(request.id, resolve)),
     });
-    const outer = toolkit.call({ id: "outer", name: "touching", input: { effects: GIT_PUSH, inner: GIT_PUSH } });
-    const beside = toolkit.call({ id: "beside", name: "touching", input: { effects: GIT_PUSH } });
+    const outer = toolkit.call({ id: "outer", name: "touching", input: { effects: MAKE_FOLDER, inner: MAKE_FOLDER } });
+    const beside = toolkit.call({ id: "beside", name: "touching", input: { effects: MAKE_FOLDER } });
     await waitUntil("both are asked about", () => open.size === 2);
     const answerOuter = open.get("outer");
     answerOuter?.({ answer: "once" });
@@ -231,7 +231,7 @@ describe("an answer", () => {
     { answer: "session", until: Number.NaN },
   ])("with a time that is none is a refusal: %j", async (approval) => {
     const { call, runs } = await answering(await layout(), approval as never);
-    expect(await call(GIT_PUSH)).toMatchObject({ status: "denied", by: "person" });
+    expect(await call(MAKE_FOLDER)).toMatchObject({ status: "denied", by: "person" });
     expect(runs).toEqual([]);
   });
 });

@@ -178,7 +178,6 @@ describe("a call reaches its tool after at most two rounds of look-ups", () => {
     ["read", { path: "way-out/../srv/ws/../ws/leads/x" }],
     ["write", { path: "new/made", content: "x" }],
     ["write", { path: "new/hooks/config/made", content: "x" }],
-    ["write", { path: "hard", content: "x" }],
     ["edit", { path: "c", old_text: "content", new_text: "words" }],
     ["grep", { pattern: "content", path: "src" }],
     ["ls", {}],

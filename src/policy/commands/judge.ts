@@ -12,6 +12,7 @@ import { type PlainScript, readPlainScript } from "../plain/script.ts";
 import type { Rules } from "../rules/rules.ts";
 import type { PolicySettings } from "../policy-settings.ts";
 import { type Part, decideScript } from "./script-decision.ts";
+import { isFixed } from "./always.ts";
 import { type FoundScript, findCommands } from "./find-commands.ts";
 import { judgeNames } from "./names.ts";
 import { neverRun } from "./never-run.ts";
@@ -66,7 +67,10 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
     const refusals = neverRun(found, { workDir, home, cwd: folder, open: removable });
     const own = typeof script === "string" ? [] : ownCommands(found, script);
 
-    const parts = found.commands.map((each): Part => {
+    const fixed = contained
+      ? []
+      : await Promise.all(found.commands.map((each) => isFixed(each, (name) => findProgram(name, look))));
+    const parts = found.commands.map((each, index): Part => {
       const at = own.indexOf(each);
       const problem = plain === undefined || plain.plain ? undefined : plain.problems[at];
       const isPlain = plain !== undefined && at >= 0 && problem === undefined;
@@ -92,7 +96,15 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
         settings,
       );
       const runsIn = each.folder === undefined ? undefined : posix.resolve(folder, each.folder);
-      return { text: each.text, words: wordsOf(each), folder: runsIn, isOwn: at >= 0, project, decision };
+      return {
+        text: each.text,
+        words: wordsOf(each),
+        folder: runsIn,
+        isOwn: at >= 0,
+        project,
+        isFixed: isPlain || fixed[index] === true,
+        decision,
+      };
     });
     const tooLong = found.tooLong ?? names.tooLong;
     const isOpened = !contained || (await mayOpen(found.commands, names.needs, (name) => findProgram(name, look)));

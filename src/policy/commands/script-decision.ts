@@ -13,6 +13,8 @@ export interface Part {
   /** It is one of the commands of a script that can be rewritten. */
   readonly isOwn: boolean;
   readonly project: boolean;
+  /** No file of the workspace decides what it does (`isFixed`). */
+  readonly isFixed: boolean;
   readonly decision: Decision;
 }
 
@@ -109,22 +111,23 @@ function scopesOf(parts: readonly Part[], whole: Whole): readonly Scope[] {
   const decision = {
     scopes: [...asked.map((part) => part.decision), redirected].flatMap((each) => each?.scopes ?? []),
   };
-  return [scopeOf({ text: command, words: [command], folder, project, decision }, whole)];
+  return [scopeOf({ text: command, words: [command], folder, project, isFixed: false, decision }, whole)];
 }
 
 /** Bound to the exact words, the folder, the variables it gets, and whether it outlives the call. */
 function scopeOf(
-  { text, words, folder = "?", project, decision }: ScopedPart,
+  { text, words, folder = "?", project, isFixed, decision }: ScopedPart,
   { effect: { env = {}, lifetime = "call" }, contained }: Whole,
 ): Scope {
   const variables = Object.entries(env).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const key = JSON.stringify(["exec", words, text, folder, variables, lifetime]);
   // The project's content may change after a person's approval.
-  const once = { label: `${text} (whatever the project then contains)`, key, upTo: "session" } as const;
-  return { ...(project && !contained ? once : { label: text, key }), ...limitsOf(decision) };
+  const label = project && !contained ? `${text} (whatever the project then contains)` : text;
+  const session = isFixed || contained ? {} : ({ upTo: "session" } as const);
+  return { label, key, ...session, ...limitsOf(decision) };
 }
 
-interface ScopedPart extends Pick<Part, "text" | "words" | "folder" | "project"> {
+interface ScopedPart extends Pick<Part, "text" | "words" | "folder" | "project" | "isFixed"> {
   readonly decision: Pick<Decision, "scopes">;
 }
 

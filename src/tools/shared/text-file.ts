@@ -20,7 +20,11 @@ export interface TextFile {
  *
  * @throws ToolFailure when it is too large, is not text, or has bytes that would change when written back.
  */
-export async function readTextFile(backend: ToolBackend, path: string, names: ToolNames): Promise<TextFile> {
+export async function readTextFile(
+  backend: Pick<ToolBackend, "files">,
+  path: string,
+  names: ToolNames,
+): Promise<TextFile> {
   const file = await backend.files.open(path);
   try {
     const { info } = file;

@@ -146,7 +146,10 @@ describe("rules, risk, autonomy", () => {
         scopes: [{ label: `${command} (whatever the project then contains)`, upTo: "session" }],
       });
     }
-    expect((await judge("git push")).scopes?.[0]).not.toHaveProperty("upTo");
+    for (const command of ["git push", "touch a", "cp a b", "for f in *; do touch $f; done"])
+      expect((await judge(command)).scopes?.[0], command).toMatchObject({ upTo: "session" });
+    for (const command of ["mkdir a", "mkdir -p a/b"])
+      expect((await judge(command)).scopes?.[0], command).not.toHaveProperty("upTo");
   });
 
   test("a command to which a call adds variables is asked about", async () => {
