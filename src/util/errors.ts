@@ -1,5 +1,10 @@
-/** The message of whatever was thrown. */
+/** The message of whatever was thrown. A full disk is said in words: that is not a fault of the program. */
 export function messageOf(error: unknown): string {
+  const code = codeOf(error);
+  // inotify reports the limit of its watches in the same way.
+  const isWatch = error instanceof Error && "syscall" in error && error.syscall === "watch";
+  if (error instanceof Error && !isWatch && (code === "ENOSPC" || code === "EDQUOT"))
+    return `${code === "ENOSPC" ? "the disk is full" : "the disk quota is used up"}: make room (${error.message})`;
   if (error instanceof Error && error.message !== "") return error.message;
   return String(error);
 }
