@@ -1,6 +1,7 @@
 /** The workloads of `npm run bench`, in display order. */
 import { AGENT } from "./agent.mjs";
 import { API } from "./api.mjs";
+import { BROWSER } from "./browser.mjs";
 import { CONSOLE } from "./console.mjs";
 import { DISPATCH } from "./dispatch.mjs";
 import { DISTANCE } from "./distance.mjs";
@@ -29,6 +30,7 @@ export const WORKLOADS = [
   ...MEMORY,
   ...API,
   ...PARKED,
+  ...BROWSER,
   ...CONSOLE,
   ...PLUGINS,
   ...POLICY,

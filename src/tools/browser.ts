@@ -161,7 +161,7 @@ function partsOf({
     ...(saidOutput === undefined ? [] : [savedNotice(CUT, saidOutput)]),
     ...(shows === "page" && page === "" ? ["(an empty page)"] : []),
     ...(shows === "changes" && page === "" ? ["[Nothing on the page has changed.]"] : []),
-    ...(output === undefined ? [] : [savedNotice(CUT, output)]),
+    ...(output === undefined ? [] : [`[Only its beginning. find searches the page; the whole: output://${output}]`]),
   ];
   return [text(theirs.join("\n")), ...ours.map(notice)].filter((part) => part.type !== "text" || part.text !== "");
 }

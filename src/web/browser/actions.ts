@@ -91,9 +91,13 @@ const RUN: { readonly [Name in ActionName]: Run } = {
     const element = ref === undefined ? page.locator("body") : await session.element(ref);
     return { text: await session.within(element.innerText(), "Reading the text") };
   },
-  async find(session, { text = "" }) {
-    const snapshot = await session.look(await session.page());
-    const { lines, hits } = linesWith(snapshot.text, text, MOST_FOUND);
+  async find(session, { text = "" }, by) {
+    const page = await session.page();
+    const search = async () => linesWith((await session.look(page)).text, text, MOST_FOUND);
+    let { lines, hits } = await search();
+    // What a page loads late is not there at once.
+    for (const deadline = Date.now() + LATE_MS; hits === 0 && Date.now() < deadline; await pause(POLL_MS, by.signal))
+      ({ lines, hits } = await search());
     if (hits === 0) return { text: `Nothing on the page contains ${JSON.stringify(text)}.` };
     return { text: hits > MOST_FOUND ? `${lines}\n[The first ${MOST_FOUND} of ${hits} matches.]` : lines };
   },
@@ -258,6 +262,8 @@ async function untilShown(
 }
 
 const POLL_MS = 100;
+/** How long a text that is not on the page is looked for, in milliseconds. */
+const LATE_MS = 3_000;
 
 async function isVisible(found: Locator): Promise<boolean> {
   return found

@@ -97,6 +97,9 @@ export interface ActionInput {
 /** Bytes of a snapshot, of what has changed in it, or of a page's text that a model reads. */
 export const SNAPSHOT_BYTES = 8_192;
 
+/** Bytes that a model reads of a longer snapshot: it searches the rest, so that more would seldom be of use. */
+export const BEGINNING_BYTES = 2_048;
+
 type Argument = keyof ActionInput;
 
 interface ActionArguments {

@@ -5,7 +5,7 @@ import { pause, untilAborted } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
 import { clip } from "../../util/text.ts";
 import type { BrowserGuard } from "./guard.ts";
-import type { Caller, PageReport } from "./protocol.ts";
+import { BEGINNING_BYTES, type Caller, type PageReport } from "./protocol.ts";
 import { collectTyped } from "./typed.ts";
 import { HIDDEN, type AriaNode, type Snapshot, bounded, changesOf, nearestRef, writeSnapshot } from "./snapshot.ts";
 
@@ -43,6 +43,8 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
   /** Pages that this session has opened or selected. */
   const followed = new Set<Page>();
   let current: Page | undefined;
+  /** How many tabs pages have begun to open. Playwright reports each only when it is there. */
+  let opening = 0;
   let isOver = false;
   let submitted: string | undefined;
   let asking = 0;
@@ -66,6 +68,15 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
     );
   };
 
+  /** Makes a tab that a page has opened the current one. */
+  const goTo = (opened: Page) => {
+    if (current === opened) return;
+    opening = Math.max(0, opening - 1);
+    follow(opened);
+    current = opened;
+    tell("A new tab was opened, and is the current one");
+  };
+
   const follow = (page: Page) => {
     if (followed.has(page)) return;
     followed.add(page);
@@ -81,11 +92,14 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
       keep(consoleLines, `${message.type()}: ${message.text()}`);
       if (message.type() === "error") tell(`Console error: ${message.text()}`);
     });
-    page.on("popup", (popup) => {
-      follow(popup);
-      current = popup;
-      tell("A new tab was opened, and is the current one");
-    });
+    page.on("popup", goTo);
+    void context.newCDPSession(page).then(
+      async (session) => {
+        session.on("Page.windowOpen", () => opening++);
+        await session.send("Page.enable");
+      },
+      () => undefined, // it is closed already
+    );
     page.on("close", () => {
       followed.delete(page);
       if (current === page) current = [...followed].at(-1);
@@ -139,9 +153,10 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
     quietSince = Date.now();
     for (let left = SETTLE_MS; left > 0; left -= TICK_MS) {
       if (asking > 0) left += TICK_MS;
-      else if (!own() && Date.now() - quietSince >= QUIET_MS) return;
+      else if (opening === 0 && !own() && Date.now() - quietSince >= QUIET_MS) return;
       await pause(TICK_MS, signal);
     }
+    opening = 0; // a tab that never came is not waited for again
   };
 
   const secretsOn = async (at: Page): Promise<ReadonlySet<string>> => {
@@ -193,8 +208,40 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
     }
   };
 
+  /** The page after an action, with what has happened since the last report. */
+  const report = async (by: Caller, wanted: PageReport["shows"]): Promise<PageReport> => {
+    await saveDownloads(by);
+    const at = await page();
+    const url = at.url();
+    const title = withoutSecrets(await within(at.title(), "Reading the title", SNAPSHOT_MS));
+    if (wanted === "nothing") return { url, title, shows: wanted, news: takeNews() };
+    const snapshot = await look(at);
+    if ((await page()) !== at) {
+      await settle(await page(), by.signal); // a new tab was opened meanwhile
+      return report(by, wanted);
+    }
+    by.linked(
+      url,
+      snapshot.links.flatMap((link) => (URL.canParse(link, url) ? [new URL(link, url).href] : [])),
+    );
+    const before = shown.get(at);
+    shown.set(at, { url, snapshot });
+    const isSame = wanted === "changes" && before?.url === url;
+    const changes = isSame ? changesOf(before.snapshot.text, snapshot.text) : undefined;
+    const { shown: text, isCut } = bounded(changes ?? snapshot.text, BEGINNING_BYTES);
+    return {
+      url,
+      title,
+      page: text,
+      shows: changes === undefined ? "page" : "changes",
+      ...(isCut && { output: await by.save(snapshot.text) }),
+      news: takeNews(),
+    };
+  };
+
   return {
     context,
+    report,
     consoleLines: consoleLines as readonly string[],
     requests: requests as readonly string[],
     page,
@@ -273,32 +320,6 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
       throw new ToolFailure(near === undefined ? what : `${what}. Nearest: ${near}`, {
         hint: "Use a reference of the newest snapshot: action snapshot gives it, action find searches it.",
       });
-    },
-    /** The page after an action, with what has happened since the last report. */
-    async report(by: Caller, wanted: PageReport["shows"]): Promise<PageReport> {
-      await saveDownloads(by);
-      const at = await page();
-      const url = at.url();
-      const title = withoutSecrets(await within(at.title(), "Reading the title", SNAPSHOT_MS));
-      if (wanted === "nothing") return { url, title, shows: wanted, news: takeNews() };
-      const snapshot = await look(at);
-      by.linked(
-        url,
-        snapshot.links.flatMap((link) => (URL.canParse(link, url) ? [new URL(link, url).href] : [])),
-      );
-      const before = shown.get(at);
-      shown.set(at, { url, snapshot });
-      const isSame = wanted === "changes" && before?.url === url;
-      const changes = isSame ? changesOf(before.snapshot.text, snapshot.text) : undefined;
-      const { shown: text, isCut } = bounded(changes ?? snapshot.text);
-      return {
-        url,
-        title,
-        page: text,
-        shows: changes === undefined ? "page" : "changes",
-        ...(isCut && { output: await by.save(snapshot.text) }),
-        news: takeNews(),
-      };
     },
     /** Ends the session with the action that runs. */
     end() {

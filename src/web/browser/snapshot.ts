@@ -57,32 +57,40 @@ export function writeSnapshot(roots: readonly (AriaNode | string)[], hide: Reado
     for (const child of node.children ?? []) if (typeof child !== "string") remember(child);
   };
 
-  const plainCell = (child: AriaNode | string): string | undefined => {
-    if (typeof child === "string" || !CELLS.has(child.role) || child.cursor === "pointer") return undefined;
-    const texts = (child.children ?? []).filter((each) => typeof each === "string");
-    if (texts.length < (child.children ?? []).length) return undefined;
-    return inOneLine(child.name || child.text || texts.join(" "));
+  /** A cell in one line; `undefined` when it holds more than texts and single elements. */
+  const cellLine = (cell: AriaNode | string): string | undefined => {
+    if (typeof cell === "string" || !CELLS.has(cell.role) || cell.cursor === "pointer") return undefined;
+    const parts = (cell.children ?? []).map((part) => {
+      if (typeof part === "string") return inOneLine(part);
+      return part.children === undefined && !GROUPS.has(part.role) ? elementLine(part) : undefined;
+    });
+    if (parts.includes(undefined)) return undefined;
+    return parts.length > 0 ? parts.join(" ") : inOneLine(cell.name || cell.text || "");
+  };
+
+  const elementLine = (node: AriaNode): string => {
+    const { role, ref, cursor, url, text, children = [] } = node;
+    const name = role === "row" && children.length > 0 ? role : label(node);
+    const states = STATES.flatMap((state) => (node[state] ? [stateText(state, node[state])] : []));
+    const shownRef = ref !== undefined && (cursor === "pointer" || !READ_ONLY.has(role)) ? [`[${ref}]`] : [];
+    const target = url === undefined ? [] : [`-> ${clip(url, LONGEST_URL)}`];
+    const isHidden = text !== undefined && FIELDS.has(role) && hide.has(text);
+    const value = text && text !== node.name ? `: ${isHidden ? HIDDEN : inOneLine(text)}` : "";
+    return [name, ...shownRef, ...states, ...target].join(" ") + value;
   };
 
   const write = (node: AriaNode | string, depth: number): void => {
     const indent = "  ".repeat(depth);
     if (typeof node === "string") return void lines.push(`${indent}- ${inOneLine(node)}`);
-    const { role, ref, cursor, url, text } = node;
+    const { role, cursor, text, children = [] } = node;
     const isClickable = cursor === "pointer";
-    const { children = [] } = node;
     if (GROUPS.has(role) && !node.name && !isClickable) {
       if (text) lines.push(`${indent}- ${inOneLine(text)}`);
       return writeAll(children, depth);
     }
-    const cells = role === "row" && !isClickable ? children.map(plainCell) : [undefined];
+    const cells = role === "row" && !isClickable ? children.map(cellLine) : [undefined];
     if (!cells.includes(undefined)) return void lines.push(`${indent}- row: ${cells.join(" | ")}`);
-    const name = role === "row" && children.length > 0 ? role : label(node);
-    const states = STATES.flatMap((state) => (node[state] ? [stateText(state, node[state])] : []));
-    const shownRef = ref !== undefined && (isClickable || !READ_ONLY.has(role)) ? [`[${ref}]`] : [];
-    const target = url === undefined ? [] : [`-> ${clip(url, LONGEST_URL)}`];
-    const isHidden = text !== undefined && FIELDS.has(role) && hide.has(text);
-    const value = text && text !== node.name ? `: ${isHidden ? HIDDEN : inOneLine(text)}` : "";
-    lines.push(`${indent}- ${[name, ...shownRef, ...states, ...target].join(" ")}${value}`);
+    lines.push(`${indent}- ${elementLine(node)}`);
     // A link or button that is named by its content does not repeat it.
     const isNamed = node.name !== undefined && children.every((child) => repeats(child, node.name ?? ""));
     if (!isNamed) writeAll(children, depth + 1);
@@ -195,8 +203,10 @@ export function nearestRef(was: string, refs: Snapshot["refs"]): string | undefi
   return best === undefined ? undefined : `${best.ref} (${refs.get(best.ref)})`;
 }
 
-/** The beginning of a text that a model reads. The caller saves the whole. */
-export function bounded(text: string): { readonly shown: string; readonly isCut: boolean } {
-  const { text: shown, truncated } = truncateHead(text, { bytes: SNAPSHOT_BYTES });
-  return { shown, isCut: truncated !== false };
+/**
+ * The text if it is short enough for a model, else its first `most` bytes, in whole lines. The caller saves the whole.
+ */
+export function bounded(text: string, most = SNAPSHOT_BYTES): { readonly shown: string; readonly isCut: boolean } {
+  if (Buffer.byteLength(text) <= SNAPSHOT_BYTES) return { shown: text, isCut: false };
+  return { shown: truncateHead(text, { bytes: most }).text, isCut: true };
 }
