@@ -45,6 +45,7 @@ import { isSecretOfProject } from "./provenance/keys.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy/policy-settings.ts";
 import { createWithheld } from "./policy/withheld.ts";
 import { openSchedules } from "./schedule/schedules.ts";
+import { loadWords } from "./schedule/timing.ts";
 import { type SandboxChoice, type ToolkitOptions, requireValidOptions } from "./toolkit-options.ts";
 import { presetPolicy } from "./tools/presets/policies.ts";
 import { chosenTools, sourceChoice } from "./tools/presets/choose.ts";
@@ -103,6 +104,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const around = surroundings(options.policy, limits, { stateDir, outputOwner, outputs, oneCommand });
   const backend = await openBackend(place, around);
   const tools = backend.shell === "sh" ? toolsWith("sh") : usual;
+  if (tools.has("cron_add")) await loadWords();
   const ownFolders = [stateDir, configFolder(), ...OWN_FOLDERS];
   const alarms = createAlarms(alarmOptions);
   const mask = options.mask === false ? NO_MASK : createMask(process.env, options.mask);

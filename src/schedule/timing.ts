@@ -1,5 +1,5 @@
 import { Cron } from "croner";
-import cronstrue from "cronstrue";
+import type cronstrue from "cronstrue";
 import type { Timing } from "../contract/schedule.ts";
 import { plural } from "../util/text.ts";
 
@@ -166,11 +166,18 @@ export function shortestGap(timing: Timing, nowMs: number): number {
   return Math.min(Infinity, ...times.slice(1).map((time, index) => time - (times[index] ?? 0)));
 }
 
-/** The schedule in words, for people: "At 02:30, Europe/Berlin". */
+let library: typeof cronstrue | undefined;
+
+/** Loads what puts cron expressions into words. Most programs never need it, and it would double their start. */
+export async function loadWords(): Promise<void> {
+  library ??= (await import("cronstrue")).default;
+}
+
+/** The schedule in words, after `loadWords`, for people: "At 02:30, Europe/Berlin". */
 export function inWords(timing: Timing): string {
   switch (timing.kind) {
     case "cron":
-      return `${cronstrue.toString(timing.expr, { use24HourTimeFormat: true })} (${timing.tz})`;
+      return `${library?.toString(timing.expr, { use24HourTimeFormat: true }) ?? timing.expr} (${timing.tz})`;
     case "at":
       return `Once, at ${timeIn(timing.atMs, timing.tz)} (${timing.tz})`;
     case "every":

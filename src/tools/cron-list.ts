@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { type ToolOptions, defineTool } from "../contract/tool.ts";
-import { inWords, timeIn } from "../schedule/timing.ts";
+import { inWords, loadWords, timeIn } from "../schedule/timing.ts";
 import { oneLine } from "../output/terminal-text.ts";
 
 /** How many of a schedule's runs are listed. */
@@ -17,6 +17,7 @@ export const cronList = (options: ToolOptions = {}) =>
     input: Type.Object({}, { additionalProperties: false }),
     effects: () => [{ kind: "state", store: "schedule", change: false }],
     async run(_, { schedules }) {
+      await loadWords();
       const all = await schedules.list();
       return await Promise.all(
         all.map(async ({ id, name, timing, work, nextMs, paused }) => ({

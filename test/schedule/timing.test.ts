@@ -1,6 +1,14 @@
 import { CronExpressionParser } from "cron-parser";
 import { describe, expect, test } from "vitest";
-import { inWords, newestDue, nextAfter, nextRuns, readTiming, shortestGap } from "../../src/schedule/timing.ts";
+import {
+  inWords,
+  loadWords,
+  newestDue,
+  nextAfter,
+  nextRuns,
+  readTiming,
+  shortestGap,
+} from "../../src/schedule/timing.ts";
 
 const ms = (time: string) => Date.parse(time);
 const DAY = 86_400_000;
@@ -90,7 +98,8 @@ test.each([
   expect(() => readTiming(written, ms("2026-01-01T00:00Z"))).toThrow(message);
 });
 
-test("a schedule is put into words", () => {
+test("a schedule is put into words", async () => {
+  await loadWords();
   const now = ms("2026-01-01T00:00Z");
   expect(inWords(readTiming({ kind: "cron", expr: "30 2 * * 1-5", tz: "Europe/Berlin" }, now))).toBe(
     "At 02:30, Monday through Friday (Europe/Berlin)",

@@ -6,7 +6,7 @@ import type { Toolkit } from "../../contract/toolkit.ts";
 import { targetOf } from "../../engine/park.ts";
 import { asText } from "../../engine/result.ts";
 import { oneLine } from "../../output/terminal-text.ts";
-import { inWords } from "../../schedule/timing.ts";
+import { inWords, loadWords } from "../../schedule/timing.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { NOBODY_RUNS, cronAdd } from "../../tools/cron-add.ts";
 import { agentSettings } from "../agent-settings.ts";
@@ -177,6 +177,7 @@ async function withToolkit(
   work: (toolkit: Toolkit) => Promise<void>,
   needsTools = false,
 ): Promise<void> {
+  await loadWords();
   const toolkit = await createToolkit(await toolkitOptions(options, { sources: needsTools }));
   try {
     await work(toolkit);

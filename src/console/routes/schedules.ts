@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type { Toolkit } from "../../contract/toolkit.ts";
 import { targetOf } from "../../engine/park.ts";
 import { SIGNATURE_MS, isSigned } from "../../schedule/signature.ts";
-import { inWords, nextRuns } from "../../schedule/timing.ts";
+import { inWords, loadWords, nextRuns } from "../../schedule/timing.ts";
 import { Problem } from "../problem.ts";
 import { type Route, route } from "../route.ts";
 import { RUN, SCHEDULE } from "../schemas.ts";
@@ -34,6 +34,7 @@ export function scheduleRoutes({ schedules, backend, mask }: Toolkit): readonly 
         }),
       },
       async handle() {
+        await loadWords();
         const now = Date.now();
         const all = (await schedules.list()).map(({ id, name, target, timing, work, paused, failures, nextMs }) => ({
           ...{ id, name, target, failures, words: inWords(timing) },
