@@ -130,7 +130,7 @@ describe.each(ERAS)("a server of revision %s", (era) => {
   test("that floods people with questions is heard ten times in a call, and the model is told", async () => {
     approved.asked.length = 0;
     approved.answer = "once";
-    const answer = asText(await call("other__flood"));
+    const answer = plainText(await call("other__flood"));
     expect(approved.asked).toHaveLength(10);
     expect([answer.match(/"accept"/g)?.length, answer.match(/"decline"/g)?.length]).toEqual([10, 30]);
     expect(answer).toContain("[mcp:other asked more than 10 questions in one call. The others were declined");
