@@ -1,3 +1,5 @@
+import type { Approvers } from "./contract/approvers.ts";
+import type { Notice } from "./contract/notice.ts";
 import type { AlarmOptions } from "./activity/alarms.ts";
 import type { SandboxOptions } from "./backends/sandbox/options.ts";
 import type { Place } from "./backends/targets.ts";
@@ -70,6 +72,13 @@ export interface ToolkitOptions extends ToolChoice, Omit<Place, "sandbox"> {
    * 604,800,000: seven days.
    */
   readonly keepParkedMs?: number;
+  /**
+   * Called when somebody is waited for who is not here: when a question opens that no approver of this toolkit may
+   * answer, or when its call is parked; once for each question. The text is masked. It is not awaited.
+   */
+  readonly onWaiting?: (notice: Notice) => unknown;
+  /** From where which risk can be approved; the approver counts as "terminal". Default: everything from everywhere. */
+  readonly approvers?: Approvers;
   /** The last sentence of a denial when nobody could be asked: how its reader can get approval. */
   readonly howToApprove?: string;
   /**
@@ -140,6 +149,7 @@ export function requireValidOptions(options: ToolkitOptions): void {
 const OPTIONS: { readonly [name in keyof Required<ToolkitOptions>]: true } = {
   answerWithinMs: true,
   approver: true,
+  approvers: true,
   beforeAct: true,
   browser: true,
   disable: true,
@@ -152,6 +162,7 @@ const OPTIONS: { readonly [name in keyof Required<ToolkitOptions>]: true } = {
   maxUndoBytes: true,
   memoryScope: true,
   onNotice: true,
+  onWaiting: true,
   outputOwner: true,
   park: true,
   passEnv: true,

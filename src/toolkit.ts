@@ -4,6 +4,10 @@ import { createJobs } from "./activity/jobs.ts";
 import { memoryStore } from "./activity/memory-store.ts";
 import { type ProcessIdentity, livenessOf, thisProcess } from "./activity/process-identity.ts";
 import { type Surroundings, openBackend, openPrograms } from "./backends/open.ts";
+import { describeCall } from "./policy/describe.ts";
+import type { Notice } from "./contract/notice.ts";
+import type { QuestionId } from "./contract/question.ts";
+import type { Waiting } from "./engine/host.ts";
 import type { SandboxOptions } from "./backends/sandbox/options.ts";
 import { type Place, hasTerminal, isContained } from "./backends/targets.ts";
 import {
@@ -31,7 +35,7 @@ import { createSeenFiles } from "./files/seen.ts";
 import { openMemories } from "./memory/memories.ts";
 import type { Fetcher } from "./network/fetch.ts";
 import type { NetworkSettings } from "./network/network-settings.ts";
-import { NO_MASK, createMask } from "./output/mask.ts";
+import { type Mask, NO_MASK, createMask } from "./output/mask.ts";
 import { maskedOutput } from "./output/masked-output.ts";
 import { createOutputs } from "./output/outputs.ts";
 import { oneLine } from "./output/terminal-text.ts";
@@ -230,6 +234,8 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     store,
     watch,
     answerWithinMs,
+    approvers: options.approvers,
+    onWaiting: options.onWaiting && tellOnce(options.onWaiting, mask),
     keepParkedMs,
     howToApprove: options.howToApprove ?? PASS_APPROVER,
     mask,
@@ -354,3 +360,22 @@ const OWN_FOLDERS: readonly string[] = ["~/.local/state/handrail", "~/.config/ha
  * hidden.
  */
 const SYSTEM_FOLDERS: ReadonlySet<string> = new Set(DEFAULT_FORBIDDEN_PATHS.filter((path) => path.startsWith("/")));
+
+/** Passes each question on once, with its text masked. */
+function tellOnce(tell: (notice: Notice) => unknown, mask: Mask): (waiting: Waiting) => void {
+  const told = new Set<QuestionId>();
+  return ({ question, call, decision: { risk } }) => {
+    if (told.has(question)) return;
+    told.add(question);
+    const { name, thread } = call.request;
+    const text = mask.text(describeCall({ tool: { name }, effects: call.effects }));
+    void tell({
+      about: "question",
+      title: `${name} waits for your answer (risk ${risk})`,
+      text,
+      thread,
+      question,
+      risk,
+    });
+  };
+}

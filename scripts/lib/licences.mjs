@@ -11,6 +11,25 @@ import { join } from "node:path";
 /** Packages without a licence text, and a package of the same repository and licence that has one. */
 const TEXT_OF = /** @type {Record<string, string>} */ ({ "@ai-sdk/provider-utils": "@ai-sdk/provider" });
 
+/** Packages that are declared as MIT by their author, and have no licence text in their repository either. */
+const DECLARED_MIT = ["http_ece"];
+
+/** The text of the MIT licence (https://opensource.org/license/mit). @param {string} holder */
+const mit = (holder) => `Copyright (c) ${holder}
+
+Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
+documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
+rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
+persons to whom the Software is furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
+Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
+WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
+COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
+OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
+
 const RULE = "=".repeat(80);
 
 /**
@@ -34,11 +53,12 @@ function packageFolder(file) {
 
 /** @param {string} folder */
 function noticeOf(folder) {
-  const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const { name, version, license, author } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const texts = textsIn(folder);
   const other = TEXT_OF[name];
   if (texts.length === 0 && other)
     texts.push(...textsIn(folder.replace(/\/node_modules\/.*/, `/node_modules/${other}`)));
+  if (texts.length === 0 && license === "MIT" && DECLARED_MIT.includes(name)) texts.push(mit(author.name));
   if (texts.length === 0)
     throw new Error(`${name} ${version} (${license}) is bundled but has no licence file to ship with it`);
   return `${RULE}\n${name} ${version} (${license})\n${RULE}\n\n${texts.join("\n\n")}\n`;

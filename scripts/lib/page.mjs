@@ -33,6 +33,13 @@ export async function buildPage(folder) {
       assetsInlineLimit: 0, // the page's policy blocks data: URLs
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
+      rolldownOptions: {
+        input: [join(root, "index.html"), join(root, "push-worker.ts")],
+        // A service worker serves the folder that it lies in, at the same address for ever.
+        output: {
+          entryFileNames: ({ name }) => (name === "push-worker" ? "[name].js" : "assets/[name]-[hash].js"),
+        },
+      },
     },
   });
   if (!("output" in result)) throw new Error("vite: expected one build of the page");

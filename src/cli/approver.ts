@@ -5,7 +5,14 @@ import { oneLine } from "../output/terminal-text.ts";
 import { type Described, describeCall } from "../policy/describe.ts";
 import { fieldText, formFields } from "../policy/form-fields.ts";
 import { isForPerson, isWholeCall, longestGrant } from "../policy/scopes.ts";
-import { type RunAtQuestion, type TerminalChoices, askOnTerminal, hasTerminal, lineOnTerminal } from "./terminal.ts";
+import {
+  type RunAtQuestion,
+  type TerminalChoices,
+  askOnTerminal,
+  hasTerminal,
+  lineOnTerminal,
+  ringBell,
+} from "./terminal.ts";
 
 /**
  * The longest call that is shown in full, in characters. A longer one cannot be judged at a glance: it is shown in one
@@ -123,6 +130,7 @@ export async function askHere(
   command?: RunAtQuestion,
 ): Promise<Approval | "left" | "no terminal"> {
   const keys: TerminalChoices<"session" | "always" | "view"> = { ...choices, ...(whole !== undefined && VIEW) };
+  ringBell();
   const answer = await askOnTerminal(text, signal, keys, command);
   if (answer === "view") {
     const again = { text: `${whole ?? ""}\n${text}`, choices, ...(form !== undefined && { form }) };

@@ -158,6 +158,13 @@ export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds
     ...toolkitOptionsOf(settings, options),
     store: log === undefined ? store : (await import("./log.ts")).loggedStore(store, log),
     sources: areNamed && starts !== true ? [...started, NOT_STARTED] : started,
+    onWaiting: async (notice) => {
+      const report = (text: string) => {
+        log?.write("warn", "notify.failed", { text });
+        tell(text);
+      };
+      await (await import("./notify-people.ts")).notifyPeople(notice, settings, report);
+    },
     onNotice(text) {
       log?.write("warn", "backend.noticed", { text });
       if (started.some(({ name }) => text.startsWith(name)) || text.endsWith(NO_SUCH_TOOL)) tell(text);
@@ -215,6 +222,7 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
     browser: settings.browser,
     undo: settings.undo === "on",
     park: settings.park,
+    ...(Object.keys(settings.approvers).length > 0 && { approvers: settings.approvers }),
     ...(settings.state.parkedMs !== undefined && { keepParkedMs: settings.state.parkedMs }),
     ...(settings.state.undo !== undefined && { maxUndoBytes: settings.state.undo }),
     ...(workDir !== undefined && { workDir }),

@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, readSync } from "node:fs";
+import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
 import type { Interface } from "node:readline/promises";
 import { oneLine, terminalSafe } from "../output/terminal-text.ts";
 
@@ -35,6 +35,14 @@ export async function askOnTerminal<Choice extends string = never>(
   command?: RunAtQuestion,
 ): Promise<TerminalAnswer | Choice> {
   return withReader((reader) => answerOf(reader, { question, signal, choices, command }));
+}
+
+/** Rings the bell of the controlling terminal: most show it also when another window is in front. */
+export function ringBell(): void {
+  const terminal = openTerminal();
+  if (terminal === undefined) return;
+  writeSync(terminal, "\x07");
+  closeSync(terminal);
 }
 
 /** Asks for a line of text in the same way. */

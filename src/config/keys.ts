@@ -1,3 +1,4 @@
+import { APPROVER_LIMITS } from "../contract/approvers.ts";
 import { SANDBOX_MODES } from "../contract/containment.ts";
 import { MEMORY_SCOPES } from "../contract/memory.ts";
 import type { Autonomy } from "../contract/policy.ts";
@@ -200,6 +201,13 @@ const agents = record("a map of names, each with model, toolset, instructions, l
   NAME.test(name) ? agent : 'expected a name: a letter, then up to 63 letters, digits, "_" or "-"',
 );
 
+/** A name without a slash is found on the PATH; a path is relative to the file. */
+const ownProgram = shape<readonly string[]>("a list: a program and its arguments", (node, { key, reading }) => {
+  const words = list(text("a word of a command")).read(node, key, reading);
+  const base = { workDir: reading.folder, home: reading.home };
+  return words?.map((word, index) => (index === 0 && word.includes("/") ? absolutePath(word, base) : word));
+});
+
 const park = text('when calls are parked ("now", "after 10m", "never")', (written) =>
   parkMode(written) === undefined ? "Durations: 30s, 10m, 2h." : undefined,
 );
@@ -250,6 +258,11 @@ export const KEYS = {
   agents: located(agents),
   "memory.scope": located(choice(MEMORY_SCOPES)),
   "memory.core_bytes": located(integer(0, 1_048_576)),
+  "approvers.terminal": located(choice(APPROVER_LIMITS)),
+  "approvers.browser": located(choice(APPROVER_LIMITS)),
+  "approvers.phone": located(choice(APPROVER_LIMITS)),
+  "approvers.api": located(choice(APPROVER_LIMITS)),
+  notify: located(ownProgram),
   park: located(park),
   store: located(choice(STORE_KINDS)),
   "state.outputs_mb": located(integer(1, 16_777_216)),
@@ -328,6 +341,11 @@ export const PROJECT_RULES = {
   agents: "when trusted",
   "memory.scope": "never", // stored memories are the user's to share
   "memory.core_bytes": "never",
+  "approvers.terminal": "tightening",
+  "approvers.browser": "tightening",
+  "approvers.phone": "tightening",
+  "approvers.api": "tightening",
+  notify: "never", // it starts a program
   park: "never", // the user decides who waits for them
   store: "never", // the record of calls is the user's
   "state.outputs_mb": "never", // shared by all projects

@@ -1,3 +1,4 @@
+import { CHANNELS } from "../contract/approvers.ts";
 import { DEFAULT_LIMIT } from "../output/truncate.ts";
 import type { Given } from "./keys.ts";
 import { ofProject } from "./mcp.ts";
@@ -53,6 +54,7 @@ export function withOwn(base: Settings, given: Given): Settings {
       ...(profile !== undefined && { profile: profile.value }),
       ...(cdp !== undefined && { cdp: cdp.value }),
     },
+    notify: given.notify?.value ?? base.notify,
     park: park ?? base.park,
     store: given.store?.value ?? base.store,
     state: {
@@ -118,9 +120,9 @@ export function withProject(base: Settings, given: Given): Settings {
 
 /** Settings that both kinds of file override in the same way. */
 function common(
-  { tools, toolsets, agents, ...base }: Settings,
+  { tools, toolsets, agents, approvers, ...base }: Settings,
   given: Given,
-): Pick<Settings, "tools" | "toolsets" | "agents" | "model"> {
+): Pick<Settings, "tools" | "toolsets" | "agents" | "model" | "approvers"> {
   const model = given.model?.value ?? base.model;
   const workDir = given["tools.work_dir"]?.value ?? tools.workDir;
   return {
@@ -135,6 +137,12 @@ function common(
     },
     toolsets: { ...toolsets, ...toolsetsIn(given) },
     agents: { ...agents, ...agentsIn(given) },
+    approvers: Object.fromEntries(
+      CHANNELS.flatMap((channel) => {
+        const limit = given[`approvers.${channel}`]?.value ?? approvers[channel];
+        return limit === undefined ? [] : [[channel, limit]];
+      }),
+    ),
     ...(model !== undefined && { model }),
   };
 }

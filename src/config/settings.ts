@@ -1,3 +1,4 @@
+import type { Approvers } from "../contract/approvers.ts";
 import { resolve } from "node:path";
 import type { Limits } from "../agent/turn.ts";
 import type { ModelSettings } from "../agent/models/load.ts";
@@ -84,6 +85,10 @@ export interface Settings {
    * `createToolkit` and `buildInstructions`.
    */
   readonly memory: { readonly scope?: MemoryScope; readonly coreBytes?: number };
+  /** From where which risk can be approved. */
+  readonly approvers: Approvers;
+  /** The program, with its arguments, that is run when somebody is waited for. Empty: none. */
+  readonly notify: readonly string[];
   /** When calls that wait for a person are parked. */
   readonly park: ParkMode;
   /** Where calls are recorded: in a file of the state folder, or only in memory. */
@@ -216,6 +221,8 @@ export const DEFAULT_SETTINGS: Settings = frozen({
     env: { pass: [] },
   },
   memory: {},
+  approvers: {},
+  notify: [],
   park: "never",
   store: "sqlite",
   state: {},

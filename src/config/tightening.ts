@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { absolutePath, isInside } from "../util/paths.ts";
+import { APPROVER_LIMITS } from "../contract/approvers.ts";
 import { SANDBOX_MODES } from "../contract/containment.ts";
 import { FETCH_MODES } from "../network/network-settings.ts";
 import { ASK_IN_SANDBOX, type CommandRule } from "../policy/policy-settings.ts";
@@ -47,6 +48,10 @@ export const TIGHTENING: { readonly [K in KeysWith<"tightening">]: Rule<K> } = {
   "policy.sandbox": (given, { policy }) => looserWord(given, policy.sandbox, SANDBOX_MODES),
   "policy.ask_in_sandbox": (given, { policy }) => looserWord(given, policy.askInSandbox, ASK_IN_SANDBOX),
   "policy.network.fetch": (given, { policy }) => looserWord(given, policy.network.fetch, FETCH_MODES),
+  "approvers.terminal": (given, { approvers }) => looserWord(given, approvers.terminal ?? "high", APPROVER_LIMITS),
+  "approvers.browser": (given, { approvers }) => looserWord(given, approvers.browser ?? "high", APPROVER_LIMITS),
+  "approvers.phone": (given, { approvers }) => looserWord(given, approvers.phone ?? "high", APPROVER_LIMITS),
+  "approvers.api": (given, { approvers }) => looserWord(given, approvers.api ?? "high", APPROVER_LIMITS),
   "policy.workspace_only": (given, { policy }) => looserThan(given, policy.workspaceOnly),
   "policy.block_high_risk_commands": (given, { policy }) => looserThan(given, policy.blockHighRiskCommands),
   "policy.require_approval_for_medium_risk": (given, { policy }) =>

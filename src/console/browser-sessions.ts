@@ -4,6 +4,7 @@ import { readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { parseJson } from "../util/json.ts";
 import { isMissing, replacePrivateFile } from "../util/private-file.ts";
+import type { PushSubscription } from "./push.ts";
 
 /** A browser, or the browser of a phone, that may use the console. */
 export interface BrowserSession {
@@ -31,6 +32,10 @@ export interface BrowserSessions {
   ended(id: string): AbortSignal;
   /** The sessions, oldest first. */
   list(): Promise<readonly BrowserSession[]>;
+  /** Keeps where messages for a browser go, until its session ends; `undefined` removes it. */
+  subscribe(id: string, subscription: PushSubscription | undefined): Promise<void>;
+  /** Where messages for the browsers go that asked for them. */
+  subscriptions(): Promise<readonly { readonly id: string; readonly subscription: PushSubscription }[]>;
   /** Ends a session. Resolves to false if there is none with this id. */
   revoke(id: string): Promise<boolean>;
 }
@@ -52,7 +57,6 @@ export function browserSessions(folder: string, now: () => number = Date.now): B
   const open = new Map<string, AbortController>();
   const noted = new Map<string, { readonly at: number; readonly address: string }>();
   const fileOf = (id: string) => join(folder, `${id}.json`);
-  const useOf = (id: string) => `${id}.used.json`;
 
   const read = (id: string): (BrowserSession & { readonly hash: string }) | undefined => {
     const kept = fieldsIn(textOf(fileOf(id)));
@@ -126,6 +130,17 @@ export function browserSessions(folder: string, now: () => number = Date.now): B
         .map(({ hash: _, ...session }) => session)
         .sort((one, other) => one.createdMs - other.createdMs);
     },
+    async subscribe(id, subscription) {
+      if (subscription !== undefined) await replacePrivateFile(folder, pushOf(id), JSON.stringify(subscription));
+      else await removeFile(join(folder, pushOf(id)));
+    },
+    async subscriptions() {
+      const sessions = await this.list();
+      return sessions.flatMap(({ id }) => {
+        const { endpoint, keys } = fieldsIn(textOf(join(folder, pushOf(id)))) as Partial<PushSubscription>;
+        return endpoint === undefined || keys === undefined ? [] : [{ id, subscription: { endpoint, keys } }];
+      });
+    },
     async revoke(id) {
       if (!/^[0-9a-f]{16}$/.test(id)) return false;
       const isRevoked = await removeFiles(folder, id);
@@ -137,18 +152,25 @@ export function browserSessions(folder: string, now: () => number = Date.now): B
 
 /** Removes the session's file first: from then on it has ended. Resolves to whether there was one. */
 async function removeFiles(folder: string, id: string): Promise<boolean> {
-  const remove = (name: string) =>
-    unlink(join(folder, name)).then(
-      () => true,
-      (error: unknown) => {
-        if (!isMissing(error)) throw error;
-        return false;
-      },
-    );
-  const isRemoved = await remove(`${id}.json`);
-  await remove(`${id}.used.json`);
+  const isRemoved = await removeFile(join(folder, `${id}.json`));
+  await removeFile(join(folder, useOf(id)));
+  await removeFile(join(folder, pushOf(id)));
   return isRemoved;
 }
+
+/** Resolves to false if there is no such file. */
+async function removeFile(file: string): Promise<boolean> {
+  try {
+    await unlink(file);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+const useOf = (id: string) => `${id}.used.json`;
+const pushOf = (id: string) => `${id}.push.json`;
 
 function hashOf(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();

@@ -45,6 +45,7 @@ export const QUESTION = Type.Object(
       ),
     ),
     longest: Type.Enum(["once", "session", "always"], { description: "The longest approval that can be given." }),
+    whyNot: Type.Optional(Type.String({ description: "Why it cannot be approved from here, and where it can be." })),
     decision: Type.Object({ risk: Type.String() }, open),
   },
   open,

@@ -24,6 +24,7 @@ import { keptRoutes } from "./routes/kept.ts";
 import { imageRoutes } from "./routes/images.ts";
 import { outputLineRoutes } from "./routes/output-lines.ts";
 import { outputSearchRoutes } from "./routes/output-search.ts";
+import { pushRoutes } from "./routes/push.ts";
 import { pairingLink, sessionRoutes } from "./routes/sessions.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { threadRoutes } from "./routes/threads.ts";
@@ -44,6 +45,8 @@ export interface ServerOptions {
   readonly port?: number;
   /** Serves HTTPS with this certificate and its key, both in PEM. Default: HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string };
+  /** The folder with the keys for messages to browsers. Default: the API has none. */
+  readonly stateDir?: string;
   /** The sessions of browsers. Default: browsers cannot use the API. */
   readonly browsers?: BrowserSessions;
   /** Returns the address at which other machines reach the server. Default: its `url`. */
@@ -96,7 +99,7 @@ export async function serveApi({
   port = 0,
   ...options
 }: ServerOptions): Promise<RunningServer> {
-  const { openAgent, grants, doctor, mcp, api = true, onError = () => undefined, tls, browsers } = options;
+  const { openAgent, grants, doctor, mcp, api = true, onError = () => undefined, tls, browsers, stateDir } = options;
   const { reachable = (url: string) => url } = options;
   const certificate = tls && certificateOf(tls.cert);
   const agents = createAgents(openAgent);
@@ -116,6 +119,7 @@ export async function serveApi({
     ...doctorRoutes(doctor),
     ...scheduleRoutes(toolkit),
     ...(browsers === undefined ? [] : sessionRoutes({ browsers, access: () => started.access, phoneUrl })),
+    ...(browsers === undefined || stateDir === undefined ? [] : pushRoutes(browsers, stateDir)),
   ];
   const app = application(api ? allRoutes() : undefined, {
     access: () => started.access,

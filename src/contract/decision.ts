@@ -1,3 +1,4 @@
+import type { Approvers } from "./approvers.ts";
 import { type Containment, narrower } from "./containment.ts";
 import type { Env } from "./effect.ts";
 import type { Json } from "./schema.ts";
@@ -27,6 +28,8 @@ export interface Decision {
    * workspace.
    */
   readonly within?: Containment;
+  /** Of a question: from where which risk can be approved. Default: from everywhere. */
+  readonly approvers?: Approvers;
   /** The decisions on the parts of a command's script, in order. */
   readonly parts?: readonly DecisionPart[];
 }
@@ -49,7 +52,7 @@ export type CommandRun = {
 );
 
 /** The decision on one part of a command. */
-export interface DecisionPart extends Omit<Decision, "scopes" | "except" | "runs" | "within" | "parts"> {
+export interface DecisionPart extends Omit<Decision, "scopes" | "except" | "runs" | "within" | "parts" | "approvers"> {
   /** The text of the part. Raw: escape it for display. */
   readonly text: string;
 }

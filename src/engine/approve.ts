@@ -28,8 +28,9 @@ export async function approve(
     throw new CallEnded({ status: "denied", reason: decision.reason ?? "Denied by the policy", by: "policy" });
   }
   if (decision.verdict === "allow") return brand(call, decision);
-  const question = await untilAborted(host.grants.remaining(call, decision), stop);
-  if (question === undefined) return brand(call, decision); // granted earlier
+  const remaining = await untilAborted(host.grants.remaining(call, decision), stop);
+  if (remaining === undefined) return brand(call, decision); // granted earlier
+  const question = host.approvers === undefined ? remaining : { ...remaining, approvers: host.approvers };
   const approval = await answerTo(await untilAborted(withChange(call, host), stop), question);
   if (approval.answer === "refuse") {
     throw new CallEnded({ status: "denied", reason: refusal(call, approval.reason), by: "person" });

@@ -1,3 +1,4 @@
+import { whyNotFrom } from "../contract/approvers.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import type { Approval, Decision } from "../contract/decision.ts";
 import type { Approver } from "../contract/policy.ts";
@@ -16,7 +17,7 @@ import type { Decided } from "./watch.ts";
 const LOOK_MS = 2_000;
 
 /**
- * Asks for approval of a call: its own approver, and everybody who answers questions of the store. The first answer
+ * Asks for approval of a call: its own approver, if that may approve it, and everybody who answers questions of the store. The first answer
  * counts and closes the question for all others. Without an approver, waits up to `answerWithinMs` for an answer from
  * the store, as long as somebody is connected who can answer. With `parkAfterMs`, parks the call instead of denying it, and
  * also when the approver has not answered after that time.
@@ -31,7 +32,8 @@ export async function ask(
   record: Recorder,
   signal: AbortSignal,
 ): Promise<Approval> {
-  const { approver, watch } = host;
+  const { watch } = host;
+  const approver = whyNotFrom("terminal", decision) === undefined ? host.approver : undefined;
   const parkAfterMs = host.parkAfterMs !== undefined && canPark(call, host) ? host.parkAfterMs : undefined;
   if (approver === undefined && parkAfterMs === undefined && !(await untilAborted(canWait(host), signal)))
     throw denied(decision, NOBODY, host);
@@ -43,6 +45,7 @@ export async function ask(
     forget = watch.question(question, resolve);
   });
   record.asked(question, call.effects, decision);
+  if (approver === undefined) host.onWaiting?.({ question, call, decision });
   let parking: Promise<Decided> | undefined;
   const parked = () => (parking ??= park(question, call, decision, host));
   const refused = (reason: string) =>

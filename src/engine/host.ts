@@ -1,4 +1,5 @@
 import type { CallEvent, Store } from "../contract/activity.ts";
+import type { Approvers } from "../contract/approvers.ts";
 import type { Backend } from "../contract/backend.ts";
 import type { BeforeAct, CheckedCall } from "../contract/call.ts";
 import type { Approval, Decision } from "../contract/decision.ts";
@@ -6,6 +7,7 @@ import type { Jobs, Notices } from "../contract/job.ts";
 import type { Memories } from "../contract/memory.ts";
 import type { Approver, Policy } from "../contract/policy.ts";
 import type { Schedules } from "../contract/schedule.ts";
+import type { QuestionId } from "../contract/question.ts";
 import type { Toolset } from "../contract/toolkit.ts";
 import type { Outputs, SeenFiles } from "../contract/tool.ts";
 import type { Alarms } from "../contract/containment.ts";
@@ -23,6 +25,8 @@ export interface Host {
   readonly policies: readonly Policy[];
   /** `undefined`: only people who answer questions of the store can be asked. */
   readonly approver: Approver | undefined;
+  /** From where which risk can be approved. Default: from everywhere. */
+  readonly approvers?: Approvers | undefined;
   /** How long to wait for an answer from the store when there is no approver, in milliseconds. 0: nobody is asked. */
   readonly answerWithinMs: number;
   /**
@@ -34,6 +38,8 @@ export interface Host {
   readonly keepParkedMs: number;
   /** The last sentence of a denial when nobody could be asked: how to get approval. */
   readonly howToApprove: string;
+  /** Called when a question opens that nobody here can answer, and when its call is parked. Must not throw. */
+  readonly onWaiting?: ((waiting: Waiting) => void) | undefined;
   /** Stops and answers from other processes. */
   readonly watch: Watch;
   readonly grants: Grants;
@@ -63,6 +69,13 @@ export interface Host {
   readonly alarms?: Alarms | undefined;
   /** Gets this call's events as they are recorded. */
   readonly onEvent?: ((event: CallEvent) => void) | undefined;
+}
+
+/** A question that waits for somebody who is not here. */
+export interface Waiting {
+  readonly question: QuestionId;
+  readonly call: CheckedCall;
+  readonly decision: Decision;
 }
 
 /** Approvals that last longer than one call. */

@@ -66,8 +66,10 @@ export async function park(
       cause: error,
     });
   });
-  if (outcome.status === "parked")
+  if (outcome.status === "parked") {
+    host.onWaiting?.({ question, call, decision });
     throw new CallEnded({ status: "parked", call: id, ...(changed !== undefined && { changed }) });
+  }
   if (outcome.status === "closed" && outcome.first !== undefined) return outcome.first;
   throw new ToolFailure("the call could not be parked: its question is closed");
 }

@@ -42,7 +42,7 @@ describe("a problem in a file is reported with line, column, key, what was expec
     [
       "an unknown key that is near none",
       "colour: red\n",
-      "config.yaml:1:1: colour: unknown key. Keys here: tools, toolsets, policy, search, browser, model, agents, memory, park, store, state, undo, log_file.",
+      "config.yaml:1:1: colour: unknown key. Keys here: tools, toolsets, policy, search, browser, model, agents, memory, approvers, notify, park, store, state, undo, log_file.",
     ],
     [
       "an agent with a toolset that is not there",
@@ -78,12 +78,12 @@ describe("a problem in a file is reported with line, column, key, what was expec
     [
       "a list at the top",
       "- a\n",
-      "config.yaml:1:1: expected a map of tools, toolsets, policy, search, browser, model, agents, memory, park, store, state, undo, log_file, got a list",
+      "config.yaml:1:1: expected a map of tools, toolsets, policy, search, browser, model, agents, memory, approvers, notify, park, store, state, undo, log_file, got a list",
     ],
     [
       "text at the top",
       "hello\n",
-      "config.yaml:1:1: expected a map of tools, toolsets, policy, search, browser, model, agents, memory, park, store, state, undo, log_file, got text",
+      "config.yaml:1:1: expected a map of tools, toolsets, policy, search, browser, model, agents, memory, approvers, notify, park, store, state, undo, log_file, got text",
     ],
     [
       "a map in place of a list",
@@ -204,12 +204,12 @@ describe("a problem in a file is reported with line, column, key, what was expec
     [
       "a merge key",
       "<<: { store: memory }\n",
-      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, search, browser, model, agents, memory, park, store, state, undo, log_file.",
+      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, search, browser, model, agents, memory, approvers, notify, park, store, state, undo, log_file.",
     ],
     [
       "a key of every object",
       "__proto__: { store: memory }\n",
-      "config.yaml:1:1: __proto__: unknown key. Keys here: tools, toolsets, policy, search, browser, model, agents, memory, park, store, state, undo, log_file.",
+      "config.yaml:1:1: __proto__: unknown key. Keys here: tools, toolsets, policy, search, browser, model, agents, memory, approvers, notify, park, store, state, undo, log_file.",
     ],
   ] as const)("%s", async ([, user, line]) => {
     expect(await (await place()).problems({ user })).toEqual([line]);

@@ -58,6 +58,8 @@ describe("settings", () => {
       "store: memory",
       "browser: { headed: true, executable_path: /opt/chrome, profile: work, cdp: 'http://127.0.0.1:9222' }",
       "memory: { scope: workspace, core_bytes: 0 }",
+      "approvers: { phone: medium, api: none }",
+      "notify: [ntfy, publish, handrail]",
       "park: after 90s",
       "state: { outputs_mb: 6, database_mb: 7, undo_mb: 8, parked_days: 2 }",
       "undo: off",
@@ -124,6 +126,8 @@ describe("settings", () => {
       browser: { headed: true, executablePath: "/opt/chrome", profile: "work", cdp: "http://127.0.0.1:9222" },
       store: "memory",
       memory: { scope: "workspace", coreBytes: 0 },
+      approvers: { phone: "medium", api: "none" },
+      notify: ["ntfy", "publish", "handrail"],
       park: { afterMs: 90_000 },
       state: { outputs: 6_291_456, database: 7_340_032, undo: 8_388_608, parkedMs: 172_800_000 },
       undo: "off",
@@ -228,7 +232,7 @@ describe("${NAME}", () => {
   test("is not a key", async () => {
     const lines = await (await place()).problems({ user: "'${A}': memory\n" }, { A: "store" });
     expect(lines).toEqual([
-      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, search, browser, model, agents, memory, park, store, state, undo, log_file.",
+      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, search, browser, model, agents, memory, approvers, notify, park, store, state, undo, log_file.",
     ]);
   });
 });

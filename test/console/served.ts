@@ -54,7 +54,7 @@ export async function served(
   const errors: Error[] = [];
   const model = scriptedModel(script);
   const server = await serveApi({
-    ...{ toolkit, token: TOKEN, browsers, ...more, onError: (error) => errors.push(error) },
+    ...{ toolkit, token: TOKEN, browsers, stateDir: join(file, ".."), ...more, onError: (error) => errors.push(error) },
     openAgent: (thread) => createAgent({ model, toolkit, thread }),
   });
   servers.push(server);

@@ -1,4 +1,5 @@
 import type { Store } from "../../contract/activity.ts";
+import { whyNotFrom } from "../../contract/approvers.ts";
 import type { Approval, FormInput } from "../../contract/decision.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { OpenQuestion } from "../../contract/question.ts";
@@ -43,6 +44,8 @@ export async function answerApproval(
     throw new Error("a question is answered at a terminal: run this in one (over SSH: ssh -t), or use the console");
   await withStore(options, async (store) => {
     const question = (await store.questions()).find((each) => each.question === id);
+    const whyNot = question && answer !== "refuse" ? whyNotFrom("terminal", question.decision) : undefined;
+    if (whyNot !== undefined) throw new ToolFailure(whyNot.replace(/\.$/, ""));
     const longest = question === undefined ? "always" : longestGrant(question.decision);
     if (answer === "always" ? longest !== "always" : answer === "session" && longest === "once") {
       throw new ToolFailure(
@@ -82,7 +85,7 @@ export async function waitForApprovals(options: Options): Promise<void> {
         }
         seen.add(next.question);
         if (options.json) say(JSON.stringify(next));
-        else if (!asks) show(next);
+        else if (!asks || whyNotFrom("terminal", next.decision) !== undefined) show(next);
         else if ((await askAbout(store, next, stopped.signal)) === "left") return;
       }
     } finally {
@@ -148,6 +151,8 @@ function show(open: OpenQuestion): void {
   if (parked?.changed !== undefined)
     say(`  It was approved before. Since then this has changed: ${oneLine(parked.changed.join(", "), 1_000)}`);
   for (const line of describeCall({ tool: { name }, effects }).split("\n")) say(`  ${oneLine(line, Infinity)}`);
+  const whyNot = whyNotFrom("terminal", decision);
+  if (whyNot !== undefined) say(`  ${whyNot}`);
   if (decision.reason !== undefined) say(`  (${oneLine(decision.reason, 400)})`);
 }
 

@@ -84,6 +84,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       ...{ toolkit, token, openAgent, mcp, port, log },
       ...(host !== undefined && { host }),
       ...(tls && { tls }),
+      stateDir: stateFolder(),
       browsers: browserSessions(browsersFolder(stateFolder())),
       grants: keptGrants(grantsFolder(stateFolder())),
       async doctor() {

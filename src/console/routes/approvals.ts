@@ -1,9 +1,11 @@
 import { Type } from "typebox";
+import { type Channel, whyNotFrom } from "../../contract/approvers.ts";
 import type { OpenQuestion } from "../../contract/question.ts";
 import type { Approval, FormInput } from "../../contract/decision.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
 import { describeCall } from "../../policy/describe.ts";
 import { longestGrant } from "../../policy/scopes.ts";
+import type { Caller } from "../access.ts";
 import { Problem } from "../problem.ts";
 import { type Route, route } from "../route.ts";
 import { QUESTION, list } from "../schemas.ts";
@@ -14,7 +16,10 @@ export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">)
     route({
       ...{ method: "GET", path: "/api/approvals", summary: "The open questions, the oldest first." },
       answer: { status: 200, description: "The questions.", schema: list("approvals", QUESTION) },
-      handle: async () => ({ approvals: (await store.questions()).map(shown) }),
+      async handle({ caller }) {
+        const channel = channelOf(caller);
+        return { approvals: (await store.questions()).map((question) => shown(question, channel)) };
+      },
     }),
     route({
       ...{ method: "POST", path: "/api/approvals/{question}", summary: "Answer a question. The first answer counts." },
@@ -32,14 +37,21 @@ export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">)
         reason: Type.Optional(Type.String({ maxLength: 2_000, description: "For refuse: the model reads it." })),
       }),
       answer: { status: 200, description: "The answer counts.", schema: Type.Object({ question: Type.String() }) },
-      problems: { 404: "There is no such question.", 409: "It was answered before, or its call has ended." },
+      problems: {
+        403: "A command answers, or this risk cannot be approved from here: `approvers` of the configuration.",
+        404: "There is no such question.",
+        409: "It was answered before, or its call has ended.",
+      },
       people: true,
-      async handle({ path: { question = "" }, body }) {
+      async handle({ path: { question = "" }, body, caller }) {
+        const open = (await store.questions()).find((each) => each.question === question);
+        const whyNot = open && body.answer !== "refuse" ? whyNotFrom(channelOf(caller), open.decision) : undefined;
+        if (whyNot !== undefined) throw new Problem(403, whyNot);
         const values = JSON.stringify(body.input ?? {});
         if (mask(values) !== values)
           throw new Problem(409, "The form's values contain a secret, which would be recorded.");
         const answer = approvalOf({ ...body, ...(body.reason !== undefined && { reason: mask(body.reason) }) });
-        const outcome = await store.answer(question, answer, "API");
+        const outcome = await store.answer(question, answer, nameOf(caller));
         if (outcome.status === "answered") return { question };
         if (outcome.status === "unknown") throw new Problem(404, `There is no question ${question}.`);
         const { first, reason } = outcome;
@@ -49,11 +61,21 @@ export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">)
   ];
 }
 
-function shown(question: OpenQuestion) {
+function channelOf({ kind }: Caller): Channel {
+  return kind === "browser" || kind === "phone" ? kind : "api";
+}
+
+/** Names a caller in the record: "phone session Pixel 8". */
+function nameOf(caller: Caller): string {
+  return "session" in caller ? `${caller.kind} session ${caller.name}` : "API";
+}
+
+function shown(question: OpenQuestion, channel: Channel) {
   const { name, agent, effects } = question;
   const by = agent === undefined ? "" : `Agent ${agent}: `;
   const ask = `${by}${describeCall({ tool: { name }, effects })}`;
-  return { ...question, ask, longest: longestGrant(question.decision) };
+  const whyNot = whyNotFrom(channel, question.decision);
+  return { ...question, ask, longest: longestGrant(question.decision), ...(whyNot !== undefined && { whyNot }) };
 }
 
 interface Answer {

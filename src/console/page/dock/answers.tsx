@@ -24,19 +24,21 @@ interface AnswersProps {
 
 /** The four answers, each next to what it covers. */
 export function Answers({ question, give, isReady, isRead, hasForm, isRefusing, failure, onReturn }: AnswersProps) {
-  const { longest, decision } = question;
-  const may = isReady && isRead;
+  const { longest, decision, whyNot } = question;
+  const may = isReady && isRead && whyNot === undefined;
   return (
     <ul class="ans">
       <AnswerRow
         {...{ word: "Approve once", letter: "Y", isInk: decision.risk !== "high", isOff: !may }}
         onClick={() => give({ answer: "once" })}
       >
-        {!isRead
-          ? "Scroll to the end of what is asked first."
-          : hasForm
-            ? "This call, with what is filled in."
-            : "This call, exactly as shown."}
+        {whyNot !== undefined
+          ? whyNot
+          : !isRead
+            ? "Scroll to the end of what is asked first."
+            : hasForm
+              ? "This call, with what is filled in."
+              : "This call, exactly as shown."}
       </AnswerRow>
       <AnswerRow
         {...{ word: "For this session", letter: "S", isOff: !may || longest === "once" }}

@@ -15,6 +15,8 @@ export interface Question extends OpenQuestion {
   readonly ask: string;
   /** The longest approval that can be given. */
   readonly longest: "once" | "session" | "always";
+  /** Why it cannot be approved in this browser. */
+  readonly whyNot?: string;
 }
 
 /** A recorded job. `here` is true when the server's process owns the job and serves its output. */

@@ -1,0 +1,33 @@
+import type { Decision, Risk } from "./decision.ts";
+
+/**
+ * Where an answer comes from: "terminal", of the process that asks or of `handrail approvals`, or the app that the process
+ * talks to (an MCP client's own question, a program's approver); "browser" and "phone", by their session; "api", a
+ * program with the token.
+ */
+export const CHANNELS = ["terminal", "browser", "phone", "api"] as const;
+export type Channel = (typeof CHANNELS)[number];
+
+/** The highest risk that can be approved from a channel. "none": nothing can. Default: "high", everything. */
+export const APPROVER_LIMITS = ["high", "medium", "low", "none"] as const;
+export type Approvers = { readonly [C in Channel]?: Risk | "none" };
+
+/**
+ * Returns why a question cannot be approved from a channel, and where it can be, as a sentence; `undefined` if it can. A
+ * refusal is accepted from everywhere: it lets nothing happen.
+ */
+export function whyNotFrom(channel: Channel, { risk, approvers = {} }: Decision): string | undefined {
+  const may = (each: Channel) => APPROVER_LIMITS.indexOf(approvers[each] ?? "high") <= APPROVER_LIMITS.indexOf(risk);
+  if (may(channel)) return undefined;
+  const others = CHANNELS.filter(may).map((each) => WHERE[each]);
+  const where = others.length === 0 ? "It can only be refused" : `Answer it ${others.join(" or ")}`;
+  const limit = `approvers.${channel} is ${approvers[channel]}`;
+  return `A question of ${risk} risk cannot be approved ${WHERE[channel]} (${limit}). ${where}.`;
+}
+
+const WHERE: { readonly [C in Channel]: string } = {
+  terminal: "in a terminal",
+  browser: "in a browser on a computer",
+  phone: "on a phone",
+  api: "over the API with the token",
+};
