@@ -4,7 +4,6 @@ import { readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { parseJson } from "../util/json.ts";
 import { isMissing, replacePrivateFile } from "../util/private-file.ts";
-import type { PushSubscription } from "./push.ts";
 
 /** A browser, or the browser of a phone, that may use the console. */
 export interface BrowserSession {
@@ -18,6 +17,12 @@ export interface BrowserSession {
   readonly usedMs: number;
   /** The address that it was last used from. */
   readonly address: string;
+}
+
+/** Where a browser's push service takes messages for it, and the browser's keys (Push API, RFC 8291). */
+export interface PushSubscription {
+  readonly endpoint: string;
+  readonly keys: { readonly p256dh: string; readonly auth: string };
 }
 
 /** The sessions of browsers. Processes that share the folder share them. */

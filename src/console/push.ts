@@ -5,14 +5,8 @@ import type { Notice } from "../contract/notice.ts";
 import { parseJson } from "../util/json.ts";
 import { randomName } from "../util/identifier.ts";
 import { hasCode, replacePrivateFile } from "../util/private-file.ts";
-import type { BrowserSessions } from "./browser-sessions.ts";
+import type { BrowserSessions, PushSubscription } from "./browser-sessions.ts";
 import { isLoopback } from "./access.ts";
-
-/** Where a browser's push service takes messages for it, and the browser's keys (Push API, RFC 8291). */
-export interface PushSubscription {
-  readonly endpoint: string;
-  readonly keys: { readonly p256dh: string; readonly auth: string };
-}
 
 /** Sends a notice to all browsers that asked for it. Rejects when one could not be reached, after all were tried. */
 export type PushSender = (notice: Notice) => Promise<void>;

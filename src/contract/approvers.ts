@@ -1,4 +1,4 @@
-import type { Decision, Risk } from "./decision.ts";
+export type Risk = "low" | "medium" | "high";
 
 /**
  * Where an answer comes from: "terminal", of the process that asks or of `handrail approvals`, or the app that the process
@@ -16,13 +16,18 @@ export type Approvers = { readonly [C in Channel]?: Risk | "none" };
  * Returns why a question cannot be approved from a channel, and where it can be, as a sentence; `undefined` if it can. A
  * refusal is accepted from everywhere: it lets nothing happen.
  */
-export function whyNotFrom(channel: Channel, { risk, approvers = {} }: Decision): string | undefined {
+export function whyNotFrom(channel: Channel, { risk, approvers = {} }: Asked): string | undefined {
   const may = (each: Channel) => APPROVER_LIMITS.indexOf(approvers[each] ?? "high") <= APPROVER_LIMITS.indexOf(risk);
   if (may(channel)) return undefined;
   const others = CHANNELS.filter(may).map((each) => WHERE[each]);
   const where = others.length === 0 ? "It can only be refused" : `Answer it ${others.join(" or ")}`;
   const limit = `approvers.${channel} is ${approvers[channel]}`;
   return `A question of ${risk} risk cannot be approved ${WHERE[channel]} (${limit}). ${where}.`;
+}
+
+interface Asked {
+  readonly risk: Risk;
+  readonly approvers?: Approvers;
 }
 
 const WHERE: { readonly [C in Channel]: string } = {

@@ -1,10 +1,10 @@
-import type { Approvers } from "./approvers.ts";
+import type { Approvers, Risk } from "./approvers.ts";
 import { type Containment, narrower } from "./containment.ts";
 import type { Env } from "./effect.ts";
 import type { Json } from "./schema.ts";
 
 export type Verdict = "allow" | "ask" | "deny";
-export type Risk = "low" | "medium" | "high";
+export type { Risk };
 
 /** A policy's decision on a call. */
 export interface Decision {

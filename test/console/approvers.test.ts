@@ -20,10 +20,10 @@ describe("approvers", () => {
     ["terminal", "high", undefined],
     ["api", "low", /over the API with the token \(approvers\.api is none\)/],
   ])("%s, risk %s", ([channel, risk, why]) => {
-    const problem = whyNotFrom(channel, { verdict: "ask", risk, approvers: limits });
+    const problem = whyNotFrom(channel, { risk, approvers: limits });
     if (why === undefined) expect(problem).toBeUndefined();
     else expect(problem).toMatch(why);
-    expect(whyNotFrom(channel, { verdict: "ask", risk })).toBeUndefined();
+    expect(whyNotFrom(channel, { risk })).toBeUndefined();
   });
 
   test("an answer that is not allowed is refused with where it can be given; each is recorded with its channel", async () => {

@@ -196,7 +196,7 @@ describe.skipIf(problem !== undefined)("questions on the page", () => {
     await page.evaluate("notes[0].dispatchEvent(new Event('click'))");
     await cell(page, "waiting").waitFor();
     await expect.poll(notes).toEqual([{ ...note, isOpen: false }]);
-    expect(faults).toEqual([]);
+    expect(faults.filter((fault) => !fault.includes("Push API in incognito"))).toEqual([]); // a test's window is one
   });
 });
 
