@@ -236,6 +236,8 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     answerWithinMs,
     approvers: options.approvers,
     onWaiting: options.onWaiting && tellOnce(options.onWaiting, mask),
+    notify: (notice: Notice) =>
+      void options.onWaiting?.({ ...notice, title: mask.text(notice.title), text: mask.text(notice.text) }),
     keepParkedMs,
     howToApprove: options.howToApprove ?? PASS_APPROVER,
     mask,

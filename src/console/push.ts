@@ -42,7 +42,7 @@ export function createPushSender(stateDir: string, browsers: BrowserSessions): P
         ...{ vapidDetails: { subject: SUBJECT, publicKey, privateKey }, TTL: KEPT_SECONDS, urgency: "high" },
       });
       const signal = AbortSignal.timeout(SEND_MS);
-      const sent = new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]));
+      const sent = new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, value]));
       const answer = await fetch(endpoint, {
         ...{ method, headers: sent, body: body && new Uint8Array(body), signal, redirect: "error" },
       });

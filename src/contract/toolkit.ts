@@ -4,6 +4,7 @@ import type { CallId, ThreadId } from "./identity.ts";
 import type { Effect } from "./effect.ts";
 import type { Jobs } from "./job.ts";
 import type { Memories } from "./memory.ts";
+import type { Notice } from "./notice.ts";
 import type { ParkedCall } from "./parked.ts";
 import type { CheckedCall } from "./call.ts";
 import type { Approver } from "./policy.ts";
@@ -89,6 +90,8 @@ export interface Toolkit {
   readonly jobs: Pick<Jobs, "list" | "get" | "handOver">;
   readonly memories: Memories;
   readonly schedules: RunnerSchedules;
+  /** Tells people who may not be here something, with secrets masked: passes it to the option `onWaiting`. */
+  notify(notice: Notice): void;
   /** Opens saved outputs by id. */
   readonly outputs: Pick<Outputs, "open">;
   /** Masks secrets in all texts of a value, as in results and in the record. */

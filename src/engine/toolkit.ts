@@ -20,6 +20,7 @@ import { definitions, toolset } from "./toolset.ts";
 export type Shared = Omit<Host, keyof Own | "onEvent" | "absent" | "schedules"> & {
   readonly live: LiveTools;
   readonly schedules: Toolkit["schedules"];
+  readonly notify: Toolkit["notify"];
   /** Returns the permanent grants, without those of the session. */
   readonly permanentGrants: () => Grants;
   /** Called when a person has said something to an agent, with secrets masked: acts may follow. */
@@ -108,6 +109,7 @@ function toolkitOf(
     jobs,
     memories,
     schedules,
+    notify: shared.notify,
     outputs,
     mask: mask.json,
     definitions: (format) => definitions(tools(), format),

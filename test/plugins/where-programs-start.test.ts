@@ -107,7 +107,7 @@ test.each([
   await writeFile(join(root, "server.mjs"), "");
   const trust = createProgramTrust({ trust: createTrust(state), workDir, writable: [root] });
   const words = argv.map((word) => word.replace("ROOT", root));
-  const placed = await placing(trust, workDir)("mcp:x", words, setting as object);
+  const placed = await placing(trust, workDir)("mcp:x", words, setting);
   const cwd = "cwd" in expected && expected.cwd === "WS" ? { cwd: workDir } : {};
   expect(placed).toMatchObject({ ...expected, ...cwd });
 });

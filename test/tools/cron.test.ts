@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { type ScheduledAgents, scheduleRunner } from "../../src/cli/schedules.ts";
+import type { Notice } from "../../src/contract/notice.ts";
 import type { Approver } from "../../src/contract/policy.ts";
 import type { Run } from "../../src/contract/schedule.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
@@ -221,4 +222,21 @@ test("grants of a session do not reach a run", async () => {
   const { toolkit } = await assistant({ workDir, stateDir, approver: async () => ({ answer: "session" }) });
   expect(await toolkit.call({ name: "shell", input: { command: "touch made" } })).toMatchObject({ status: "ok" });
   expect(await ran({ toolkit }, id)).toMatchObject({ state: "waiting" });
+});
+
+test("people are told when a run fails, with secrets masked, and not when it succeeds", async () => {
+  const told: Notice[] = [];
+  const mask = { values: ["tr0ub4dor-and-3"] };
+  const tools = await assistant({ mask, onWaiting: (notice) => void told.push(notice) });
+  await ran(tools, await added(tools, { command: "true" }));
+  expect(told).toEqual([]);
+  writeFileSync(`${tools.folder}/fails.sh`, "echo tr0ub4dor-and-3; exit 3\n");
+  await ran(tools, await added(tools, { command: "sh fails.sh" }));
+  expect(told).toMatchObject([
+    {
+      about: "schedule",
+      title: 'Schedule "job": failed',
+      text: expect.stringMatching(/^Schedule "job", run .*: failed: .*\[masked: /s) as string,
+    },
+  ]);
 });

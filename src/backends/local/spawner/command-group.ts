@@ -26,7 +26,7 @@ export function markByGroup(pid: number): (() => void) | undefined {
     writeFileSync(`${folder}/cgroup.procs`, `${pid}`);
     return true;
   });
-  const remove = () => void tried(() => rmdirSync(folder));
+  const remove = () => tried(() => rmdirSync(folder));
   if (isMoved === true) return remove;
   remove();
   return undefined;
