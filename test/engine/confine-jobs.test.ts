@@ -214,7 +214,7 @@ describe("a tool touches a job", () => {
       exit: { how: "exited", code: 3 },
       ended: { how: "exited", code: 3 },
       text: "hello\n",
-      fields: ["id", "command", "startedMs", "lifetime", "ended", "process"],
+      fields: ["id", "call", "command", "startedMs", "lifetime", "ended", "process"],
     });
   });
 });

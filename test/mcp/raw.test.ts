@@ -85,8 +85,8 @@ describe("without any SDK", () => {
         properties: {
           answer: {
             type: "string",
-            enum: ["once", "session", "always", "refuse"],
-            enumNames: ["Allow once", "Allow for this session", "Allow always, in this workspace", "Refuse"],
+            enum: ["once", "session", "refuse"],
+            enumNames: ["Allow once", "Allow for this session", "Refuse"],
           },
         },
       },

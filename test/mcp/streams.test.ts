@@ -53,10 +53,8 @@ test("a call that nobody approves in time is stopped, and its state becomes inva
   const { toolkit, client, service } = await serving({ answerWithinMs: 20 });
   const { result } = await client.request("tools/call", call);
   expect(await untilFinished(toolkit)).toMatchObject({ status: "aborted" });
-  const { result: late } = await client.request("tools/call", answered(result.requestState));
-  expect(late).toMatchObject({
-    isError: true,
-    content: [{ text: expect.stringContaining("has expired") as string }],
+  expect(await client.request("tools/call", answered(result.requestState))).toMatchObject({
+    error: { code: -32602, message: expect.stringContaining("has expired") as string },
   });
   await service.close();
 });
@@ -67,8 +65,7 @@ test("a call that waits for an approval stops when the client cancels the reques
   const { result } = await client.take("the question", ({ id }) => id === 1);
   client.send({ method: "notifications/cancelled", params: { requestId: 1 } });
   expect(await untilFinished(toolkit)).toMatchObject({ status: "aborted" });
-  const { result: late } = await client.request("tools/call", answered(result.requestState));
-  expect(late).toMatchObject({ isError: true });
+  expect(await client.request("tools/call", answered(result.requestState))).toMatchObject({ error: { code: -32602 } });
   await service.close();
 });
 
