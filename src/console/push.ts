@@ -34,21 +34,22 @@ export function createPushSender(stateDir: string, browsers: BrowserSessions): P
   return async ({ about, title, thread, question, risk }) => {
     const subscribed = await browsers.subscriptions();
     if (subscribed.length === 0) return;
-    const { default: webPush } = await import("web-push");
+    const [{ default: webPush }, { request }] = await Promise.all([import("web-push"), import("undici")]);
     const { publicKey, privateKey } = await pushKeys(stateDir);
     const payload = JSON.stringify({ about, title, thread, question, risk });
     const send = async (session: string, subscription: PushSubscription) => {
       const { endpoint, method, headers, body } = webPush.generateRequestDetails(subscription, payload, {
         ...{ vapidDetails: { subject: SUBJECT, publicKey, privateKey }, TTL: KEPT_SECONDS, urgency: "high" },
       });
-      const signal = AbortSignal.timeout(SEND_MS);
-      const sent = new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, value]));
-      const answer = await fetch(endpoint, {
-        ...{ method, headers: sent, body: body && new Uint8Array(body), signal, redirect: "error" },
+      // undici computes the length itself. Node's own fetch would use the dispatcher of this undici, which it does not fit.
+      const { "Content-Length": _, ...others } = headers;
+      const { statusCode, body: answer } = await request(endpoint, {
+        ...{ method, headers: others, body, signal: AbortSignal.timeout(SEND_MS) },
       });
-      await answer.body?.cancel();
-      if (answer.status === 404 || answer.status === 410) await browsers.subscribe(session, undefined);
-      else if (!answer.ok) throw new Error(`${new URL(endpoint).host} answered ${answer.status}`);
+      await answer.dump();
+      if (statusCode === 404 || statusCode === 410) await browsers.subscribe(session, undefined);
+      else if (statusCode < 200 || statusCode > 299)
+        throw new Error(`${new URL(endpoint).host} answered ${statusCode}`);
     };
     const sent = await Promise.allSettled(subscribed.map(({ id, subscription }) => send(id, subscription)));
     const failed = sent.find((each) => each.status === "rejected");
