@@ -297,7 +297,7 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     const help = await sees(/^> *$(?![^]*> \/help)/m);
     expect(help).toMatch(/^\/model \[PROVIDER:NAME\] {9}show the model, or switch to\n {31}another$/m);
     await types("Do it", "Enter");
-    await sees(/\[y\/N\/s\/a\]$/m);
+    await sees(/\[y\/N\/s\]$/m);
     await types("n Leave that folder as it is, and make a new one beside it", "Enter");
     const seen = await sees("Well.");
     expect(seen).toMatch(/^● Run: touch made denied {2}\d\.\d s\n {2}Command .*\n {2}\S.*beside it$/m);
