@@ -68,6 +68,7 @@ const CASES: readonly Case[] = [
       "get-env": [{}, /PATH/],
       "get-resource-links": [{ count: 2 }, /\[Resource .*: demo:\/\//],
       "get-resource-reference": [{ resourceType: "Text", resourceId: 1 }, /Resource/],
+      "get-roots-list": [{}, new RegExp(folder)],
       "get-structured-content": [{ location: "Chicago" }, /"temperature":/],
       "get-sum": [{ a: 2, b: 3 }, /is 5/],
       "get-tiny-image": [{}, /\[Image: image\/png, [\d.]+KB\]/],
