@@ -74,8 +74,8 @@ export interface ToolkitOptions extends ToolChoice, Omit<Place, "sandbox"> {
   readonly keepParkedMs?: number;
   /**
    * Called when somebody is waited for who is not here: when a question opens that no approver of this toolkit may
-   * answer, or when its call is parked, once for each question; and when a schedule's run has failed. The text is masked.
-   * It is not awaited.
+   * answer, or when its call is parked, once for each question; and when a schedule's run has failed. The text is
+   * masked. It is not awaited.
    */
   readonly onWaiting?: (notice: Notice) => unknown;
   /** From where which risk can be approved; the approver counts as "terminal". Default: everything from everywhere. */

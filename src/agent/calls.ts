@@ -40,10 +40,10 @@ export interface CallsOptions extends Results {
 }
 
 /**
- * Runs the calls of one reply. Calls that only look run concurrently, and so do commands that run in the sandbox without
- * a question. If one of two other calls acts and both may touch the same thing, the later one waits. Each call gets
- * exactly one result: when the signal fires, running calls are stopped and the rest are reported as not started. Resolves
- * to the parked calls, which have no result yet. Never rejects.
+ * Runs the calls of one reply. Calls that only look run concurrently, and so do commands that run in the sandbox
+ * without a question. If one of two other calls acts and both may touch the same thing, the later one waits. Each call
+ * gets exactly one result: when the signal fires, running calls are stopped and the rest are reported as not started.
+ * Resolves to the parked calls, which have no result yet. Never rejects.
  */
 export async function runCalls(given: readonly Calling[], options: CallsOptions): Promise<readonly Calling[]> {
   const calls = given.slice(0, MOST_CALLS);

@@ -3,8 +3,8 @@ import { browsersFolder, stateFolder } from "../config/state.ts";
 import type { Notice } from "../contract/notice.ts";
 
 /**
- * Tells people something, wherever they are: by their own program (`notify`), and by a message to the browsers that asked
- * for it. The text must be masked. Never rejects; resolves after ten seconds at most.
+ * Tells people something, wherever they are: by their own program (`notify`), and by a message to the browsers that
+ * asked for it. The text must be masked. Never rejects; resolves after ten seconds at most.
  *
  * @param onFailure called with what failed, for people
  */

@@ -24,8 +24,8 @@ export function hasTerminal(): boolean {
 
 /**
  * Asks on the controlling terminal until the answer is yes, no or one of the choices. An empty answer means no. The
- * question must be safe for a terminal. With `command`, a line that begins with a slash is run, and the question is asked
- * again. What was typed before the question appeared does not answer it, and is dropped.
+ * question must be safe for a terminal. With `command`, a line that begins with a slash is run, and the question is
+ * asked again. What was typed before the question appeared does not answer it, and is dropped.
  * Rejects when the signal fires.
  */
 export async function askOnTerminal<Choice extends string = never>(

@@ -17,10 +17,10 @@ export interface NotifyOptions {
 const PROGRAM_MS = 10_000;
 
 /**
- * Tells people something, wherever they are: runs the user's program, and sends a message to the browsers that asked for
- * it. The program gets the title as its last argument, which other users of the machine can see, and the notice as a
- * line of JSON on stdin. It runs without a shell, in the home folder: not where a model writes. Resolves when both are
- * done, after ten seconds at most. Never rejects.
+ * Tells people something, wherever they are: runs the user's program, and sends a message to the browsers that asked
+ * for it. The program gets the title as its last argument, which other users of the machine can see, and the notice as
+ * a line of JSON on stdin. It runs without a shell, in the home folder: not where a model writes. Resolves when both
+ * are done, after ten seconds at most. Never rejects.
  */
 export async function sendNotice(notice: Notice, { program, push, onFailure }: NotifyOptions): Promise<void> {
   const fail = (error: unknown) => onFailure?.(messageOf(error));

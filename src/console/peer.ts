@@ -5,10 +5,10 @@ import { isStartedByHandrail } from "../backends/local/spawner/marks.ts";
 import { processStatus } from "../util/process-status.ts";
 
 /**
- * Returns true when a person's program is at the other end of a connection. False when Handrail started it for a command
- * of a model, and on this machine also when it cannot be found: a command can close the connection, exit or hide.
- * Programs of other users and the tunnels of sshd count as a person's, and so do other machines, which need the token.
- * Outside Linux nothing can be found out, and the token decides.
+ * Returns true when a person's program is at the other end of a connection. False when Handrail started it for a
+ * command of a model, and on this machine also when it cannot be found: a command can close the connection, exit or
+ * hide. Programs of other users and the tunnels of sshd count as a person's, and so do other machines, which need the
+ * token. Outside Linux nothing can be found out, and the token decides.
  */
 export function isPeerPerson({ remoteAddress, remotePort, localPort, destroyed }: Socket): boolean {
   if (process.platform !== "linux") return true;

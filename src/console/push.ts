@@ -41,7 +41,8 @@ export function createPushSender(stateDir: string, browsers: BrowserSessions): P
       const { endpoint, method, headers, body } = webPush.generateRequestDetails(subscription, payload, {
         ...{ vapidDetails: { subject: SUBJECT, publicKey, privateKey }, TTL: KEPT_SECONDS, urgency: "high" },
       });
-      // undici computes the length itself. Node's own fetch would use the dispatcher of this undici, which it does not fit.
+      // undici computes the length itself. Node's own fetch would use the dispatcher of this undici, which it does not
+      // fit.
       const { "Content-Length": _, ...others } = headers;
       const { statusCode, body: answer } = await request(endpoint, {
         ...{ method, headers: others, body, signal: AbortSignal.timeout(SEND_MS) },

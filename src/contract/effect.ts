@@ -81,10 +81,10 @@ export type Effect =
   /** Delegates to a sub-agent; `task` is the beginning of the task, for people. */
   | { readonly kind: "delegate"; readonly agent: string; readonly task?: string }
   /**
-   * Uses the thread's browser. "look": reads what is open. "use": clicks, types and selects. The others are known only when they are about
-   * to happen: "password" types into a password field, "submit" sends a form, "upload" gives a file to the page,
-   * "download" keeps a file, "script" runs a script in the page, "person" waits until a person has done something in the
-   * page. `detail` is the script, file, form or request, for people.
+   * Uses the thread's browser. "look": reads what is open. "use": clicks, types and selects. The others are known only
+   * when they are about to happen: "password" types into a password field, "submit" sends a form, "upload" gives a file
+   * to the page, "download" keeps a file, "script" runs a script in the page, "person" waits until a person has done
+   * something in the page. `detail` is the script, file, form or request, for people.
    */
   | { readonly kind: "page"; readonly act: PageAct; readonly url?: string; readonly detail?: string }
   /**

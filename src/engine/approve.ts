@@ -14,7 +14,8 @@ import { CallEnded, refusal } from "./result.ts";
  * `ApprovedCall`.
  *
  * @param parked the parked call that is made now: it has its answer, which holds if nothing has changed
- * @throws CallEnded "denied" or "parked"; the reason of the stop when the call is stopped while it is judged or a person is asked.
+ * @throws CallEnded "denied" or "parked"; the reason of the stop when the call is stopped while it is judged or a
+ * person is asked.
  */
 export async function approve(
   checked: CheckedCall,
@@ -46,7 +47,9 @@ export async function approve(
   }
 }
 
-/** The call with what it would change, for people. Its approval is for that content: the input cannot change any more. */
+/**
+ * The call with what it would change, for people. Its approval is for that content: the input cannot change any more.
+ */
 async function withChange(call: CheckedCall, { backend }: Pick<Host, "backend">): Promise<CheckedCall> {
   if (call.tool.change === undefined || !call.effects.some(({ kind }) => kind === "write")) return call;
   const change = await call.tool.change(call.input, backend).catch(() => undefined);

@@ -17,10 +17,10 @@ import type { Decided } from "./watch.ts";
 const LOOK_MS = 2_000;
 
 /**
- * Asks for approval of a call: its own approver, if that may approve it, and everybody who answers questions of the store. The first answer
- * counts and closes the question for all others. Without an approver, waits up to `answerWithinMs` for an answer from
- * the store, as long as somebody is connected who can answer. With `parkAfterMs`, parks the call instead of denying it, and
- * also when the approver has not answered after that time.
+ * Asks for approval of a call: its own approver, if that may approve it, and everybody who answers questions of the
+ * store. The first answer counts and closes the question for all others. Without an approver, waits up to
+ * `answerWithinMs` for an answer from the store, as long as somebody is connected who can answer. With `parkAfterMs`,
+ * parks the call instead of denying it, and also when the approver has not answered after that time.
  *
  * @throws CallEnded "denied" when nobody can answer or nobody did in time, or "parked"; the signal's reason when the
  * call is stopped.

@@ -54,7 +54,9 @@ function denied(why: string): Decision {
   return { verdict: "deny", risk: "high", rule: "error", reason: `The policy could not judge this call: ${why}` };
 }
 
-/** Marks core memories of a thread that has read foreign text. If that cannot be read from the store, it counts as so. */
+/**
+ * Marks core memories of a thread that has read foreign text. If that cannot be read from the store, it counts as so.
+ */
 async function withForeignText(call: CheckedCall, store: Store): Promise<CheckedCall> {
   const { effects, request } = call;
   if (!effects.some((effect) => effect.kind === "state" && effect.core !== undefined)) return call;

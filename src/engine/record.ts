@@ -44,7 +44,10 @@ const ERROR_IN_EVENT = 200;
 /** How many characters of a result are recorded. */
 const MAX_RECORDED = 65_536;
 
-/** Starts recording a call, or with `parked` continues. Never throws: when the store fails, acts are refused, and other calls run with a notice. */
+/**
+ * Starts recording a call, or with `parked` continues. Never throws: when the store fails, acts are refused, and other
+ * calls run with a notice.
+ */
 export function recordTo(
   { tools, store, onEvent, mask, alarms }: Pick<Host, "tools" | "store" | "onEvent" | "mask" | "alarms">,
   request: ToolCall,

@@ -64,7 +64,10 @@ function toolkitOf(
   const all = [...above, calls];
 
   let usual: Host | undefined;
-  /** The host of calls that change nothing of it. Made again when the tools have changed: a copy costs a third of a call. */
+  /**
+   * The host of calls that change nothing of it. Made again when the tools have changed: a copy costs a third of a
+   * call.
+   */
   const usualHost = (): Host => {
     const now = tools();
     if (usual?.tools === now) return usual;

@@ -60,8 +60,8 @@ function answerField(longest: keyof typeof OFFERED, revision: string) {
 /**
  * Returns a question to a person about a call: the tool, the risk and the reason, then what would be done and, if that
  * differs, what a longer approval allows, part by part. Text of the model comes last, so that none of its lines can
- * imitate ours. A call that cannot be shown in full cannot be approved for longer; the person can ask for all of it. At most about 2,000
- * characters.
+ * imitate ours. A call that cannot be shown in full cannot be approved for longer; the person can ask for all of it. At
+ * most about 2,000 characters.
  *
  * @param revision The protocol revision of the client, such as "2025-11-25".
  */

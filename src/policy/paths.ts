@@ -19,10 +19,10 @@ const DEFAULTS: ReadonlySet<string> = new Set(DEFAULT_FORBIDDEN_PATHS);
 
 /**
  * Creates the judge of paths: a path is judged by what it is, then by where it is. Keys, and start-up files that are
- * written, are asked about wherever they are, unless they are forbidden. Of the workspace, the allowed roots and the forbidden paths, the longest that contains
- * the real path decides; a tie forbids. Elsewhere `workspaceOnly` denies, otherwise a person is asked. A path that is
- * forbidden as written stays forbidden. `own` are Handrail's own folders, which are never reachable. For file tools the
- * session's temporary folders count like the workspace.
+ * written, are asked about wherever they are, unless they are forbidden. Of the workspace, the allowed roots and the
+ * forbidden paths, the longest that contains the real path decides; a tie forbids. Elsewhere `workspaceOnly` denies,
+ * otherwise a person is asked. A path that is forbidden as written stays forbidden. `own` are Handrail's own folders,
+ * which are never reachable. For file tools the session's temporary folders count like the workspace.
  */
 export function pathJudge(
   { workspaceOnly = true, allowedRoots = [], forbiddenPaths = DEFAULT_FORBIDDEN_PATHS }: PolicySettings,
@@ -128,8 +128,9 @@ function within(
 }
 
 /**
- * Asks about a key or a start-up file, by itself. Only a person's own answer counts: for a start-up file each time, since
- * the approval is for what is written. A secret of the workspace belongs to the project: there `--yes` answers too.
+ * Asks about a key or a start-up file, by itself. Only a person's own answer counts: for a start-up file each time,
+ * since the approval is for what is written. A secret of the workspace belongs to the project: there `--yes` answers
+ * too.
  */
 function special(
   operation: "read" | "write",

@@ -135,8 +135,8 @@ const NO_FACTS: NetworkFacts = {
 };
 
 /**
- * A contained command may name the system folders of the default list, which are read-only for it, and is asked about its
- * key folders. What the user forbids stays forbidden: also a key folder, unless all of them are on the list, as by
+ * A contained command may name the system folders of the default list, which are read-only for it, and is asked about
+ * its key folders. What the user forbids stays forbidden: also a key folder, unless all of them are on the list, as by
  * default.
  */
 function inSandbox({ forbiddenPaths = [], ...settings }: PolicySettings): PolicySettings {

@@ -32,7 +32,9 @@ stackoverflow.com superuser.com serverfault.com askubuntu.com *.stackexchange.co
 const NAMES: ReadonlySet<string> = new Set(LISTED.filter((each) => !each.startsWith("*.")));
 const BELOW = LISTED.filter((each) => each.startsWith("*.")).map((each) => each.slice(1));
 
-/** Returns the labels of a listed host that the list leaves open: "" for most. `undefined` for a host not on the list. */
+/**
+ * Returns the labels of a listed host that the list leaves open: "" for most. `undefined` for a host not on the list.
+ */
 export function openLabels(host: string): string | undefined {
   if (NAMES.has(host)) return "";
   const below = BELOW.find((end) => host.endsWith(end));

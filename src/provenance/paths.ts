@@ -3,9 +3,9 @@ import { keyPaths, sensitive } from "./keys.ts";
 import { startUpFile } from "./start-up.ts";
 
 /**
- * What a path is, by its name. "key": keys, tokens, passwords, sessions, where programs keep them. "secret": a file that
- * is called like one, anywhere. "start-up": what shells, git, editors, package managers and agents run or obey, which
- * matters when it is written. `holds` is for people.
+ * What a path is, by its name. "key": keys, tokens, passwords, sessions, where programs keep them. "secret": a file
+ * that is called like one, anywhere. "start-up": what shells, git, editors, package managers and agents run or obey,
+ * which matters when it is written. `holds` is for people.
  */
 export interface PathKind {
   readonly kind: "key" | "secret" | "start-up";
@@ -19,8 +19,8 @@ export interface NamedPath {
 }
 
 /**
- * Says what a path is. `undefined`: an ordinary file. `root` is the folder for which somebody has opened it: a workspace
- * in a key folder is no key.
+ * Says what a path is. `undefined`: an ordinary file. `root` is the folder for which somebody has opened it: a
+ * workspace in a key folder is no key.
  */
 export type PathKinds = (use: "read" | "write", named: NamedPath, root?: string) => PathKind | undefined;
 

@@ -46,7 +46,9 @@ export type SeenJudgement =
   /** `reason`: a clause that says what has not been seen. */
   | { readonly verdict: "unseen"; readonly reason: string };
 
-/** How many characters of composed URLs may leave unasked in a conversation, and how many links of a host are followed. */
+/**
+ * How many characters of composed URLs may leave unasked in a conversation, and how many links of a host are followed.
+ */
 export const SEEN_LIMITS = { listed: 8_000, others: 1_000, linksOfHost: 100, links: 1_000 } as const;
 
 /** Longer words are data, also when they were seen: a person may have pasted a key. */

@@ -29,7 +29,8 @@ const ownZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZo
 /**
  * Reads a schedule.
  *
- * @throws RangeError, a sentence with what was expected, for a missing or bad field, an unknown zone, a time in the past.
+ * @throws RangeError, a sentence with what was expected, for a missing or bad field, an unknown zone, a time in the
+ * past.
  */
 export function readTiming(written: WrittenTiming, nowMs: number, call = ""): Timing {
   const { kind, tz = ownZone() } = written;

@@ -139,7 +139,10 @@ async function fileToUpload(path: string, { backend }: ToolContext) {
   }
 }
 
-/** For the model: where it is, what has happened, the action's own text, then the page. What a page says is in all of them. */
+/**
+ * For the model: where it is, what has happened, the action's own text, then the page. What a page says is in all of
+ * them.
+ */
 function partsOf({
   url,
   title,

@@ -27,8 +27,8 @@ const UNSEEN = new RegExp(
 
 /**
  * Removes characters that nobody sees: Unicode tags, zero-width characters, direction controls. Controls stay, since
- * they are shown to people as what they are, and joiners and selectors that belong to an emoji or a word of a script that
- * needs them.
+ * they are shown to people as what they are, and joiners and selectors that belong to an emoji or a word of a script
+ * that needs them.
  */
 export function withoutUnseen(text: string): { readonly text: string; readonly removed: number } {
   let removed = 0;

@@ -14,8 +14,8 @@ const PR_SET_DUMPABLE = 4;
 
 // bwrap exits with 128 + n if the command exited with that code, and also if signal n ended it. So perl, if installed,
 // waits for the command inside and writes down its wait status. It ignores TERM, INT and HUP, which are for the
-// command. A command that kills it gains nothing: then bwrap's exit code counts. It is not dumpable, so that the command
-// cannot open its descriptors in /proc and fill the disk through them.
+// command. A command that kills it gains nothing: then bwrap's exit code counts. It is not dumpable, so that the
+// command cannot open its descriptors in /proc and fill the disk through them.
 export const WATCHER = `
 ${PRCTL[process.arch] === undefined ? "" : `syscall(${PRCTL[process.arch]}, ${PR_SET_DUMPABLE}, 0, 0, 0, 0);`}
 open my $s, ">&=", ${WATCHER_DESCRIPTOR} or exit 125;

@@ -221,7 +221,9 @@ function stillReal(path: string): string {
   });
 }
 
-/** Nothing is created outside `ours`, the workspace: a person has granted a path there, not its creation by Handrail. */
+/**
+ * Nothing is created outside `ours`, the workspace: a person has granted a path there, not its creation by Handrail.
+ */
 function grantedPath(
   { path, isFolder: asFolder }: { readonly path: string; readonly isFolder: boolean },
   ours: readonly string[],

@@ -94,7 +94,9 @@ function ownTreeOf(gitFolder: string): string | undefined {
 
 /** Finds repositories among work trees. */
 export interface RepositoryFinder {
-  /** Adds the submodules that git itself enters: it runs what their configurations name when it asks for their status. */
+  /**
+   * Adds the submodules that git itself enters: it runs what their configurations name when it asks for their status.
+   */
   withSubmodules(repositories: readonly string[]): readonly string[];
 }
 

@@ -20,7 +20,10 @@ const LOOK_MS = 500;
 
 type Options = GlobalOptions & { readonly json?: true };
 
-/** Lists the open questions of all processes, parked ones included: a few lines each, or with `json` as `[OpenQuestion]`. */
+/**
+ * Lists the open questions of all processes, parked ones included: a few lines each, or with `json` as
+ * `[OpenQuestion]`.
+ */
 export async function listApprovals(options: Options): Promise<void> {
   await withStore(options, async (store) => {
     const questions = await store.questions();

@@ -91,7 +91,9 @@ export const BUILT_IN = {
   file_write: (options) => write({ name: "file_write", said: saidInBytes, ...options.file_write }),
 } satisfies { readonly [name: string]: (options: ToolOptionsByName) => Tool };
 
-/** Tools that another one does the work of, with names and texts of the seeds. Presets and toolsets have them by name. */
+/**
+ * Tools that another one does the work of, with names and texts of the seeds. Presets and toolsets have them by name.
+ */
 export const SECOND_NAMES: ReadonlySet<string> = new Set([
   ...["read_file", "write_file", "file_read", "file_write"], // read, write
   ...["shell", "run_shell"], // bash

@@ -84,7 +84,9 @@ export function chosenTools(
 export interface SourceChoice {
   /** Returns the tool as chosen; `undefined` to omit it. With one of Handrail's presets, all are chosen. */
   readonly choose: (tool: Tool) => Tool | undefined;
-  /** The position of a tool: that of its name, or of the first pattern for it, in the toolset; otherwise after these. */
+  /**
+   * The position of a tool: that of its name, or of the first pattern for it, in the toolset; otherwise after these.
+   */
   readonly position: (name: string) => number;
   /** Returns a sentence for each chosen name or pattern that matches no tool. */
   readonly missing: () => readonly string[];

@@ -1,5 +1,6 @@
 /**
- * Chromium's arguments that leave the proxies of its contexts as its only way to the network. None of them is `--disable-features`, of which only the last counts: Playwright has its own.
+ * Chromium's arguments that leave the proxies of its contexts as its only way to the network. None of them is
+ * `--disable-features`, of which only the last counts: Playwright has its own.
  *
  * @see https://source.chromium.org/chromium/chromium/src/+/main:net/docs/proxy.md
  */

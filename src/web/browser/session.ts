@@ -9,7 +9,9 @@ import { BEGINNING_BYTES, type Caller, type PageReport } from "./protocol.ts";
 import { collectTyped } from "./typed.ts";
 import { HIDDEN, type AriaNode, type Snapshot, bounded, changesOf, nearestRef, writeSnapshot } from "./snapshot.ts";
 
-/** Time limits in milliseconds: of an action without the time that people need, of an element, of a page that settles. */
+/**
+ * Time limits in milliseconds: of an action without the time that people need, of an element, of a page that settles.
+ */
 const ACTION_MS = 30_000;
 const ELEMENT_MS = 10_000;
 const SETTLE_MS = 5_000;
@@ -26,7 +28,9 @@ const WAITED_FOR: ReadonlySet<string> = new Set(["document", "script", "styleshe
 /** The browser of one thread. One action at a time. */
 export type Session = ReturnType<typeof openSession>;
 
-/** Wraps a context of a browser. Without `guard` it is that of a browser that was joined: its own tabs stay as they are. */
+/**
+ * Wraps a context of a browser. Without `guard` it is that of a browser that was joined: its own tabs stay as they are.
+ */
 export function openSession(context: BrowserContext, guard?: BrowserGuard) {
   const news: string[] = [];
   const consoleLines: string[] = [];

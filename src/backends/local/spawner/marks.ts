@@ -9,8 +9,8 @@ export const MARK_VARIABLE = "HANDRAIL_PROCESS";
 export const SPAWNER_VARIABLE = "HANDRAIL_SPAWNER";
 
 /**
- * Returns true if a process (default: this one) or an ancestor was started by Handrail for a command. Where commands are
- * in a control group (`markByGroup`) nothing that they start is missed. Elsewhere a process is missed that left its
+ * Returns true if a process (default: this one) or an ancestor was started by Handrail for a command. Where commands
+ * are in a control group (`markByGroup`) nothing that they start is missed. Elsewhere a process is missed that left its
  * parents (a double fork) and dropped its environment (`env -i`); without /proc, the latter alone is enough.
  */
 export function isStartedByHandrail(start = process.pid): boolean {

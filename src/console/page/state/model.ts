@@ -81,7 +81,10 @@ export function connectNow(): void {
   reconnect();
 }
 
-/** Loads the state and follows the events. Call once, when this browser has a session. Resolves when the state is loaded, or `failure` is set. */
+/**
+ * Loads the state and follows the events. Call once, when this browser has a session. Resolves when the state is
+ * loaded, or `failure` is set.
+ */
 export async function start(): Promise<void> {
   setInterval(() => {
     if (!document.hidden) now.value = Date.now();
