@@ -88,7 +88,9 @@ export async function createAgent({ name, ...options }: AgentOptions): Promise<A
 async function openAgent(options: Omit<AgentOptions, "name">, position: Position): Promise<Agent & Worker> {
   const { model, thread = randomName(10), parent, instructions = "" } = options;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  for (const [name, limit] of Object.entries(limits)) {
+  const { price, ...numbers } = limits;
+  const prices = price && { "price.input": price.input, "price.output": price.output };
+  for (const [name, limit] of Object.entries({ ...numbers, ...prices })) {
     if (!(limit > 0)) throw new RangeError(`limits.${name} ${limit}: expected a number above 0`);
   }
   const hub = createEventHub();

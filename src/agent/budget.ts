@@ -1,6 +1,12 @@
 import { plural } from "../util/text.ts";
 import { type Usage, NO_USAGE, addUsage } from "./events.ts";
 
+/** What a million tokens cost. */
+export interface Price {
+  readonly input: number;
+  readonly output: number;
+}
+
 /** What one turn uses, including its sub-agents. Their use counts for all turns above them too. */
 export interface Budget {
   /** Replies of models so far, including those of sub-agents. */
@@ -12,7 +18,8 @@ export interface Budget {
   takeRound(): void;
   /** Uncounts a round, when its request is made again. */
   returnRound(): void;
-  spend(usage: Usage): void;
+  /** Counts what a request used. `price`: that of its model; without one it is free. */
+  spend(usage: Usage, price: Price | undefined): void;
   /** Counts a call that was denied because nobody could be asked. */
   countUnasked(): void;
   /** Returns the limit that is reached, of this turn or one above; `undefined` if none is. */
@@ -20,7 +27,7 @@ export interface Budget {
 }
 
 export interface LimitReached {
-  readonly reason: "max_rounds" | "max_tokens";
+  readonly reason: "max_rounds" | "max_tokens" | "max_cost";
   /** The limit in words: "100 replies". */
   readonly what: string;
   /** False if it is the limit of a turn above. */
@@ -32,15 +39,19 @@ export interface LimitReached {
  *
  * @param above the budget of the turn whose call started the agent
  */
-export function createBudget(limits: { readonly rounds: number; readonly tokens: number }, above?: Budget): Budget {
+export function createBudget(
+  limits: { readonly rounds: number; readonly tokens: number; readonly cost: number },
+  above?: Budget,
+): Budget {
   let rounds = 0;
+  let cost = 0;
   let usage = NO_USAGE;
   let unasked = 0;
 
   const own = (): Omit<LimitReached, "isOwn"> | undefined => {
     if (rounds >= limits.rounds) return { reason: "max_rounds", what: plural(limits.rounds, "reply", "replies") };
-    const isSpent = usage.input + usage.output >= limits.tokens;
-    return isSpent ? { reason: "max_tokens", what: `${limits.tokens} tokens` } : undefined;
+    if (usage.input + usage.output >= limits.tokens) return { reason: "max_tokens", what: `${limits.tokens} tokens` };
+    return cost >= limits.cost ? { reason: "max_cost", what: `a cost of ${limits.cost}` } : undefined;
   };
 
   return {
@@ -61,9 +72,10 @@ export function createBudget(limits: { readonly rounds: number; readonly tokens:
       rounds--;
       above?.returnRound();
     },
-    spend(more) {
+    spend(more, price) {
       usage = addUsage(usage, more);
-      above?.spend(more);
+      cost += ((price?.input ?? 0) * more.input + (price?.output ?? 0) * more.output) / 1_000_000;
+      above?.spend(more, price);
     },
     countUnasked() {
       unasked++;

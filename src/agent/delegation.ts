@@ -11,7 +11,7 @@ import { clip } from "../util/text.ts";
 import type { Budget } from "./budget.ts";
 import type { AgentEvent, TurnEnd } from "./events.ts";
 import { buildInstructions } from "./instructions.ts";
-import type { Limits } from "./turn.ts";
+import type { GivenLimits, Limits } from "./turn.ts";
 
 /** The maximum number of levels of sub-agents below the first agent. */
 const MOST_DEPTH = 3;
@@ -59,7 +59,7 @@ export interface Delegating {
   readonly toolkit: Toolkit;
   readonly tools: readonly Tool[];
   readonly model: LanguageModelV3;
-  readonly limits: Required<Limits>;
+  readonly limits: GivenLimits;
   /** Returns the budget of the running turn. */
   readonly budget: () => Budget | undefined;
   /** Opens an agent. */
@@ -94,7 +94,7 @@ export function delegateTool({ agents, position, toolkit, tools, ...own }: Deleg
   const start = async (task: Task, { callId, thread, signal, report }: Context): Promise<Delegated> => {
     const { agent: name } = task;
     const { tools: theirs, model = own.model, limits, instructions, coreBytes } = agents[name] ?? {};
-    const { context, retryMs } = own.limits;
+    const { context, retryMs, price } = own.limits;
     const workers = toolkit.with({ ...(theirs !== undefined && { tools: theirs }), agent: name, thread });
     const above = own.budget();
     const worker = await own.open(
@@ -105,7 +105,7 @@ export function delegateTool({ agents, position, toolkit, tools, ...own }: Deleg
           own: [instructions, TASK_RULES].filter((part) => part !== undefined && part.trim() !== "").join("\n\n"),
           ...(coreBytes !== undefined && { coreBytes }),
         }),
-        limits: { retryMs, ...(model === own.model && { context }), ...limits },
+        limits: { retryMs, ...(model === own.model && { context, ...(price && { price }) }), ...limits },
         parent: callId,
         agents,
       },

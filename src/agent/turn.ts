@@ -10,7 +10,7 @@ import { randomName } from "../util/identifier.ts";
 import { clip } from "../util/text.ts";
 import { type Calling, createFailures, answerCall, refuseCalls, runCalls } from "./calls.ts";
 import { charactersAToken, charactersOf, compact, measure } from "./compact.ts";
-import type { Budget } from "./budget.ts";
+import type { Price, Budget } from "./budget.ts";
 import type { AgentEvent, TurnEnd } from "./events.ts";
 import { isOffered } from "./offers.ts";
 import { parkedEnd, settleParked, waitingMessage } from "./parked.ts";
@@ -29,6 +29,13 @@ export interface Limits {
    */
   readonly tokens?: number;
   /**
+   * The most that a turn may cost, including sub-agents, in the currency of `price`. Requests that are running when it
+   * is reached are completed. A model without a price counts as free. Default: no limit.
+   */
+  readonly cost?: number;
+  /** The price of the model, in any currency: it counts for `cost`. Default: none. */
+  readonly price?: Price;
+  /**
    * The maximum number of tokens of a request: the model's context. Default 128,000. Lowered when the provider reports
    * that a request was too long.
    */
@@ -37,10 +44,14 @@ export interface Limits {
   readonly retryMs?: number;
 }
 
-export const DEFAULT_LIMITS: Required<Limits> = {
+/** The limits of an agent, with the defaults. */
+export type GivenLimits = Required<Omit<Limits, "price">> & Pick<Limits, "price">;
+
+export const DEFAULT_LIMITS: GivenLimits = {
   rounds: 100,
   timeMs: Infinity,
   tokens: Infinity,
+  cost: Infinity,
   context: 128_000,
   retryMs: 1_000,
 };
@@ -51,7 +62,7 @@ export interface TurnOptions {
   readonly thread: ThreadId;
   readonly transcript: Transcript;
   readonly instructions: string;
-  readonly limits: Required<Limits>;
+  readonly limits: GivenLimits;
   /** A new budget, with the same limits. */
   readonly budget: Budget;
   readonly emit: (event: AgentEvent) => void;
@@ -135,7 +146,7 @@ export async function runTurn(first: Message | undefined, options: TurnOptions):
   ): Promise<Answer> => {
     const given = { ...asked, providerOptions: PROVIDER_OPTIONS };
     const answer = await request(model, given, { ...how, retryMs: limits.retryMs });
-    budget.spend(answer.usage);
+    budget.spend(answer.usage, limits.price);
     if (answer.error === undefined) emit({ type: "usage", ...answer.usage });
     return answer;
   };

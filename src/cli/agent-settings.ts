@@ -45,6 +45,10 @@ export async function agentSettings(
     ...(settings.memory.coreBytes !== undefined && { coreBytes: settings.memory.coreBytes }),
     disable: settings.tools.disable,
     notices,
-    limits: { ...agent?.limits, ...(chosen?.context !== undefined && { context: chosen.context }) },
+    limits: {
+      ...agent?.limits,
+      ...(chosen?.context !== undefined && { context: chosen.context }),
+      ...(chosen?.price !== undefined && { price: chosen.price }),
+    },
   };
 }

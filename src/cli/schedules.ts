@@ -81,7 +81,7 @@ export function scheduleRunner({ toolkit, agents, tell, only }: ScheduleRunnerOp
   };
 
   const agentIn = async (schedule: Schedule, thread: ThreadId): Promise<Agent> => {
-    const { work, maxSeconds, maxTokens, id } = schedule;
+    const { work, maxSeconds, maxTokens, maxCost, id } = schedule;
     if (agents === undefined) throw new Error("this process has no model for agents. Start it with --model");
     const name = work.command === undefined ? work.agent : undefined;
     const named = name === undefined ? undefined : agents.agents[name];
@@ -103,6 +103,7 @@ export function scheduleRunner({ toolkit, agents, tell, only }: ScheduleRunnerOp
         ...named?.limits,
         timeMs: maxSeconds * 1_000,
         ...(maxTokens !== undefined && { tokens: maxTokens }),
+        ...(maxCost !== undefined && { cost: maxCost }),
       },
     });
   };

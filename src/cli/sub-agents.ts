@@ -56,12 +56,12 @@ export async function loadSubAgents(options: GlobalOptions): Promise<ConfiguredA
     of(toolkit) {
       const all = loaded.map(({ name, agent, own }): [string, SubAgentOptions] => {
         const { model, toolset, instructions, limits } = agent;
-        const context = model?.context;
+        const { context, price } = model ?? {};
         const given: SubAgentOptions = {
           ...(own !== undefined && { model: own.model }),
           ...(instructions !== undefined && { instructions }),
           ...(memory.coreBytes !== undefined && { coreBytes: memory.coreBytes }),
-          limits: { ...limits, ...(context !== undefined && { context }) },
+          limits: { ...limits, ...(context !== undefined && { context }), ...(price !== undefined && { price }) },
         };
         if (toolset === undefined) return [name, given];
         const tools = toolsOf(toolset, toolkit);

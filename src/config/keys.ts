@@ -195,6 +195,7 @@ const agent = fields({
     rounds: integer(1, 1_000_000),
     time: positive(86_400, "seconds"),
     tokens: integer(1, 1_000_000_000),
+    cost: positive(1_000_000, "the currency of the prices"),
   }),
 });
 const agents = record("a map of names, each with model, toolset, instructions, limits", (name) =>

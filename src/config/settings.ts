@@ -154,7 +154,7 @@ export interface AgentChoice {
   /** A preset, or a toolset of the user. */
   readonly toolset?: string;
   readonly instructions?: string;
-  readonly limits?: Pick<Limits, "rounds" | "timeMs" | "tokens">;
+  readonly limits?: Pick<Limits, "rounds" | "timeMs" | "tokens" | "cost">;
 }
 
 export const STORE_KINDS = ["sqlite", "memory"] as const;

@@ -48,8 +48,9 @@ export type ThreadEvent = {
 
 /**
  * Why a turn of an agent ended. "done": the model answered. "stopped": somebody stopped it. "max_rounds", "max_time",
- * "max_tokens": a limit was reached, and the model was asked for a last word. "cut_off": the reply reached the model's
- * limit of output. "parked": calls of the last reply wait for a person. "failed": the turn could not continue.
+ * "max_tokens", "max_cost": a limit was reached, and the model was asked for a last word. "cut_off": the reply reached
+ * the model's limit of output. "parked": calls of the last reply wait for a person. "failed": the turn could not
+ * continue.
  */
 export type TurnReason =
   | "done"
@@ -58,6 +59,7 @@ export type TurnReason =
   | "max_rounds"
   | "max_time"
   | "max_tokens"
+  | "max_cost"
   | "cut_off"
   | "failed";
 

@@ -39,6 +39,8 @@ export interface NewSchedule {
   /** Limits of one run. */
   readonly maxSeconds: number;
   readonly maxTokens?: number;
+  /** In the currency of the model's price. */
+  readonly maxCost?: number;
 }
 
 /** What the engine adds: who adds it, and what a person has approved. */

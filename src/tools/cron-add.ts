@@ -81,6 +81,12 @@ export const cronAdd = ({ sandboxed = false, now = Date.now, ...options }: CronA
         }),
       ),
       max_tokens: Type.Optional(Type.Integer({ minimum: 1, description: "With prompt: limit of tokens of a run" })),
+      max_cost: Type.Optional(
+        Type.Number({
+          exclusiveMinimum: 0,
+          description: "With prompt: limit of what a run costs, if the model has a price",
+        }),
+      ),
       ...sandboxArguments(sandboxed),
     },
     { additionalProperties: false },
@@ -88,7 +94,7 @@ export const cronAdd = ({ sandboxed = false, now = Date.now, ...options }: CronA
   type Input = Static<typeof INPUT>;
 
   const read = (input: Input, call?: string): NewSchedule => {
-    const { name, command, prompt, agent, overlap = "skip", max_tokens: maxTokens } = input;
+    const { name, command, prompt, agent, overlap = "skip", max_tokens: maxTokens, max_cost: maxCost } = input;
     if ((command === undefined) === (prompt === undefined))
       throw new RangeError(`expected either command or prompt, got ${command === undefined ? "neither" : "both"}`);
     const timing = readTiming(input.schedule, now(), call);
@@ -107,6 +113,7 @@ export const cronAdd = ({ sandboxed = false, now = Date.now, ...options }: CronA
       deleteAfterRun: input.delete_after_run ?? !isRecurring(timing),
       maxSeconds: input.max_seconds ?? (command === undefined ? AGENT_SECONDS : COMMAND_SECONDS),
       ...(maxTokens !== undefined && { maxTokens }),
+      ...(maxCost !== undefined && { maxCost }),
     };
   };
   const next = (timing: Timing) =>

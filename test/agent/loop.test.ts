@@ -230,6 +230,7 @@ describe("limits end a turn with a last message of the model", () => {
   test.each([
     { limits: { rounds: 2 }, reason: "max_rounds" },
     { limits: { tokens: 25 }, reason: "max_tokens" },
+    { limits: { cost: 0.0001, price: { input: 1, output: 10 } }, reason: "max_cost" },
     { limits: { timeMs: 60 }, reason: "max_time" },
   ])("$limits", async ({ limits, reason }) => {
     const stuck = looking(

@@ -173,7 +173,7 @@ describe("a problem in a file is reported with line, column, key, what was expec
     [
       "a model without a name",
       "model: { provider: openai }\n",
-      "config.yaml:1:8: model: expected PROVIDER:NAME, or a map of provider, name, base_url, key_variable, context, got a map. It needs provider and name.",
+      "config.yaml:1:8: model: expected PROVIDER:NAME, or a map of provider, name, base_url, key_variable, context, price, got a map. It needs provider and name.",
     ],
     [
       "a key given twice",

@@ -53,7 +53,7 @@ describe("settings", () => {
       "  sandbox_alarm: { per_minute: 4, cooldown: 5 }",
       "  network: { allow_hosts: [example.org], deny_hosts: ['*.example.com'], allow_private: ['localhost:3000', '[fd00::1]'] }",
       "  env: { pass: [CI] }",
-      "model: { provider: openai-compatible, name: qwen3, base_url: 'http://127.0.0.1:11434/v1', key_variable: MINE, context: 32000 }",
+      "model: { provider: openai-compatible, name: qwen3, base_url: 'http://127.0.0.1:11434/v1', key_variable: MINE, context: 32000, price: { input: 3, output: 15.5 } }",
       "agents: { reviewer: { model: 'anthropic:claude:x', toolset: readonly, instructions: Be strict., limits: { rounds: 9, time: 1.5 } }, other: {} }",
       "store: memory",
       "browser: { headed: true, executable_path: /opt/chrome, profile: work, cdp: 'http://127.0.0.1:9222' }",
@@ -112,6 +112,7 @@ describe("settings", () => {
         baseUrl: "http://127.0.0.1:11434/v1",
         keyVariable: "MINE",
         context: 32_000,
+        price: { input: 3, output: 15.5 },
       },
       agents: {
         reviewer: {

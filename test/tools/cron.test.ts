@@ -185,6 +185,13 @@ test("an agent's run ends as its turn does; a call that needs a person waits, an
     state: "failed",
     note: expect.stringContaining("max_tokens"),
   });
+  const dear = await added(given, { prompt: "make it", max_cost: 0.01 });
+  await given.toolkit.schedules.fire(dear, "person");
+  const priced = { ...agentOf([tooLong, tooLong]), limits: { price: { input: 1, output: 1 } } };
+  expect(await looked(given, dear, priced)).toMatchObject({
+    state: "failed",
+    note: expect.stringContaining("max_cost"),
+  });
 });
 
 test("a process without a model leaves agents to others", async () => {

@@ -12,6 +12,8 @@ export interface ModelSettings {
   readonly keyVariable?: string;
   /** The size of its context in tokens, for `Limits.context`. */
   readonly context?: number;
+  /** What a million tokens cost, for `Limits.price`. */
+  readonly price?: { readonly input: number; readonly output: number };
 }
 
 export interface LoadOptions {

@@ -68,6 +68,7 @@ const ENDS = {
   max_rounds: "Failed: the limit of replies was reached",
   max_time: "Failed: the limit of time was reached",
   max_tokens: "Failed: the limit of tokens was reached",
+  max_cost: "Failed: the limit of cost was reached",
   cut_off: "Failed: the reply was cut off",
   failed: "Failed",
 } as const;
