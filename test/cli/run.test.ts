@@ -195,7 +195,8 @@ describe("a thread", () => {
     const begun = await run(["run", "Start", "--model", "demo", "--yes"]);
     const next = await run(["run", "Go on", "--continue", "--model", "demo", "--yes"]);
     expect(begun.code).toBe(0);
-    expect(next).toMatchObject({ code: 0, stdout: expect.stringContaining("All tests pass") });
+    // The demo practices when an earlier turn, perhaps a killed one, has repaired the test.
+    expect(next).toMatchObject({ code: 0, stdout: expect.stringMatching(/All tests pass|practice project/) });
     const store = sqliteStore({ file: join(stateHome, "handrail", "handrail.db") });
     for (const { thread } of await store.threads()) {
       await run(["run", "Go on", "--resume", thread, "--model", "demo", "--yes"]);

@@ -145,8 +145,8 @@ describe("what git obeys", () => {
     );
     let found = 0;
     fc.assert(
-      fc.property(fc.array(piece, { maxLength: 16 }), (pieces) => {
-        const text = pieces.join("");
+      fc.property(fc.constantFrom("", "[a]\nkey = v\n"), fc.array(piece, { maxLength: 16 }), (start, pieces) => {
+        const text = start + pieces.join("");
         writeFileSync(file, text);
         const listed = spawnSync("git", ["config", "--file", file, "--no-includes", "-z", "--list"], {
           encoding: "utf8",
