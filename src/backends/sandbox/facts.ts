@@ -199,7 +199,7 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
   };
 }
 
-/** The homes, real, except one that is the working directory or in it: people have opened all of it. */
+/** Returns the real homes outside the working directory. The working directory is open as a whole. */
 function homesBeside(workDir: string, { home, accountHome = home }: Homes): readonly string[] {
   return unique([home, accountHome]).filter((path) => existsSync(path) && path !== "/" && !isInside(path, workDir));
 }
