@@ -15,7 +15,7 @@ const MOST = 1_000;
 
 /**
  * Counts the sandbox's refusals. A few are normal: a build writes where it may not. Many within a minute may be a
- * program that tries to break out. Only reports. Source: the detector of unusual system calls in seed 003.
+ * program that tries to break out. Only reports.
  */
 export function createAlarms({
   perMinute = 10,

@@ -2,10 +2,10 @@ import type { ActivityChange, ActivityEvent } from "../contract/activity.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Json } from "../contract/schema.ts";
 
-/** The longest error in a cell, in characters (seed 002). */
+/** The longest error in a cell, in characters: about two lines of a narrow window. */
 export const MAX_ERROR = 200;
 
-/** The cell of a call, as apps show it. Source: `tool_activity` in seed 002. */
+/** The cell of a call, as apps show it. The same names and shape as `tool_activity` of the API. */
 export interface ToolActivity {
   readonly id: CallId;
   readonly name: string;

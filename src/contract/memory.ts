@@ -1,4 +1,4 @@
-/** The categories of memories. `core` ones are part of an agent's instructions. Source: seed 003. */
+/** The categories of memories. `core` ones are part of an agent's instructions. */
 export const MEMORY_CATEGORIES = ["core", "daily", "conversation"] as const;
 export type MemoryCategory = (typeof MEMORY_CATEGORIES)[number];
 

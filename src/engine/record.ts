@@ -38,7 +38,7 @@ export interface Recorder {
 /** The ids of the saved outputs that hold a result's images. */
 export type SavedImages = ReadonlyMap<Content, string>;
 
-// A cell shows one line of an error; the result has all of it (seed 002).
+// A cell shows one line of an error; the result has all of it.
 const ERROR_IN_EVENT = 200;
 
 /** How many characters of a result are recorded. */

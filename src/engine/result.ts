@@ -31,7 +31,6 @@ export function toResult(error: unknown, signal: Pick<AbortSignal, "aborted">): 
 
 /** The text of a refusal for the model. */
 export function refusal(call: CheckedCall, reason?: string): string {
-  // The text for commands is from seed 000; other calls use the same form.
   const what = call.effects.some((effect) => effect.kind === "exec")
     ? "Command execution"
     : `Call of ${call.tool.name}`;

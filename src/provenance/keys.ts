@@ -44,7 +44,7 @@ export function isSecretOfProject(path: string): boolean {
 
 const BROUGHT_BY_PACKAGES = /\/(node_modules|site-packages|dist-packages|vendor\/bundle)\/|\/cacert\.pem$/i;
 
-/** Where keys and settings are kept (seed 003's). */
+/** Where keys and settings are kept. */
 export const KEY_FOLDERS: readonly string[] = ["~/.ssh", "~/.gnupg", "~/.aws", "~/.config"];
 
 /**

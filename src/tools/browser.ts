@@ -28,7 +28,7 @@ export interface BrowserOptions extends ToolOptions {
   readonly browsers?: Pick<Browsers, "act">;
 }
 
-/** Uses web pages in Chromium. Source: seed 003. */
+/** Uses web pages in Chromium. */
 export const browser = ({ browsers, ...options }: BrowserOptions = {}) =>
   defineTool({
     name: "browser",

@@ -6,10 +6,10 @@ import { truncateTail } from "../output/truncate.ts";
 import { renameKeys } from "../util/rename-keys.ts";
 import { DELAY_ARGUMENTS, readDelay, waitFirst } from "./shared/delay.ts";
 
-/** The limit of seed 000. */
+/** About four screens of 80 columns and 24 lines. */
 const LIMIT = { characters: 8_000 };
 
-/** Shows the content of a pane. Offered only with a live terminal. Source: seed 000. */
+/** Shows the content of a pane. Offered only with a live terminal. */
 export const capturePane = (options: ToolOptions = {}) => {
   const limit = options.limit ?? LIMIT;
   return defineTool({

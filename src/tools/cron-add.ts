@@ -15,7 +15,7 @@ import {
 } from "../schedule/timing.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 
-/** The default limits of one run, in seconds: a command (seed 003), and an agent. */
+/** The default limits of one run, in seconds: a command, and an agent. */
 const COMMAND_SECONDS = 120;
 const AGENT_SECONDS = 1_800;
 
@@ -52,7 +52,7 @@ const TIMING = Type.Object(
   { additionalProperties: false, description: "When it runs" },
 );
 
-/** Adds a schedule. Source: seed 003. */
+/** Adds a schedule. */
 export const cronAdd = ({ sandboxed = false, now = Date.now, ...options }: CronAddOptions = {}) => {
   const INPUT = Type.Object(
     {

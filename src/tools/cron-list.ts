@@ -6,7 +6,7 @@ import { oneLine } from "../output/terminal-text.ts";
 /** How many of a schedule's runs are listed. */
 const RUNS_SHOWN = 3;
 
-/** Lists the schedules of this folder, with their last runs. Source: seed 003. */
+/** Lists the schedules of this folder, with their last runs. */
 export const cronList = (options: ToolOptions = {}) =>
   defineTool({
     name: "cron_list",

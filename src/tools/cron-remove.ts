@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolOptions, defineTool } from "../contract/tool.ts";
 
-/** Removes a schedule. Its runs stay in the log. Source: seed 003. */
+/** Removes a schedule. Its runs stay in the log. */
 export const cronRemove = (options: ToolOptions = {}) =>
   defineTool({
     name: "cron_remove",

@@ -43,7 +43,7 @@ const PURPOSE_SHOWN = 300;
  */
 const TASK_RECORDED = 2_000;
 
-/** Delegates a task to another agent and returns its answer (seed 003). */
+/** Delegates a task to another agent and returns its answer. */
 export const delegate = ({ agents, start, ...options }: DelegateOptions) =>
   defineTool({
     name: "delegate",

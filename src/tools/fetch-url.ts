@@ -5,12 +5,12 @@ import { rawText } from "../web/page.ts";
 import { factsOf, reportFetch, requireSuccess } from "./shared/fetched.ts";
 import { FROM_HERE, mendUrl } from "./shared/url-arguments.ts";
 
-/** The limit of seed 000. */
+/** What an operator reads of one page; `http_request` and `web_fetch` return more. */
 const LIMIT: Limit = { characters: 8_000 };
 const TRUNCATED = "...[truncated]";
 const TIMEOUT_MS = 20_000;
 
-/** Gets a URL and returns the beginning of its body as it is. Source: seed 000. */
+/** Gets a URL and returns the beginning of its body as it is. */
 export const fetchUrl = (options: ToolOptions = {}) => {
   const limit = options.limit ?? LIMIT;
   return defineTool({

@@ -18,7 +18,7 @@ import { shownPath } from "./shared/shown-path.ts";
 const DEFAULT_MAX_RESULTS = 100;
 const MAX_RESULTS = 10_000;
 
-/** Longer lines are cut (seed 001). */
+/** Longer lines are cut: one line of a minified file would fill the result. */
 const LINE_CHARACTERS = 500;
 
 /** Longer patterns take ripgrep seconds; Linux refuses arguments of 128 KiB (MAX_ARG_STRLEN in execve(2)). */

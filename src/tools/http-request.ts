@@ -6,7 +6,7 @@ import { rawText } from "../web/page.ts";
 import { factsOf, noticesOf, reportFetch } from "./shared/fetched.ts";
 import { FROM_HERE, mendUrl } from "./shared/url-arguments.ts";
 
-/** The methods and limits of seed 003. */
+/** The methods and limits that the tool's description names. */
 const METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"] as const;
 const TIMEOUT_MS = 30_000;
 const MAX_BYTES = 1_000_000;
@@ -14,7 +14,7 @@ const MAX_BYTES = 1_000_000;
 /** Names of headers whose values are secrets. */
 const SECRET_HEADER = /auth|cookie|token|secret|api-?key|password|signature|session/i;
 
-/** Makes one request. Does not follow redirects. Source: seed 003. */
+/** Makes one request. Does not follow redirects. */
 export const httpRequest = (options: ToolOptions = {}) =>
   defineTool({
     name: "http_request",

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { defineTool } from "../contract/tool.ts";
 import { type MemoryToolOptions, SHARED_BY } from "./shared/memory-scope.ts";
 
-/** Removes a memory. Source: seed 003. */
+/** Removes a memory. */
 export const memoryForget = ({ scope = "user", ...options }: MemoryToolOptions = {}) =>
   defineTool({
     name: "memory_forget",

@@ -3,7 +3,7 @@ import { MAX_MEMORY_CONTENT, MAX_MEMORY_KEY, MEMORY_CATEGORIES } from "../contra
 import { defineTool } from "../contract/tool.ts";
 import { type MemoryToolOptions, SHARED_BY } from "./shared/memory-scope.ts";
 
-/** Stores a memory that outlives the conversation. Source: seed 003. */
+/** Stores a memory that outlives the conversation. */
 export const memoryStore = ({ scope = "user", ...options }: MemoryToolOptions = {}) =>
   defineTool({
     name: "memory_store",
@@ -40,7 +40,7 @@ export const memoryStore = ({ scope = "user", ...options }: MemoryToolOptions = 
     },
   });
 
-/** Replaces an unknown category by core (seed 003). */
+/** Replaces an unknown category by core. */
 function knownCategory(raw: unknown): unknown {
   if (typeof raw !== "object" || raw === null || !("category" in raw)) return raw;
   return MEMORY_CATEGORIES.some((category) => category === raw.category) ? raw : { ...raw, category: "core" };

@@ -9,11 +9,11 @@ import { READ_NAMES } from "./shared/other-agents.ts";
 import { OUTPUT_SCHEME, outputId } from "./shared/output-path.ts";
 import { notText } from "./shared/text-file.ts";
 
-/** The limit of seed 000. */
+/** An operator looks at the beginning of a file; `read` pages through it. */
 const LIMIT: Limit = { characters: 8_000 };
 const TRUNCATED = "...[truncated]";
 
-/** Reads the beginning of a text file. Source: seed 000. */
+/** Reads the beginning of a text file. */
 export const readFile = (options: ToolOptions = {}) => {
   const limit = options.limit ?? LIMIT;
   // No encoding takes more than four bytes per character, or more than twice as many bytes as UTF-8.

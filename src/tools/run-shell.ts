@@ -12,7 +12,7 @@ import { COMMAND_NAMES, mendCommand } from "./shared/other-agents.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 import { scriptCommand } from "./shared/script.ts";
 
-/** Characters shown of each stream, from its beginning (seed 000). */
+/** Characters shown of each stream, from its beginning. */
 const MAX_CHARACTERS = 4_000;
 const TRUNCATED = "...[truncated]";
 
@@ -30,7 +30,6 @@ export interface RunShellOptions extends ToolOptions {
 
 /**
  * Runs a shell script and returns its exit code, stdout and stderr. Waits until it ends, or as long as `wait` allows.
- * Source: seed 000.
  */
 export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", ...options }: RunShellOptions = {}) =>
   withToolNames((names) =>
@@ -201,7 +200,7 @@ function codeOf(
 
 const SIGNALS: { readonly [name: string]: number | undefined } = constants.signals;
 
-/** The form of seed 000: each stream begins on a line of its own. */
+/** The exit code, then both streams. Each begins on a line of its own. */
 function shown(first: string, { stdout, stderr }: Streams): string {
   return `${first}\nstdout:\n${stdout.replace(/\n$/, "")}\nstderr:\n${stderr.replace(/\n$/, "")}`;
 }

@@ -15,7 +15,7 @@ const LOOK_MS = 30;
 /** The maximum number of captures, because another program may be writing to the pane all the time. */
 const MOST_LOOKS = 10;
 
-/** Types into a pane. Offered only with a live terminal. Source: seed 000. */
+/** Types into a pane. Offered only with a live terminal. */
 export const sendKeys = (options: ToolOptions = {}) => {
   const unseen = unseenKeys();
   return withToolNames((names) =>

@@ -11,7 +11,7 @@ import { COMMAND_NAMES, mendCommand } from "./shared/other-agents.ts";
 import { scriptCommand } from "./shared/script.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 
-/** The limits of seed 003: 60 s, and 1 MB of each stream. */
+/** The limits that the tool's description names: 60 s, and 1 MB of each stream. */
 const DEFAULT_TIMEOUT_S = 60;
 const MAX_STREAM_BYTES = 1_048_576;
 
@@ -27,7 +27,7 @@ export interface ShellOptions extends ToolOptions {
   readonly shell?: ScriptShell;
 }
 
-/** Runs a shell script with separate stdout and stderr. A non-zero exit code is a failed call. Source: seed 003. */
+/** Runs a shell script with separate stdout and stderr. A non-zero exit code is a failed call. */
 export const shell = ({
   timeout = DEFAULT_TIMEOUT_S,
   sandboxed = false,
@@ -78,7 +78,7 @@ export const shell = ({
     render: ({ stdout, stderr }) => combined(stdout, stderr),
   });
 
-/** Other argument names that models use (seed 003). */
+/** Other argument names that models use. */
 const SPELLINGS: { readonly [spelling: string]: string } = {
   bash: "command",
   sh: "command",

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { type ToolOptions, defineTool } from "../contract/tool.ts";
 
-/** Returns the time of this machine, whatever the backend. Source: seed 000. */
+/** Returns the time of this machine, whatever the backend. */
 export const time = ({ now = nanoseconds, ...options }: ToolOptions & { now?: () => bigint } = {}) =>
   defineTool({
     name: "time",

@@ -8,7 +8,7 @@ import { ACCEPT_PAGE, readPage } from "../web/page.ts";
 import { factsOf, noticesOf, reportFetch, requireSuccess } from "./shared/fetched.ts";
 import { FROM_HERE, mendUrl } from "./shared/url-arguments.ts";
 
-/** The limits of seed 004. */
+/** The limits that the tool's schema names. */
 const [LEAST_BYTES, MOST_BYTES] = [1_024, 102_400];
 const LIMIT: Limit = { lines: DEFAULT_MAX_LINES, bytes: MOST_BYTES };
 const TIMEOUT_SECONDS = 30;
@@ -18,7 +18,7 @@ export interface WebFetchOptions extends ToolOptions {
   readonly timeout?: number;
 }
 
-/** Fetches a page as Markdown. Source: seed 004. */
+/** Fetches a page as Markdown. */
 export const webFetch = ({ timeout = TIMEOUT_SECONDS, ...options }: WebFetchOptions = {}) => {
   const limit = options.limit ?? LIMIT;
   return defineTool({

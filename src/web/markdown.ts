@@ -19,7 +19,7 @@ export interface Page {
   readonly part: "page" | "main";
 }
 
-/** Elements that are dropped with their content (seed 004). */
+/** Elements that are dropped with their content, since they hold no text of the page. */
 const DROPPED: ReadonlySet<string> = new Set([
   ...["SCRIPT", "STYLE", "NOSCRIPT", "NAV", "FOOTER", "HEAD", "SVG", "BUTTON", "FORM", "IFRAME", "OBJECT", "EMBED"],
 ]);

@@ -149,7 +149,7 @@ describe("foldMessage", () => {
   });
 });
 
-describe("a real call folds to seed 002's tool_activity", () => {
+describe("a real call folds to the tool_activity of the API", () => {
   async function messageOf(run: Tool["run"], options: Partial<Tool> = {}): Promise<ToolMessage | undefined> {
     const store = memoryStore();
     const tool = defineTool({

@@ -89,7 +89,7 @@ describe("a person's answer", () => {
     expect(decisions[0]).toMatchObject({ verdict: "ask", risk: "low" });
   });
 
-  test("a refused command has the text of seed 000; other refusals name the tool; reasons are passed on", async () => {
+  test("a refused command is named as a command; other refusals name the tool; reasons are passed on", async () => {
     const { approver } = person(
       refuse,
       { answer: "refuse", reason: "Use npm ci." },

@@ -80,7 +80,7 @@ describe("the arguments", () => {
     );
   });
 
-  test("a missing parameter reads as seed 004 says", async () => {
+  test("a missing parameter is named", async () => {
     const weather = defineTool({
       ...pure,
       name: "weather",

@@ -154,7 +154,7 @@ describe("which root decides", () => {
     });
   });
 
-  test("the text names the forbidden path in the words of seed 003", async () => {
+  test("the text names the path and the forbidden path that covers it", async () => {
     expect((await judge(world, "/etc/passwd")).reason).toBe(
       "Path blocked by security policy: /etc/passwd (forbidden_paths has /etc)",
     );

@@ -25,7 +25,7 @@ describe("readonly", () => {
     [{ kind: "state", store: "schedule", change: true }, "change schedule"],
     [{ kind: "delegate", agent: "reviewer" }, "delegate"],
     [{ kind: "foreign", from: "plugin:weather" }, "call a tool of plugin:weather"],
-  ])("refuses %j with the text of seed 003", async (effect, verb) => {
+  ])("refuses %j and says what was tried", async (effect, verb) => {
     expect(await judged("readonly", effect)).toEqual({
       verdict: "deny",
       risk: "medium",

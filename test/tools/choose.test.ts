@@ -36,7 +36,7 @@ describe("tools are chosen", () => {
     expect(() => names({ preset: "tasks", toolsets })).toThrow('there is no tool "mine"');
   });
 
-  test("of seed 003: default, and assistant, which has memory, schedules and the web too", () => {
+  test("default, and assistant, which has memory, schedules and the web too", () => {
     expect(names({ preset: "default" })).toEqual(["shell", "file_read", "file_write"]);
     const memory = ["memory_store", "memory_recall", "memory_forget"];
     const more = [...memory, "cron_add", "cron_list", "cron_remove", "http_request", "web_fetch", "browser"];

@@ -102,7 +102,7 @@ test("every argument of a built-in tool is described", () => {
   }
 });
 
-test("the tools of seed 000 have its arguments, and say to a client which of them act", () => {
+test("the tools of the preset operator have their arguments, and say to a client which of them act", () => {
   const made = definitions(toolset(chosenTools({ preset: "operator" }, { terminal: true })), "mcp") ?? [];
   const shapes = made.map(({ name, inputSchema, annotations }) => ({
     name,

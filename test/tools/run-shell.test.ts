@@ -12,7 +12,7 @@ const { text, call, folder } = tools;
 const run = (command: string, more: object = {}) => text("run_shell", { command, ...more });
 
 describe("run_shell returns", () => {
-  test("the exit code and both streams, as the document of seed 000 shows them", async () => {
+  test("the exit code and both streams", async () => {
     expect(await run("printf '512M\\t/var\\n'")).toBe("exit code: 0\nstdout:\n512M\t/var\nstderr:\n");
     expect(await run("echo out; echo err >&2; exit 7")).toBe("exit code: 7\nstdout:\nout\nstderr:\nerr");
     expect(await run("true")).toBe("exit code: 0\nstdout:\n\nstderr:\n");
@@ -149,7 +149,7 @@ test("a call that is stopped stops the command", async () => {
 });
 
 describe("read_file and write_file", () => {
-  test("have the texts of seed 000", async () => {
+  test("say how many bytes were written and what was cut", async () => {
     const own = await toolsOn({}, { preset: "operator", policy: { autonomy: "full" } });
     expect(await own.text("write_file", { path: "deep/er/out.txt", content: "hello wörld\n" })).toBe(
       "Wrote 13 bytes to deep/er/out.txt",

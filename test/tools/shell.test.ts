@@ -8,7 +8,7 @@ import { toolsOn } from "./tools.ts";
 
 const preset = { preset: "default" } as const;
 
-describe("shell, as seed 003 has it", () => {
+describe("shell of the preset default", () => {
   test("returns stdout, or stderr, or both with headings", async () => {
     const { call } = await toolsOn({}, preset);
     const output = async (command: string) => asOutcome(await call("shell", { command }));

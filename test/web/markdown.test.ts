@@ -38,7 +38,7 @@ describe("a page", () => {
     ],
     ["fences in code", "<pre>```\nx\n```</pre>", "````\n```\nx\n```\n````"],
     [
-      "none of what seed 004 drops",
+      "no scripts, styles, navigation, forms and embedded parts",
       "<nav>n</nav><p>p</p><script>s</script><style>s</style><noscript>n</noscript><footer>f</footer><svg><text>s</text></svg><button>b</button><form>f</form><iframe>i</iframe><object>o</object><embed><header>h</header>",
       "p\n\nh",
     ],

@@ -1,7 +1,7 @@
 import type { Env } from "../../contract/effect.ts";
 
-// What a command needs to work, and nothing that could contain a secret or change how programs load (seed 003, notes on
-// the environment). Other variables of this process are not passed on.
+// What a command needs to work, and nothing that could contain a secret or change how programs load. Other variables
+// of this process are not passed on.
 const PASSED = ["PATH", "HOME", "TERM", "LANG", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ"];
 
 const FALLBACK_FOLDERS = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"] as const;

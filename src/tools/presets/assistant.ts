@@ -1,7 +1,7 @@
 import type { Tool } from "../../contract/tool.ts";
 import { type ToolOptionsByName, builtIn } from "./built-in.ts";
 
-/** A personal assistant: commands, files, memory, schedules and the web. Source: seed 003. */
+/** A personal assistant: commands, files, memory, schedules and the web. */
 export const assistant = (options?: ToolOptionsByName): readonly Tool[] =>
   builtIn(
     [

@@ -83,10 +83,10 @@ export const BUILT_IN = {
   run_shell: (options) => runShell(options.run_shell),
   "capture-pane": (options) => capturePane(options["capture-pane"]),
   "send-keys": (options) => sendKeys(options["send-keys"]),
-  // Names and texts of seed 000.
+  // Names and texts of the preset `operator`.
   read_file: (options) => readFile(options.read_file),
   write_file: (options) => write({ name: "write_file", said: saidInBytes, ...options.write_file }),
-  // Names and texts of seed 003.
+  // Names and texts of the presets `default` and `assistant`.
   file_read: (options) => read({ name: "file_read", ...options.file_read }),
   file_write: (options) => write({ name: "file_write", said: saidInBytes, ...options.file_write }),
 } satisfies { readonly [name: string]: (options: ToolOptionsByName) => Tool };

@@ -3,7 +3,7 @@ import { type ToolOptionsByName, builtIn } from "./built-in.ts";
 
 /**
  * Administers machines, in a terminal that people see. Its policy is in policies.ts: it may work on the whole machine,
- * with approval outside the working directory. A search shows 8 results. Source: seed 000.
+ * with approval outside the working directory. A search shows 8 results.
  */
 export const operator = (options?: ToolOptionsByName): readonly Tool[] =>
   builtIn(["run_shell", "read_file", "write_file", "fetch_url", "web_search", "capture-pane", "send-keys", "time"], {

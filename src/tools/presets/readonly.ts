@@ -1,6 +1,6 @@
 import type { Tool } from "../../contract/tool.ts";
 import { type ToolOptionsByName, builtIn } from "./built-in.ts";
 
-/** Tools that only read. Source: seed 004. */
+/** Tools that only read. */
 export const readonly = (options?: ToolOptionsByName): readonly Tool[] =>
   builtIn(["read", "grep", "find", "ls"], options);

@@ -1,5 +1,5 @@
 import type { Tool } from "../../contract/tool.ts";
 import { type ToolOptionsByName, builtIn } from "./built-in.ts";
 
-/** Searches the web and reads pages. Source: seed 004. */
+/** Searches the web and reads pages. */
 export const web = (options?: ToolOptionsByName): readonly Tool[] => builtIn(["web_search", "web_fetch"], options);

@@ -3,7 +3,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
 import { LONGEST_MS, parseDuration } from "./duration.ts";
 
-/** The two arguments that delay a call (seed 000). */
+/** The two arguments that delay a call. */
 export const DELAY_ARGUMENTS = {
   delay: Type.Optional(Type.String({ description: 'Wait this long first: "500ms", "2s", "1m", "1h"' })),
   delay_ms: Type.Optional(Type.Integer({ minimum: 0, description: "The same in milliseconds; do not give both" })),

@@ -8,7 +8,7 @@ const UNITS: { readonly [unit: string]: number } = { ms: 1, s: 1_000, m: 60_000,
 export const LONGEST_MS = 2 ** 31 - 1;
 
 /**
- * Milliseconds of "500ms", "30s", "10m", "1h" or "2d" (seed 000), at most `LONGEST_MS`. A number without a unit is in
+ * Milliseconds of "500ms", "30s", "10m", "1h" or "2d", at most `LONGEST_MS`. A number without a unit is in
  * seconds. `undefined` when the text is not a duration.
  */
 export function parseDuration(written: string): number | undefined {
