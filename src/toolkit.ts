@@ -20,7 +20,7 @@ import {
   undoFolder,
 } from "./config/state.ts";
 import type { SandboxMode } from "./contract/containment.ts";
-import type { JobInput, Store } from "./contract/activity.ts";
+import type { JobInput } from "./contract/activity.ts";
 import type { CallId, ThreadId } from "./contract/identity.ts";
 import type { Backend, ScriptShell } from "./contract/backend.ts";
 import type { Jobs, Notices } from "./contract/job.ts";
@@ -62,43 +62,35 @@ import { randomName } from "./util/identifier.ts";
 import { requireNode } from "./util/runtime.ts";
 
 /**
- * Puts tools, policy, backend, store and outputs together.
+ * Creates a toolkit: tools, policy, backend, store and saved outputs that work together.
  *
- * @throws ToolFailure when the place of work cannot be reached or its working directory is not there; TypeError when
- *   two tools have one name, when there is no such preset, tool or target, when a tool's schema is not a valid JSON
- *   Schema, and when something is given that a backend as `target` has itself, and for an option that does not exist;
- *   RangeError for a number that is out of range; Error on Bun and Deno.
+ * @throws ToolFailure when the target cannot be reached or its working directory does not exist; TypeError for an
+ *   unknown option, preset, tool or target, for two tools with the same name, for a tool whose schema is not a valid
+ *   JSON Schema, and for an option that a `target` given as a backend decides itself; RangeError for a number that is
+ *   out of range; Error on Bun and Deno.
  */
 export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolkit> {
   requireNode();
   requireValidOptions(options);
   const { outputOwner = randomName(16), store = memoryStore(), memoryScope = "user" } = options;
   const { answerWithinMs = 600_000, park = "never", keepParkedMs = 604_800_000, sources = [] } = options;
-  const stateDir = resolve(options.stateDir ?? stateFolder()); // from our own folder, not from the backend's
+  const stateDir = resolve(options.stateDir ?? stateFolder()); // a folder of this machine, whatever the backend
   const { mode, limits, alarms: alarmOptions } = sandboxChoice(options);
   const place: Place = { ...options, sandbox: mode };
-  const [sandboxed, terminal] = [isContained(place), hasTerminal(place)];
-  const hasSources = sources.length > 0;
   const browsers = lazyBrowsers({
     ...options.browser,
     folder: browserFolder(stateDir),
     network: options.policy?.network,
     judge: (thread, effect) => toolkit.with({ thread }).judge([effect]),
   });
-  const toolsWith = (shell?: ScriptShell) =>
-    toolset(
-      chosenTools(options, {
-        sandboxed,
-        terminal,
-        memoryScope,
-        hasSources,
-        browsers,
-        ...(shell !== undefined && { shell }),
-      }),
-    );
-  const usual = toolsWith(); // what is wrong with the choice is said before anything is opened
-  // Only those that were brought: Handrail's own are checked by a test, and the command line starts sooner.
-  requireValidSchemas((options.tools ?? []).filter(({ name }) => usual.has(name)));
+  const toolsFor = (shell?: ScriptShell) => {
+    const [sandboxed, terminal] = [isContained(place), hasTerminal(place)];
+    const about = { sandboxed, terminal, memoryScope, hasSources: sources.length > 0, browsers };
+    return toolset(chosenTools(options, { ...about, ...(shell !== undefined && { shell }) }));
+  };
+  const usualTools = toolsFor(); // a wrong choice of tools throws before anything is opened
+  // The schemas of Handrail's own tools are checked by a test: to check them here would delay every start.
+  requireValidSchemas((options.tools ?? []).filter(({ name }) => usualTools.has(name)));
   const outputs = createOutputs({
     folder: outputsFolder(stateDir),
     owner: outputOwner,
@@ -107,51 +99,24 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const oneCommand = options.lifetime === "call";
   const around = surroundings(options.policy, limits, { stateDir, outputOwner, outputs, oneCommand });
   const backend = await openBackend(place, around);
-  const tools = backend.shell === "sh" ? toolsWith("sh") : usual;
+  const tools = backend.shell === "sh" ? toolsFor("sh") : usualTools;
   if (tools.has("cron_add")) await loadWords();
-  const ownFolders = [stateDir, configFolder(), ...OWN_FOLDERS];
-  const alarms = createAlarms(alarmOptions);
+
   const mask = options.mask === false ? NO_MASK : createMask(process.env, options.mask);
-  const jobStore: Pick<Store, "append"> = { append: (event) => store.append(mask.json(event)) };
-  const jobs = createJobs({ backend, store: jobStore, lifetime: options.lifetime ?? "toolkit", alarms });
-  const memories = openMemories({
-    file: `${stateDir}/memory.db`,
-    scope: memoryScope,
-    workspace: `${backend.name}:${backend.workDir}`,
-    mask: mask.text,
+  const alarms = createAlarms(alarmOptions);
+  const jobs = createJobs({
+    backend,
+    store: { append: (event) => store.append(mask.json(event)) },
+    lifetime: options.lifetime ?? "toolkit",
+    alarms,
   });
-  const schedules = openSchedules({
-    file: `${stateDir}/schedule.db`,
-    process: {
-      own: () => JSON.stringify(thisProcess()),
-      isDead: (identity) => livenessOf(JSON.parse(identity) as ProcessIdentity) === "dead",
-    },
-    mask: mask.text,
-  });
-  const rules = createRules(options.policy?.commands, backend);
-  const withheld = createWithheld(rules, backend);
-  const max = options.policy?.maxActionsPerHour;
-  const rate = max === undefined ? undefined : createRateLimit({ max, folder: `${stateDir}/acts` });
-  let removing: Promise<void> | undefined;
-  /** What a job is called is shown to people and models, for as long as there is the job; what runs is `command`. */
-  const namedJobs: Jobs = {
-    async start({ label, ...command }, script, by) {
-      // Most owners are one session's: nobody else would remove what they have left.
-      removing ??= import("./backends/local/processes.ts").then((local) => local.removeOldJobs(jobsFolder(stateDir)));
-      await removing;
-      return jobs.start({ ...command, ...(label !== undefined && { label: mask.text(label) }) }, mask.text(script), by);
-    },
-    adopt: (process, script, by) => jobs.adopt(process, mask.text(script), by),
-    list: jobs.list,
-    get: jobs.get,
-    told: jobs.told,
-    handOver: jobs.handOver,
-    reachPort: jobs.reachPort,
-  };
+  const workspace = { backend: backend.name, folder: backend.workDir };
+  const { memories, schedules } = openStores(stateDir, memoryScope, workspace, mask);
   const conversations = createConversations(store);
-  const isHere = backend.access === undefined && typeof options.target !== "object";
-  const undo = options.undo === true && isHere ? lazyUndo(backend, stateDir, options) : undefined;
-  const fetcher = lazyFetcher(options.policy?.network);
+  const rules = createRules(options.policy?.commands, backend);
+  const maxActs = options.policy?.maxActionsPerHour;
+  const rate = maxActs === undefined ? undefined : createRateLimit({ max: maxActs, folder: `${stateDir}/acts` });
+  const ownFolders = [stateDir, configFolder(), ...OWN_FOLDERS];
   const policies = [
     createPolicy({ ...presetPolicy(options.preset), ...options.policy }, backend, ownFolders, rules, {
       conversations,
@@ -162,59 +127,36 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   ];
   const permanentGrants = () =>
     createGrants({
-      workspace: { backend: backend.name, folder: backend.workDir },
+      workspace,
       folder: grantsFolder(stateDir),
       ...(options.grants !== undefined && { longest: options.grants }),
     });
-  /** What a job has written is read like a saved output. */
-  const readable: Outputs = {
-    get forCommands() {
-      return backend.sandbox?.outputs;
-    },
-    save: async (content) => outputs.save(await maskedOutput(content, mask)),
-    open: async (id) => (await jobs.openOutput(id)) ?? outputs.open(id),
-  };
-
-  /** Of sources, for the model. */
-  const fromSources: string[] = [];
-  const notices: Notices = {
-    take(thread) {
-      const news = [...(backend.notices?.() ?? [])];
-      for (const text of news) options.onNotice?.(text);
-      return [...news, ...fromSources.splice(0), ...jobs.notices.take(thread)];
-    },
-  };
+  const isLocal = backend.access === undefined && typeof options.target !== "object";
+  const undo = options.undo === true && isLocal ? lazyUndo(backend, stateDir, options) : undefined;
+  const fetcher = lazyFetcher(options.policy?.network);
+  const { notices, noticeOfSource } = createNotices(backend, jobs, mask, options.onNotice);
   const programs = openPrograms(place, around, backend);
   const live = createLiveTools({
     own: tools,
     sources,
     ...sourceChoice(options),
     host: { workDir: programs.workDir, start: programs.start, mask: mask.text },
-    notice(text) {
-      const told = oneLine(mask.text(text), MOST_OF_NOTICE);
-      if (fromSources.length < MOST_NOTICES) fromSources.push(told);
-      options.onNotice?.(told);
-    },
+    notice: noticeOfSource,
   });
 
-  /** Makes the call that writes to a job, if this toolkit has it. */
+  /** Makes the call that writes to a job, if this toolkit has the job. */
   const write = async ({ job: id, request, text, end = false }: JobInput, call: CallId, thread: ThreadId) => {
     if ((await jobs.get(id))?.call !== call) return;
     const input = { action: "write", id, text, end };
     await toolkit.with({ tools: [jobsTool()], thread }).call({ name: "jobs", input, id: request });
   };
   const watch = createWatch(store, {
-    ...{ stop: jobs.stop, watch: jobs.watch, open: jobs.open },
-    // Without an answer, the process that asks reports it.
+    stop: jobs.stop,
+    watch: jobs.watch,
+    open: jobs.open,
+    // A failure is not reported here: the process that requested the write reports that it got no answer.
     write: (input, { call, thread }) => void write(input, call, thread).catch(() => {}),
   });
-  const own = {
-    ...{ tools: () => live.current, approver: options.approver, thread: "main", seen: createSeenFiles() },
-    ...{
-      grants: permanentGrants(),
-      parkAfterMs: typeof park === "object" ? park.afterMs : park === "now" ? 0 : undefined,
-    },
-  };
   const shared = {
     policies,
     permanentGrants,
@@ -224,13 +166,13 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     fetcher,
     conversations,
     backend,
-    outputs: readable,
-    jobs: namedJobs,
+    outputs: outputsAndJobs(backend, outputs, jobs, mask),
+    jobs: jobsWithSecretsMasked(jobs, stateDir, mask),
     memories,
     schedules,
     notices,
     live,
-    withheld,
+    withheld: createWithheld(rules, backend),
     store,
     watch,
     answerWithinMs,
@@ -243,12 +185,19 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     mask,
     alarms,
   };
+  const own = {
+    tools: () => live.current,
+    approver: options.approver,
+    thread: "main",
+    seen: createSeenFiles(),
+    grants: permanentGrants(),
+    parkAfterMs: typeof park === "object" ? park.afterMs : park === "now" ? 0 : undefined,
+  };
   live.start();
   const toolkit = openToolkit(shared, own, async (callsEnded) => {
     const ended = Promise.all([callsEnded, jobs.close(), live.close()]);
     await Promise.race([ended, pause(CLOSING_MS, undefined, { keepsAlive: false })]);
-    // what could not be ended, since nobody answers there, is let go
-    await Promise.all([backend.close(), programs.close()]);
+    await Promise.all([backend.close(), programs.close()]); // ends what did not end by itself
     await ended;
     await undo?.close();
     await Promise.all([fetcher.close(), browsers.close()]);
@@ -261,18 +210,107 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   return toolkit;
 }
 
+/** The databases of memories and schedules. Each is opened with its first use. */
+function openStores(
+  stateDir: string,
+  scope: NonNullable<ToolkitOptions["memoryScope"]>,
+  workspace: { readonly backend: string; readonly folder: string },
+  mask: Mask,
+) {
+  const memories = openMemories({
+    file: `${stateDir}/memory.db`,
+    scope,
+    workspace: `${workspace.backend}:${workspace.folder}`,
+    mask: mask.text,
+  });
+  const schedules = openSchedules({
+    file: `${stateDir}/schedule.db`,
+    process: {
+      own: () => JSON.stringify(thisProcess()),
+      isDead: (identity) => livenessOf(JSON.parse(identity) as ProcessIdentity) === "dead",
+    },
+    mask: mask.text,
+  });
+  return { memories, schedules };
+}
+
+/**
+ * Masks what people and models are shown of a job (its label and script) for as long as the job exists. The command
+ * that runs is not changed.
+ */
+function jobsWithSecretsMasked(jobs: ReturnType<typeof createJobs>, stateDir: string, mask: Mask): Jobs {
+  let removing: Promise<void> | undefined;
+  return {
+    async start({ label, ...command }, script, by) {
+      // The folders of ended processes are removed here: most owners are one session, and no other process would.
+      removing ??= import("./backends/local/processes.ts").then((local) => local.removeOldJobs(jobsFolder(stateDir)));
+      await removing;
+      return jobs.start({ ...command, ...(label !== undefined && { label: mask.text(label) }) }, mask.text(script), by);
+    },
+    adopt: (process, script, by) => jobs.adopt(process, mask.text(script), by),
+    list: jobs.list,
+    get: jobs.get,
+    told: jobs.told,
+    handOver: jobs.handOver,
+    reachPort: jobs.reachPort,
+  };
+}
+
+/** Saved outputs, and the output of jobs, which is read in the same way. */
+function outputsAndJobs(
+  backend: Backend,
+  outputs: ReturnType<typeof createOutputs>,
+  jobs: ReturnType<typeof createJobs>,
+  mask: Mask,
+): Outputs {
+  return {
+    get forCommands() {
+      return backend.sandbox?.outputs;
+    },
+    save: async (content) => outputs.save(await maskedOutput(content, mask)),
+    open: async (id) => (await jobs.openOutput(id)) ?? outputs.open(id),
+  };
+}
+
+/**
+ * Collects the notices for the model: of the backend, of sources and of jobs. `noticeOfSource` adds one of a source, as
+ * one line with its secrets masked. The notices of backend and sources are also passed to `onNotice`.
+ */
+function createNotices(
+  backend: Backend,
+  jobs: ReturnType<typeof createJobs>,
+  mask: Mask,
+  onNotice: ToolkitOptions["onNotice"],
+): { readonly notices: Notices; readonly noticeOfSource: (text: string) => void } {
+  const ofSources: string[] = [];
+  return {
+    notices: {
+      take(thread) {
+        const ofBackend = [...(backend.notices?.() ?? [])];
+        for (const text of ofBackend) onNotice?.(text);
+        return [...ofBackend, ...ofSources.splice(0), ...jobs.notices.take(thread)];
+      },
+    },
+    noticeOfSource(text) {
+      const line = oneLine(mask.text(text), MAX_NOTICE_CHARACTERS);
+      if (ofSources.length < MAX_NOTICES) ofSources.push(line);
+      onNotice?.(line);
+    },
+  };
+}
+
 const PASS_APPROVER =
   "To allow it, pass an approver to createToolkit, or let people answer the questions of its store.";
 
-/** Characters of a source's notice. */
-const MOST_OF_NOTICE = 500;
+/** The maximum length of a source's notice, in characters. */
+const MAX_NOTICE_CHARACTERS = 500;
 
-/** Notices of sources that wait for a result to tell the model; more are only told to people. */
-const MOST_NOTICES = 20;
+/** The maximum number of notices of sources that wait for the next result. Further ones are shown only to people. */
+const MAX_NOTICES = 20;
 
 /**
- * Calls and jobs are stopped by themselves for so long; then their backend is closed all the same. TERM has a grace of
- * two seconds. Milliseconds.
+ * How long calls and jobs may take to end before their backend is closed, in milliseconds. It is more than the two
+ * seconds between SIGTERM and SIGKILL.
  */
 const CLOSING_MS = 4_000;
 
@@ -310,12 +348,12 @@ function lazyUndo(backend: Backend, stateDir: string, { maxUndoBytes }: ToolkitO
   const load = () => (loading ??= import("./undo/undo.ts").then(({ createUndo }) => createUndo(options)));
   return {
     beforeAct: async (...act) => (await load()).beforeAct(...act),
-    prepare: (...said) => void load().then(({ prepare }) => prepare(...said)),
+    prepare: (...message) => void load().then(({ prepare }) => prepare(...message)),
     close: async () => (await loading)?.close(),
   };
 }
 
-/** What the backend needs. What the policy says of paths holds for commands in the sandbox too. */
+/** The options of the backend. The paths that the policy allows and forbids hold in the sandbox too. */
 function surroundings(
   policy: PolicySettings = {},
   limits: SandboxOptions["limits"],
@@ -354,13 +392,10 @@ function sandboxChoice({ sandbox = {} }: ToolkitOptions): SandboxChoice & { read
   return typeof sandbox === "string" ? { mode: sandbox } : { mode: "auto", ...sandbox };
 }
 
-/** Where Handrail keeps its own on the backend's side, when that is another system. */
+/** The folders of Handrail on the machine of the backend, where that is another one. */
 const OWN_FOLDERS: readonly string[] = ["~/.local/state/handrail", "~/.config/handrail"];
 
-/**
- * Tools may not walk about in them, but no program runs without them: they are read-only in the sandbox, and not
- * hidden.
- */
+/** Forbidden to file tools, but needed by every program: the sandbox shows them read-only and does not hide them. */
 const SYSTEM_FOLDERS: ReadonlySet<string> = new Set(DEFAULT_FORBIDDEN_PATHS.filter((path) => path.startsWith("/")));
 
 /** Passes each question on once, with its text masked. */
