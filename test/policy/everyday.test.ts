@@ -51,13 +51,14 @@ test("the everyday commands are at least 300 different ones", () => {
 });
 
 describe("in the sandbox", () => {
-  test("at least 95 of 100 run", () => {
+  test("at least 98 of 100 run", () => {
     const stopped = judged.filter(({ inside }) => inside.verdict !== "allow");
-    expect(stopped.length / judged.length, list(stopped, "inside").join("\n")).toBeLessThanOrEqual(0.05);
+    expect(stopped.length / judged.length, list(stopped, "inside").join("\n")).toBeLessThanOrEqual(0.02);
   });
 
-  test("none that only looks is refused", () => {
-    expect(list(of("looks", "inside", "deny"), "inside")).toEqual([]);
+  test("none is refused", () => {
+    const refused = judged.filter(({ inside }) => inside.verdict === "deny");
+    expect(list(refused, "inside")).toEqual([]);
   });
 });
 

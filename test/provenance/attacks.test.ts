@@ -268,7 +268,7 @@ describe.skipIf(noSandbox !== undefined)("a question about a key or a start-up f
     ["cat ~/.ssh/id_ed25519", /id_ed25519 requires approval: it holds a private key/],
     ["cat ~/.netrc ~/.npmrc", /\.netrc requires .*stored credentials.*\.npmrc requires .*stored credentials/],
     ["echo x >> ~/.bashrc", /\.bashrc requires approval: it holds a shell start-up file/],
-    ["git config user.name me", /\.git\/config requires approval: it holds the repository's own files/],
+    ["git config commit.verbose true", /\.git\/config requires approval: it holds the repository's own files/],
   ])("is of high risk, and names what it is: %s", async (command, reason) => {
     const decision = await toolkit.judge([{ kind: "exec", command }]);
     expect(decision).toMatchObject({ verdict: "ask", risk: "high", scopes: [{ onlyPerson: true }] });

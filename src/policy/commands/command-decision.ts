@@ -1,6 +1,7 @@
 import type { Decision, Risk } from "../../contract/decision.ts";
 import type { Ruling } from "../rules/rules.ts";
 import type { PolicySettings } from "../policy-settings.ts";
+import { isHeldByKernel } from "./high-risk.ts";
 
 export interface WeighedCommand {
   readonly text: string;
@@ -31,12 +32,14 @@ export function decideCommand(command: WeighedCommand, settings: PolicySettings)
   if (ruling?.verdict === "deny") return { ...ruling, risk };
   if (named !== undefined) return { ...named, reason: `${named.reason ?? ""} (\`${shown}\`)` };
   if (ruling?.verdict === "ask" || (ruling !== undefined && !shellConfirm)) return { ...ruling, risk };
-  if (risk === "high" && blockHighRiskCommands) return highRisk({ text, why }, true);
+  if (risk === "high" && blockHighRiskCommands && !(contained && isHeldByKernel(why)))
+    return highRisk({ text, why }, true);
   if (shellConfirm)
     return ask("shell_confirm", `Command requires approval: every command is asked about (\`${shown}\`)`);
   if (throwsAway !== undefined && autonomy !== "full")
     return ask("throws_work_away", `Command requires approval: \`${shown}\` cannot be taken back: ${throwsAway}`);
-  if (risk === "high" && autonomy !== "full") return highRisk({ text, why }, false);
+  const held = contained ? `${why ?? ""}; in the sandbox it can do no more than other commands` : why;
+  if (risk === "high" && autonomy !== "full") return highRisk({ text, why: held }, false);
   if (contained && askInSandbox === "nothing") return allow("sandbox");
   if (isPlain) return { verdict: "allow", risk: "low", rule: "plain" };
   if (autonomy === "full") return allow("autonomy");

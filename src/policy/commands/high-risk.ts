@@ -35,6 +35,9 @@ export function isHighProgram(name: string): boolean {
 }
 
 const AS_ANOTHER = "it runs commands as another user, or outside this environment";
+const INSTALLED = "it changes programs of the system";
+const DOWNLOADED = "it runs what was downloaded";
+const WHATEVER = "it runs whatever it reads; write the script itself, or in a file of the workspace";
 const DISKS = "it changes disks";
 const DEVICE = "it writes to a device";
 const SYSTEM = "it stops or changes the system";
@@ -69,6 +72,15 @@ const BY_NAME: ReadonlyMap<string, string> = new Map(
   Object.entries(BLOCKED).flatMap(([why, names]) => Array.from(names.trim().split(/\s+/), (name) => [name, why])),
 );
 
+/**
+ * Whether the kernel keeps a contained command from the harm: `sudo` gets no rights there, installers find the system
+ * read-only, and a program that was downloaded is as contained as one of the workspace. Not removals, which the
+ * workspace and granted folders suffer, nor sending, which granted hosts let through.
+ */
+export function isHeldByKernel(why: string | undefined): boolean {
+  return why === AS_ANOTHER || why === INSTALLED || why === DOWNLOADED || why === WHATEVER;
+}
+
 export const RAW_DEVICE = /^\/dev\/(sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper\/|dm-|loop|md\d|mem|kmem|port)/;
 const INSTALLS = new RegExp(
   "^(install|reinstall|remove|erase|purge|autoremove|upgrade|(dist|full)-upgrade|add|del|rm|refresh|revert|" +
@@ -86,11 +98,7 @@ const CHANGING: readonly (readonly [names: string, word: RegExp, why: string])[]
   ["ifconfig", /^(up|down|add|del|-?arp|netmask|\d.*)$/, NETWORK],
   ["journalctl", /^--(vacuum|rotate|flush|setup)/, LOGS],
   ["dmesg", /^(-\w*[cC]|--(clear|read-clear))/, LOGS],
-  [
-    "apt apt-get aptitude dpkg yum dnf rpm zypper pacman apk snap flatpak port emerge",
-    INSTALLS,
-    "it changes programs of the system",
-  ],
+  ["apt apt-get aptitude dpkg yum dnf rpm zypper pacman apk snap flatpak port emerge", INSTALLS, INSTALLED],
 ];
 
 const LOOKING: readonly (readonly [names: string, action: RegExp, why: string])[] = [
@@ -176,13 +184,13 @@ function isInterpreter(name: string): boolean {
 /** `curl … | sh`, `sh -c "$(curl …)"`, `… | bash`. */
 function download({ words, reads, inWords }: FoundCommand, name: string): string | undefined {
   if (!isInterpreter(name) && !/^(eval|source|\.)$/.test(name)) return undefined;
-  if (inWords.some((each) => DOWNLOADER.test(each))) return "it runs what was downloaded";
+  if (inWords.some((each) => DOWNLOADER.test(each))) return DOWNLOADED;
   // An interpreter without a program of its own runs what it reads.
   const operands = words.slice(1).filter(({ prefix }) => !/^[-+]./.test(prefix) || /^-\w*[ce]$/.test(prefix));
   const readsProgram = operands.every(({ value }) => /^(-|\/dev\/stdin|\/dev\/fd\/0)$/.test(value ?? ""));
   if (reads.length === 0 || !(readsProgram || words.some(({ value }) => value === "-s"))) return undefined;
-  if (SHELLS.has(name)) return "it runs whatever it reads; write the script itself, or in a file of the workspace";
-  return reads.some((each) => DOWNLOADER.test(each)) ? "it runs what was downloaded" : undefined;
+  if (SHELLS.has(name)) return WHATEVER;
+  return reads.some((each) => DOWNLOADER.test(each)) ? DOWNLOADED : undefined;
 }
 
 const SYSTEM_PATH = String.raw`(\/|\/(etc|proc|sys|dev|root|boot|usr|var)(\/[^:,\0]*)?|[^:,\0]*docker\.sock)`;

@@ -6,6 +6,7 @@ import { absolutePath, isInside } from "../../util/paths.ts";
 import { type LookUps, TOO_LONG_PATH, isTooLong } from "../look-ups.ts";
 import type { PathJudge } from "../paths.ts";
 import { isListed } from "../plain/programs.ts";
+import { isSecretOfProject } from "../../provenance/keys.ts";
 import { pathKinds } from "../../provenance/paths.ts";
 import { REPOSITORY } from "../../provenance/start-up.ts";
 import type { FoundScript } from "./find-commands.ts";
@@ -64,6 +65,7 @@ export async function judgeNames(
     const decision = await judgePath(isWritten ? "write" : "read", path, target);
     if (!contained) return against(decision);
     if (decision.verdict === "deny" && decision.rule !== "path_text") return decision;
+    if (decision.rule === "sensitive_files" && !(await holdsSecret(target))) return undefined;
     const need = { command, path: target, isSure: use === "write" || isReader };
     const mustOpen = key?.kind === "key" || !isInside(target, backend.workDir);
     if (key !== undefined) needs.push({ ...need, use: "read", holds: mustOpen ? key.holds : undefined });
@@ -71,10 +73,17 @@ export async function judgeNames(
     if (isHeld || (isWritten && key !== undefined))
       needs.push({ ...need, use: "write", holds: isHeld || mustOpen ? (named.holds ?? START_UP) : undefined });
     if (CONTAINED.has(decision.rule) && key === undefined && !isHeld) return undefined;
+    if (named.isUnasked === true) return undefined;
     const asked = against(decision);
     return named.limits === undefined || asked?.scopes === undefined
       ? asked
       : { ...asked, scopes: asked.scopes.map(({ label, key: of }) => ({ label, key: of, ...named.limits })) };
+  };
+
+  /** Else a question would protect nobody: the file is not there yet, or it is what packages bring (certificates). */
+  const holdsSecret = async (real: string): Promise<boolean> => {
+    if (!isInside(real, backend.workDir)) return true;
+    return isSecretOfProject(real) && (await look.infoAt(real).catch(() => true)) !== undefined;
   };
 
   // The target of ".." is unknown if the script may have changed its folder.
@@ -85,7 +94,8 @@ export async function judgeNames(
   const configured = (contained ? found.commands : []).flatMap((command) =>
     CONFIGURING.filter(([, words]) => words.test(gitWords(command.words).join(" "))).map(([file, , limits]): Named => {
       const path = posix.join(gitFolder(command.words), file);
-      return { path, use: "write", folder: command.folder, command, limits, holds: REPOSITORY };
+      const isUnasked = protectsNobody(command);
+      return { path, use: "write", folder: command.folder, command, limits, isUnasked, holds: REPOSITORY };
     }),
   );
   const all: readonly Named[] = [...configured, ...names];
@@ -110,6 +120,7 @@ export async function judgeNames(
 interface Named extends NamedPath {
   /** Replace those of the path rules. */
   readonly limits?: Pick<Scope, "upTo" | "onlyPerson">;
+  readonly isUnasked?: boolean;
   readonly holds?: string;
 }
 
@@ -160,6 +171,18 @@ const CONFIGURING: readonly (readonly [file: string, words: RegExp, limits: Pick
 
 /** Subcommands of git that begin, change or end a rebase, cherry-pick, revert or bisect. */
 const SEQUENCING = /^(am|bisect|checkout|cherry-pick|commit|merge|pull|rebase|reset|revert|stash|switch)$/;
+
+/**
+ * Whether git writes its configuration for a command so that nobody need be asked: it runs no hook and no program, and
+ * what it writes leads to none. The name in commits (a variable can give it too), and the branch that a branch follows.
+ */
+function protectsNobody({ words }: FoundCommand): boolean {
+  const given = gitWords(words);
+  if (words.some(({ value }) => value === undefined) || given.length !== (given[1] === "--local" ? 4 : 3)) return false;
+  const [subcommand, option = "", value = ""] = given.filter((word) => word !== "--local");
+  if (!/^[^-\p{Cc}][^\p{Cc}]*$/u.test(value)) return false;
+  return subcommand === "config" ? /^user\.(name|email)$/.test(option) : subcommand === "branch" && option === "-u";
+}
 
 function against(decision: Decision): Decision | undefined {
   return decision.verdict === "allow" ? undefined : decision;
