@@ -19,8 +19,8 @@ const PROGRAM_SOURCES = /** @type {Record<string, string>} */ ({ "./dist/cli.js"
 
 /** Processes that the library starts. They are built like programs and stored next to them, but are not for users. */
 export const PROCESSES = [
-  { source: "src/backends/local/spawner/main.ts", output: "spawner.js" },
-  { source: "src/backends/sandbox/bridge/main.ts", output: "bridge.js" },
+  { source: "src/backends/spawner/main.ts", output: "spawner.js" },
+  { source: "src/backends/bridge/main.ts", output: "bridge.js" },
   { source: "src/web/worker.ts", output: "web-worker.js" },
 ];
 

@@ -6,7 +6,7 @@ import type { Command } from "commander";
  * @throws Error when this process descends from a command that Handrail started.
  */
 export async function requirePerson(_: Command, action: Command): Promise<void> {
-  const { isStartedByHandrail } = await import("../backends/local/spawner/marks.ts");
+  const { isStartedByHandrail } = await import("../backends/spawner/marks.ts");
   if (!isStartedByHandrail()) return;
   throw new Error(
     `\`${namesOf(action).join(" ")}\` is for people, but a model's command started this process. ` +

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 import type { Socket } from "node:net";
 import { networkInterfaces } from "node:os";
-import { isStartedByHandrail } from "../backends/local/spawner/marks.ts";
+import { isStartedByHandrail } from "../backends/spawner/marks.ts";
 import { processStatus } from "../util/process-status.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { type Pool, type PoolOptions, createPool } from "../../src/backends/remote/pool.ts";
-import { type Shell, speakWith } from "../../src/backends/remote/shell.ts";
+import { type Pool, type PoolOptions, createPool } from "../../src/backends/shell/pool.ts";
+import { type Shell, speakWith } from "../../src/backends/shell/shell.ts";
 import { ToolFailure, Unreachable } from "../../src/contract/failure.ts";
 import { localTransport } from "../support/local-transport.ts";
 import { until } from "../support/until.ts";

@@ -5,7 +5,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { exitOf } from "../../src/backends/remote/end-processes.ts";
+import { exitOf } from "../../src/backends/shell/end-processes.ts";
 import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { bundled } from "./bundled.ts";

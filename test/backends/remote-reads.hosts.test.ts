@@ -4,11 +4,11 @@ import { link, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/pr
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { askFacts } from "../../src/backends/remote/facts.ts";
-import FILES from "../../src/backends/remote/files.sh";
-import PATHS from "../../src/backends/remote/path.sh";
-import { remoteFiles } from "../../src/backends/remote/files.ts";
-import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
+import { askFacts } from "../../src/backends/shell/facts.ts";
+import FILES from "../../src/backends/shell/files.sh";
+import PATHS from "../../src/backends/shell/path.sh";
+import { remoteFiles } from "../../src/backends/shell/files.ts";
+import { type Shells, openShells } from "../../src/backends/shell/shells.ts";
 import type { Files } from "../../src/contract/backend.ts";
 import { failureOf } from "../support/failing.ts";
 import { mustBeHere } from "../support/here.ts";

@@ -2,7 +2,7 @@
 import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { putRipgrep, searchWay } from "../../src/backends/remote/search.ts";
+import { putRipgrep, searchWay } from "../../src/backends/shell/search.ts";
 import { finding } from "../../src/testing/backend/finding.ts";
 import { searching } from "../../src/testing/backend/searching.ts";
 import { registerSuite } from "../../src/testing/suite.ts";

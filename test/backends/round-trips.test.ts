@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { remote } from "../../src/backends/remote/backend.ts";
+import { remote } from "../../src/backends/shell/backend.ts";
 import { type FarTransport, farTransport } from "../support/far-transport.ts";
 import { localTransport } from "../support/local-transport.ts";
 import { temporaryFolder } from "../support/workspace.ts";

@@ -15,9 +15,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { type ReadinessLimits, loginScript, plainCommand } from "../../src/backends/remote/login-shell.ts";
-import { LineLost } from "../../src/backends/remote/shell.ts";
-import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
+import { type ReadinessLimits, loginScript, plainCommand } from "../../src/backends/shell/login-shell.ts";
+import { LineLost } from "../../src/backends/shell/shell.ts";
+import { type Shells, openShells } from "../../src/backends/shell/shells.ts";
 import { type SshTransportOptions, sshTransport } from "../../src/backends/ssh/transport.ts";
 import { output } from "../support/ended.ts";
 import { installed, mustBeHere } from "../support/here.ts";
@@ -409,7 +409,7 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
     );
     const program = await bundled(`
 import { sshTransport } from ${JSON.stringify(sourceOf("ssh/transport.ts"))};
-import { openShells } from ${JSON.stringify(sourceOf("remote/shells.ts"))};
+import { openShells } from ${JSON.stringify(sourceOf("shell/shells.ts"))};
 const shells = await openShells({ transport: await sshTransport(${JSON.stringify({ target: server.target, configFile })}), preamble: () => "" });
 console.log((await shells.ask("echo there")).out.toString());
 await shells.close();

@@ -1,8 +1,8 @@
-import { askFacts } from "../../src/backends/remote/facts.ts";
-import type { LineEnd } from "../../src/backends/remote/transport.ts";
-import PROCESSES from "../../src/backends/remote/processes.sh";
-import { type Processes, createProcesses } from "../../src/backends/remote/processes.ts";
-import { type Shells, openShells } from "../../src/backends/remote/shells.ts";
+import { askFacts } from "../../src/backends/shell/facts.ts";
+import type { LineEnd } from "../../src/backends/shell/transport.ts";
+import PROCESSES from "../../src/backends/shell/processes.sh";
+import { type Processes, createProcesses } from "../../src/backends/shell/processes.ts";
+import { type Shells, openShells } from "../../src/backends/shell/shells.ts";
 import type { Command, Process } from "../../src/contract/backend.ts";
 import { onAbort } from "../../src/util/abort.ts";
 import { type LocalTransport, localTransport } from "../support/local-transport.ts";

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { markByGroup } from "../../src/backends/local/spawner/command-group.ts";
+import { markByGroup } from "../../src/backends/spawner/command-group.ts";
 import { afterFile } from "../support/after-file.ts";
 import { TOKEN, served } from "./served.ts";
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { startOf } from "../../src/backends/local/spawner/process-start.ts";
+import { startOf } from "../../src/backends/spawner/process-start.ts";
 import { type Limits, type LimitSettings, createLimits } from "../../src/backends/sandbox/limits.ts";
 import { mustBeHere, requireProgram } from "../support/here.ts";
 import { isAlive, until } from "../support/until.ts";

@@ -1,6 +1,6 @@
 // What a model reads of grep and find on a remote host without ripgrep.
 import { expect, test } from "vitest";
-import { searchWay } from "../../src/backends/remote/search.ts";
+import { searchWay } from "../../src/backends/shell/search.ts";
 import { asText } from "../../src/engine/result.ts";
 import { find } from "../../src/tools/find.ts";
 import { grep } from "../../src/tools/grep.ts";

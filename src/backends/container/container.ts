@@ -1,5 +1,5 @@
 import type { Backend } from "../../contract/backend.ts";
-import { type RemoteOptions, remote } from "../remote/backend.ts";
+import { type RemoteOptions, remote } from "../shell/backend.ts";
 import { type ContainerTransportOptions, containerTransport } from "./transport.ts";
 
 export interface ContainerOptions extends RemoteOptions, ContainerTransportOptions {}

@@ -1,6 +1,6 @@
 import { distance } from "fastest-levenshtein";
 import { ToolFailure, Unreachable } from "../../contract/failure.ts";
-import { unreachable } from "../remote/transport.ts";
+import { unreachable } from "../shell/transport.ts";
 import { ENGINES, type Engine, type Trouble, runEngine, troubleOf } from "./engine.ts";
 
 /** How many names of running containers are shown. */

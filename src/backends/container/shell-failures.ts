@@ -1,8 +1,8 @@
 import { Unreachable } from "../../contract/failure.ts";
 import { clip } from "../../util/text.ts";
 import { pause } from "../../util/abort.ts";
-import type { NotReady } from "../remote/login-shell.ts";
-import { type LineEnd, howOf, unreachable } from "../remote/transport.ts";
+import type { NotReady } from "../shell/login-shell.ts";
+import { type LineEnd, howOf, unreachable } from "../shell/transport.ts";
 import type { Engine } from "./engine.ts";
 import { saidBy } from "./engine.ts";
 import { type Look, look, notRunning } from "./find.ts";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { ToolFailure, Unreachable } from "../../contract/failure.ts";
 import { messageOf } from "../../util/errors.ts";
-import { type ReadinessLimits, loginScript, startLine, untilReady } from "../remote/login-shell.ts";
-import { type Line, type Transport, unreachable } from "../remote/transport.ts";
+import { type ReadinessLimits, loginScript, startLine, untilReady } from "../shell/login-shell.ts";
+import { type Line, type Transport, unreachable } from "../shell/transport.ts";
 import type { Engine } from "./engine.ts";
 import { whyLost, whyNotOpened } from "./shell-failures.ts";
 import { findRunning, look, parseName } from "./find.ts";

@@ -5,7 +5,7 @@ import { type WritableOutputLog, createOutputLog } from "../../output/log.ts";
 import { pause } from "../../util/abort.ts";
 import { parseProcessStatus } from "../../util/process-status.ts";
 import { pipeToRead } from "./pipe.ts";
-import type { Copying, Spawner } from "./spawner/connection.ts";
+import type { Copying, Spawner } from "../spawner/connection.ts";
 
 /** Bytes of an output that are kept: 256 MiB. Further output is read, counted and discarded. */
 export const MOST_KEPT = 268_435_456;

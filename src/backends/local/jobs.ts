@@ -9,13 +9,13 @@ import type { JobCommand } from "../../contract/job.ts";
 import { onAbort } from "../../util/abort.ts";
 import { messageOf, tried } from "../../util/errors.ts";
 import { makePrivateFolder, readRange } from "../../util/private-file.ts";
-import { type FoundJob, type JobPlan, KEPT_MS, detachedProcesses, parsePlan, planJob } from "../jobs/detached.ts";
-import { type JobFolder, type JobHandle, NOT_READ, jobHandle } from "../jobs/process.ts";
-import { type JobStatus, parseNotes, removedStatus } from "../jobs/status.ts";
-import { requireUnstopped } from "../stopping.ts";
+import { type FoundJob, type JobPlan, KEPT_MS, detachedProcesses, parsePlan, planJob } from "../process/detached.ts";
+import { type JobFolder, type JobHandle, NOT_READ, jobHandle } from "../process/job.ts";
+import { type JobStatus, parseNotes, removedStatus } from "../process/status.ts";
+import { requireUnstopped } from "../process/stop.ts";
 import { startFailure } from "./spawn.ts";
-import { spawner } from "./spawner/connection.ts";
-import { startOf } from "./spawner/process-start.ts";
+import { spawner } from "../spawner/connection.ts";
+import { startOf } from "../spawner/process-start.ts";
 
 /** The longest pause between two checks of a job, in milliseconds. */
 const LONGEST_WAIT_MS = 250;

@@ -2,7 +2,7 @@ import { createLiveLog } from "../../output/live-log.ts";
 import { pause } from "../../util/abort.ts";
 import type { Capture } from "./capture.ts";
 import { pipeToRead } from "./pipe.ts";
-import type { Spawner } from "./spawner/connection.ts";
+import type { Spawner } from "../spawner/connection.ts";
 
 /** How long the rest of the output is waited for after all writers have ended. Milliseconds. */
 const REST_MS = 500;

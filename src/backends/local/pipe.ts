@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { type ConnectOpts, Socket, type SocketConstructorOpts } from "node:net";
 import { codeOf } from "../../util/errors.ts";
 import { later } from "../../util/promises.ts";
-import type { Spawner } from "./spawner/connection.ts";
+import type { Spawner } from "../spawner/connection.ts";
 
 const { O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 

@@ -4,11 +4,11 @@ import type { Command, Exit, Process } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { messageOf, tried } from "../../util/errors.ts";
-import { UNSTOPPABLE, requireUnstopped, stoppingOf } from "../stopping.ts";
+import { UNSTOPPABLE, requireUnstopped, stoppingOf } from "../process/stop.ts";
 import { type Capture, capture } from "./capture.ts";
 import { liveCapture } from "./live-capture.ts";
 import { pipeToWrite } from "./pipe.ts";
-import { type Child, type Spawner, StartError, spawner } from "./spawner/connection.ts";
+import { type Child, type Spawner, StartError, spawner } from "../spawner/connection.ts";
 
 export interface SpawnOptions {
   readonly cwd: string;

@@ -1,5 +1,5 @@
 import type { Env } from "../../contract/effect.ts";
-import { HOLDER_VARIABLE } from "../local/spawner/kill-tree.ts";
+import { HOLDER_VARIABLE } from "../spawner/kill-tree.ts";
 import type { Mount } from "./mounts.ts";
 import { LEADING_OUT } from "./sockets.ts";
 

@@ -2,7 +2,7 @@ import { accessSync, constants, mkdirSync, readlinkSync, rmdirSync, writeFileSyn
 import { basename, dirname, join } from "node:path";
 import { kindOf, namesIn } from "../../git/disk.ts";
 import { codeOf, tried } from "../../util/errors.ts";
-import { startOf } from "../local/spawner/process-start.ts";
+import { startOf } from "../spawner/process-start.ts";
 import { textOf } from "./read-files.ts";
 
 /** What the kernel limits for a group of processes. */

@@ -5,7 +5,7 @@ import type { Backend, Command, Process } from "../../contract/backend.ts";
 import type { SandboxAccess, SandboxState } from "../../contract/containment.ts";
 import { messageOf } from "../../util/errors.ts";
 import { isInside } from "../../util/paths.ts";
-import { spawner } from "../local/spawner/connection.ts";
+import { spawner } from "../spawner/connection.ts";
 import { ALL_FEATURES } from "./bubblewrap.ts";
 import { privateCaches } from "./caches.ts";
 import { spawnContained } from "./contained.ts";

@@ -17,8 +17,8 @@ import { namesIn } from "../../git/disk.ts";
 import type { Before } from "./repositories.ts";
 import { tried } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
-import { startOf } from "../local/spawner/process-start.ts";
-import { HOLDER_VARIABLE, environmentOf } from "../local/spawner/kill-tree.ts";
+import { startOf } from "../spawner/process-start.ts";
+import { HOLDER_VARIABLE, environmentOf } from "../spawner/kill-tree.ts";
 
 /** The private temporary files of one backend. */
 export interface Session {

@@ -1,7 +1,7 @@
 import { Unreachable } from "../../contract/failure.ts";
 import { clip } from "../../util/text.ts";
-import type { NotReady } from "../remote/login-shell.ts";
-import { type LineEnd, howOf, unreachable } from "../remote/transport.ts";
+import type { NotReady } from "../shell/login-shell.ts";
+import { type LineEnd, howOf, unreachable } from "../shell/transport.ts";
 import { AGAIN, type Host, reasonIn } from "./reasons.ts";
 
 /** Explains why the connection, or a shell on it, has ended. */

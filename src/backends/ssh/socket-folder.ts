@@ -2,7 +2,7 @@ import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { messageOf } from "../../util/errors.ts";
-import { unreachable } from "../remote/transport.ts";
+import { unreachable } from "../shell/transport.ts";
 
 /**
  * Always /tmp: a socket's path may have only about 100 bytes, some of which ssh needs, so a long TMPDIR would not work.

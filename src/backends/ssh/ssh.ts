@@ -1,5 +1,5 @@
 import type { Backend } from "../../contract/backend.ts";
-import { type RemoteOptions, remote } from "../remote/backend.ts";
+import { type RemoteOptions, remote } from "../shell/backend.ts";
 import { type SshTransportOptions, sshTransport } from "./transport.ts";
 
 export interface SshOptions extends RemoteOptions, SshTransportOptions {}

@@ -12,8 +12,8 @@ import {
   plainCommand,
   startLine,
   untilReady,
-} from "../remote/login-shell.ts";
-import { type Line, type LineEnd, type Transport, unreachable } from "../remote/transport.ts";
+} from "../shell/login-shell.ts";
+import { type Line, type LineEnd, type Transport, unreachable } from "../shell/transport.ts";
 import { type SshSettings, configArguments, requireTarget, sshArguments } from "./arguments.ts";
 import { whyLost, whyNotOpened } from "./connection-failures.ts";
 import type { Host } from "./reasons.ts";

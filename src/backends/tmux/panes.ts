@@ -3,7 +3,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
 import { quoteWord } from "../../util/quote.ts";
 import { clip } from "../../util/text.ts";
-import { closedFailure } from "../stopping.ts";
+import { closedFailure } from "../process/stop.ts";
 import { clearingKeys } from "./clearing-keys.ts";
 import { type Control, openControl } from "./control.ts";
 import type { HelperShell } from "./helper-shell.ts";

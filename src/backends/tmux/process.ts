@@ -3,7 +3,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { pause, within } from "../../util/abort.ts";
 import { later } from "../../util/promises.ts";
 import { quoteWord } from "../../util/quote.ts";
-import { UNSTOPPABLE, stoppingOf } from "../stopping.ts";
+import { UNSTOPPABLE, stoppingOf } from "../process/stop.ts";
 import type { Plan } from "./command-files.ts";
 import type { HelperShell } from "./helper-shell.ts";
 import type { CommandProgress } from "./command-progress.ts";

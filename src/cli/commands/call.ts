@@ -49,7 +49,7 @@ export async function call(
 
 /** Whether a model may have written this command line. Otherwise its URLs are a person's. */
 async function isModels(): Promise<boolean> {
-  const { isStartedByHandrail } = await import("../../backends/local/spawner/marks.ts");
+  const { isStartedByHandrail } = await import("../../backends/spawner/marks.ts");
   return isStartedByHandrail();
 }
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findTarget, requireContainment } from "../../backends/targets.ts";
-import { searchWay } from "../../backends/remote/search.ts";
+import { searchWay } from "../../backends/shell/search.ts";
 import { tmux } from "../../backends/tmux/tmux.ts";
 import type { Settings } from "../../config/settings.ts";
 import type { Backend } from "../../contract/backend.ts";

@@ -2,7 +2,7 @@
 // SOAK_SECONDS=600 runs for ten minutes.
 import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
-import { environmentOf } from "../../../src/backends/local/spawner/kill-tree.ts";
+import { environmentOf } from "../../../src/backends/spawner/kill-tree.ts";
 import { until } from "../../support/until.ts";
 import { foreign, withServers } from "./servers.ts";
 

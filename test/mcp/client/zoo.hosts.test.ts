@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { environmentOf } from "../../../src/backends/local/spawner/kill-tree.ts";
+import { environmentOf } from "../../../src/backends/spawner/kill-tree.ts";
 import { until } from "../../support/until.ts";
 import { foreign, hostile, withServers } from "./servers.ts";
 import { plainText } from "../../support/plain-text.ts";

@@ -1,5 +1,5 @@
-import type { Command, Exit } from "../contract/backend.ts";
-import { ToolFailure } from "../contract/failure.ts";
+import type { Command, Exit } from "../../contract/backend.ts";
+import { ToolFailure } from "../../contract/failure.ts";
 
 /** The longest timeout of a timer: almost 25 days. A longer one would fire at once. Milliseconds. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;

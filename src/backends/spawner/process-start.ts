@@ -1,5 +1,5 @@
-import { tried } from "../../../util/errors.ts";
-import { processStatus } from "../../../util/process-status.ts";
+import { tried } from "../../util/errors.ts";
+import { processStatus } from "../../util/process-status.ts";
 
 /**
  * The start time of a process in the system's units (field 22, proc(5)). It identifies a process, since PIDs are

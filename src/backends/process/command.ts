@@ -1,5 +1,5 @@
-import type { Command, Files } from "../contract/backend.ts";
-import { ToolFailure } from "../contract/failure.ts";
+import type { Command, Files } from "../../contract/backend.ts";
+import { ToolFailure } from "../../contract/failure.ts";
 
 /** The real path of a command's folder. @throws ToolFailure if a real `cwd` now leads elsewhere. */
 export async function realCwd(

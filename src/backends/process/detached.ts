@@ -3,7 +3,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { tried } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
 import { clip } from "../../util/text.ts";
-import type { JobHandle } from "./process.ts";
+import type { JobHandle } from "./job.ts";
 
 /** The most characters of a label that are kept. */
 const MOST_LABEL = 1_000;

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, constants, openSync, statSync } from "node:fs";
-import { tried } from "../../../util/errors.ts";
+import { tried } from "../../util/errors.ts";
 
 const { O_NONBLOCK, O_RDONLY, O_RDWR } = constants;
 

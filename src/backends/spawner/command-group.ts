@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
-import { tried } from "../../../util/errors.ts";
+import { tried } from "../../util/errors.ts";
 
 /** The name of a control group of commands, with the PID of the process that made it. */
 const NAME = "handrail.commands-";

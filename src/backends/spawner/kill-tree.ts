@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { tried } from "../../../util/errors.ts";
-import { type ProcessStatus, isThere, processStatus } from "../../../util/process-status.ts";
+import { tried } from "../../util/errors.ts";
+import { type ProcessStatus, isThere, processStatus } from "../../util/process-status.ts";
 
 /** Time between TERM and KILL, to save data and stop children. Milliseconds. */
 const TERM_GRACE_MS = 2_000;

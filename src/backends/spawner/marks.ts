@@ -1,4 +1,4 @@
-import { processStatus } from "../../../util/process-status.ts";
+import { processStatus } from "../../util/process-status.ts";
 import { isInCommandGroup } from "./command-group.ts";
 import { environmentOf } from "./kill-tree.ts";
 

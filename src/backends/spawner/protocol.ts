@@ -1,4 +1,4 @@
-import type { Env } from "../../../contract/effect.ts";
+import type { Env } from "../../contract/effect.ts";
 
 // Messages between the backend and its spawner, as JSON over the channel between a Node process and its child. Every
 // request has its own number, and its answers have the same.

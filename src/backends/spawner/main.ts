@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { tried } from "../../../util/errors.ts";
+import { tried } from "../../util/errors.ts";
 import { type Drain, drain } from "./drain.ts";
 import { type ProcessTree, killTree } from "./kill-tree.ts";
 import { MARK_VARIABLE } from "./marks.ts";

@@ -5,7 +5,7 @@ import { polledLog } from "../../output/polled-log.ts";
 import { onAbort, pause } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
 import { later } from "../../util/promises.ts";
-import { UNSTOPPABLE, stoppingOf } from "../stopping.ts";
+import { UNSTOPPABLE, stoppingOf } from "./stop.ts";
 import { type End, type JobStatus, createJudge, endOf } from "./status.ts";
 
 /** The pause before the next check after an event. Pauses then grow up to `longestWaitMs`. Milliseconds. */
