@@ -78,6 +78,13 @@ export default {
       to: { pathNot: "^src/|node_modules/", dependencyTypes: ["local"] },
     },
     {
+      name: "suites-import-only-src",
+      comment: "The suites are published; the rest of the tests is not.",
+      severity: "error",
+      from: { path: "^test/suites/" },
+      to: { pathNot: "^(src|test/suites)/|node_modules/", dependencyTypes: ["local"] },
+    },
+    {
       name: "page-runs-in-a-browser",
       comment: "The console's page takes types, and of code only what needs neither Node nor the rest of Handrail.",
       severity: "error",
@@ -127,7 +134,7 @@ export default {
         "Nothing that the package exports or runs leads to this file: nobody needs it (tests alone do not count).",
       severity: "error",
       from: { path: entries },
-      to: { path: "^src/", pathNot: [...entries, pathsOf(["testing"])], reachable: false },
+      to: { path: "^src/", pathNot: entries, reachable: false },
     },
   ],
   options: {

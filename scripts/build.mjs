@@ -1,8 +1,8 @@
 /**
  * Builds dist/ (`npm run build`).
  *
- * In:  package.json (`exports` and `bin` are the list of what is built, see lib/project.mjs), src/, and the libraries
- *      that the sources import.
+ * In:  package.json (`exports` and `bin` are the list of what is built, see lib/project.mjs), src/, test/suites/, and
+ *      the libraries that the sources import.
  * Out: dist/NAME.js per entry and dist/chunks/, bundled with every library and split so that what is behind a dynamic
  *      import loads when it is used; dist/console/, the page of the console (lib/page.mjs); dist/types/ (skipped with
  *      --no-types); dist/THIRD-PARTY-LICENSES.txt.
@@ -29,12 +29,12 @@ import { thirdPartyLicences } from "./lib/licences.mjs";
 import { digestOf } from "./lib/digest.mjs";
 import { buildPage } from "./lib/page.mjs";
 import { shellText } from "./lib/shell-text.mjs";
-import { PROCESSES, cacheFolder, entriesOf, projectRoot, readManifest } from "./lib/project.mjs";
+import { PROCESSES, SOURCE_FOLDERS, cacheFolder, entriesOf, projectRoot, readManifest } from "./lib/project.mjs";
 
 const SHEBANG = "#!/usr/bin/env node\n";
 
 /** The sources of the JavaScript in dist. Changes of other files do not make it stale. */
-const JAVASCRIPT_SOURCES = ["src", "package.json", "package-lock.json", "scripts/build.mjs", "scripts/lib"];
+const JAVASCRIPT_SOURCES = [...SOURCE_FOLDERS, "package.json", "package-lock.json", "scripts/build.mjs", "scripts/lib"];
 
 /**
  * Packages that contain binaries, or are too large. They are installed next to ours and imported when they are used, and

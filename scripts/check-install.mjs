@@ -132,7 +132,7 @@ function sourcesLoadedBy(file, seen = new Set()) {
   if (seen.has(file)) return [];
   seen.add(file);
   const code = readFileSync(file, "utf8");
-  const sources = [...code.matchAll(/^\/\/ ((?:src|node_modules)\/\S+)$/gm)].map(([, source]) => source ?? "");
+  const sources = [...code.matchAll(/^\/\/ ((?:src|test|node_modules)\/\S+)$/gm)].map(([, source]) => source ?? "");
   const imports = [...code.matchAll(/^(?:import|export)\b[^;]*?"(\.{1,2}\/[^"]+)"/gm)].map(([, path]) => path ?? "");
   return [...sources, ...imports.flatMap((path) => sourcesLoadedBy(join(dirname(file), path), seen))];
 }

@@ -1,9 +1,9 @@
 /**
- * Checks the imports of src against .dependency-cruiser.mjs (`npm run check -- layers`).
+ * Checks the imports of src and test/suites against .dependency-cruiser.mjs (`npm run check -- layers`).
  *
- * In:  src.
+ * In:  src, test/suites.
  * Out: on stdout how much was read, or each wrong import with its rule and the reason. Exit code 1 for wrong imports,
- *      and when not all of src could be read.
+ *      and when not all of them could be read.
  */
 import { cruiseSources } from "./lib/cruise.mjs";
 

@@ -1,23 +1,23 @@
 /**
- * Reads every import of src with dependency-cruiser and checks it against the rules.
+ * Reads every import of src and test/suites with dependency-cruiser and checks it against the rules.
  *
- * In:  .dependency-cruiser.mjs of this project, and the src of any checkout.
+ * In:  .dependency-cruiser.mjs of this project, and these folders of any checkout.
  * Out: the modules and their violations.
  */
 import { join } from "node:path";
 import { cruise } from "dependency-cruiser";
 import extractOptions from "dependency-cruiser/config-utl/extract-depcruise-options";
 import { filesIn } from "./digest.mjs";
-import { projectRoot } from "./project.mjs";
+import { SOURCE_FOLDERS, projectRoot } from "./project.mjs";
 
 /**
  * Throws when dependency-cruiser has read fewer files than exist: "no violations" would then mean nothing.
  *
- * @param {string} [root] the checkout whose src is read
+ * @param {string} [root] the checkout whose sources are read
  */
 export async function cruiseSources(root = projectRoot) {
   const options = await extractOptions(join(projectRoot, ".dependency-cruiser.mjs"));
-  const { output } = await cruise(["src"], { ...options, baseDir: root });
+  const { output } = await cruise(SOURCE_FOLDERS, { ...options, baseDir: root });
   if (typeof output === "string") throw new Error(`dependency-cruiser: expected a result, got text: ${output}`);
   requireAllRead(
     root,
@@ -31,11 +31,13 @@ export async function cruiseSources(root = projectRoot) {
  * @param {readonly string[]} read
  */
 function requireAllRead(root, read) {
-  const sources = filesIn(root, "src").filter((file) => /\.tsx?$/.test(file) && !file.endsWith(".d.ts"));
+  const sources = SOURCE_FOLDERS.flatMap((folder) => filesIn(root, folder)).filter(
+    (file) => /\.tsx?$/.test(file) && !file.endsWith(".d.ts"),
+  );
   const unread = sources.filter((file) => !read.includes(file));
   if (sources.length > 0 && unread.length === 0) return;
   throw new Error(
-    `dependency-cruiser read ${sources.length - unread.length} of the ${sources.length} files in src. ` +
+    `dependency-cruiser read ${sources.length - unread.length} of the ${sources.length} source files. ` +
       `Is TypeScript below 7 installed? Not read: ${unread.slice(0, 5).join(", ")}`,
   );
 }

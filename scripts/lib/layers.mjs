@@ -42,7 +42,6 @@ export const LEVELS = [
   [{ name: "config", holds: "files, flags and environment, as one checked settings object" }],
   [{ name: "toolkit-options.ts", holds: "the options of a toolkit, and their checks" }],
   [{ name: "toolkit.ts", holds: "the composition root" }],
-  [{ name: "testing", holds: "suites and doubles for people who write their own parts" }],
   [
     { name: "index.ts", holds: "the public names; the only barrel" },
     { name: "cli", holds: "the command line" },

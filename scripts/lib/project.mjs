@@ -2,11 +2,14 @@
  * Facts about this project, read from package.json, which lists what is built and published.
  *
  * A subpath export is added only in package.json: `"./name": { types: "./dist/types/PATH.d.ts", default:
- * "./dist/NAME.js" }` builds src/PATH.ts into dist/NAME.js.
+ * "./dist/NAME.js" }` builds PATH.ts (src/mcp/serve.ts) into dist/NAME.js.
  */
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+
+/** The folders whose code is published: the library, and the test suites for parts that others write. */
+export const SOURCE_FOLDERS = ["src", "test/suites"];
 
 /** The folder of the checkout. */
 export const projectRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -82,7 +85,7 @@ function libraryEntries(manifest) {
           `got ${JSON.stringify(target)}`,
       );
     }
-    return [{ kind: "library", subpath: manifest.name + subpath.slice(1), source: `src/${source}.ts`, output }];
+    return [{ kind: "library", subpath: manifest.name + subpath.slice(1), source: `${source}.ts`, output }];
   });
 }
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
 import { memoryStore } from "../../src/activity/memory-store.ts";
 import type { StoredEvent } from "../../src/contract/activity.ts";
-import { storeSuite } from "../../src/testing/store-suite.ts";
+import { storeSuite } from "../suites/store-suite.ts";
 import { all, event, idsOf } from "./events.ts";
 
 storeSuite({ name: "memory", shared: false, open: async () => memoryStore() }, { describe, test, afterAll });

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import type { ActivityEvent } from "../../src/contract/activity.ts";
 import type { Json } from "../../src/contract/schema.ts";
-import { storeSuite } from "../../src/testing/store-suite.ts";
+import { storeSuite } from "../suites/store-suite.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { all, event, following } from "./events.ts";

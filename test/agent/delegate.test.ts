@@ -7,7 +7,7 @@ import type { Tool } from "../../src/contract/tool.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { readonly } from "../../src/tools/presets/readonly.ts";
-import { type ScriptedModel, type ScriptedReply, scriptedModel } from "../../src/testing/scripted-model.ts";
+import { type ScriptedModel, type ScriptedReply, scriptedModel } from "../suites/scripted-model.ts";
 import { until } from "../support/until.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 import { acting, calls, looking, ofType, resultsIn, scripted } from "./support.ts";

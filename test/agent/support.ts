@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { type Agent, type AgentEvent, type AgentOptions, createAgent } from "../../src/agent/agent.ts";
 import { type Tool, defineTool } from "../../src/contract/tool.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
-import { type ScriptedModel, type ScriptedReply, scriptedModel } from "../../src/testing/scripted-model.ts";
+import { type ScriptedModel, type ScriptedReply, scriptedModel } from "../suites/scripted-model.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { toolkitWith } from "../support/workspace.ts";
 

@@ -7,7 +7,7 @@ import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import { memoryStore } from "../../src/activity/memory-store.ts";
 import type { Message } from "../../src/contract/message.ts";
 import type { Tool } from "../../src/contract/tool.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
+import { scriptedModel } from "../suites/scripted-model.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
 import { calls, looking, ofType, resultsIn, scripted, textOf } from "./support.ts";

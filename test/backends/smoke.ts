@@ -1,4 +1,4 @@
-import type { TestRunner } from "../../src/testing/suite.ts";
+import type { TestRunner } from "../../src/util/test-cases.ts";
 
 /**
  * Returns a runner that registers only the first test of each group of a suite. Sufficient if all parts of the backend

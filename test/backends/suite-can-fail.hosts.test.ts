@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
 import { ToolFailure } from "../../src/contract/failure.ts";
 import type { Backend, Command, Files, OutputLog, Process } from "../../src/contract/backend.ts";
-import { type BackendSuiteOptions, backendSuite } from "../../src/testing/index.ts";
+import { type BackendSuiteOptions, backendSuite } from "../suites/index.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
 /** The replaced methods of an otherwise correct backend. */

@@ -1,6 +1,6 @@
 import { afterAll, describe, test } from "vitest";
 import { container } from "../../src/backends/container/container.ts";
-import { backendSuite } from "../../src/testing/index.ts";
+import { backendSuite } from "../suites/index.ts";
 import { sharedContainer } from "../support/containers.ts";
 import { engineProblem } from "../support/engines.ts";
 import { mustBeHere } from "../support/here.ts";

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, test } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
-import { backendSuite } from "../../src/testing/index.ts";
+import { backendSuite } from "../suites/index.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
 const root = temporaryFolder();

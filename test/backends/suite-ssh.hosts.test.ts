@@ -1,6 +1,6 @@
 import { afterAll, describe, test } from "vitest";
 import { ssh } from "../../src/backends/ssh/ssh.ts";
-import { backendSuite } from "../../src/testing/index.ts";
+import { backendSuite } from "../suites/index.ts";
 import { mustBeHere } from "../support/here.ts";
 import { type SshServerOptions, sshServer, sshdProblem } from "../support/sshd.ts";
 import { temporaryFolder } from "../support/workspace.ts";

@@ -1,5 +1,5 @@
 import { afterAll, describe, test } from "vitest";
-import { backendSuite, terminalSuite } from "../../src/testing/index.ts";
+import { backendSuite, terminalSuite } from "../suites/index.ts";
 import { installedOf, mustBeHere } from "../support/here.ts";
 import { testServer, tmuxProblem } from "./tmux-server.ts";
 

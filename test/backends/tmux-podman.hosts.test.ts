@@ -1,7 +1,7 @@
 import { afterAll, describe, test } from "vitest";
 import { container } from "../../src/backends/container/container.ts";
 import { tmux } from "../../src/backends/tmux/tmux.ts";
-import { terminalSuite } from "../../src/testing/index.ts";
+import { terminalSuite } from "../suites/index.ts";
 import { sharedContainer } from "../support/containers.ts";
 import { engineProblem } from "../support/engines.ts";
 import { mustBeHere } from "../support/here.ts";

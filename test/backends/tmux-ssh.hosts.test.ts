@@ -1,7 +1,7 @@
 import { afterAll, describe, test } from "vitest";
 import { ssh } from "../../src/backends/ssh/ssh.ts";
 import { tmux } from "../../src/backends/tmux/tmux.ts";
-import { backendSuite, terminalSuite } from "../../src/testing/index.ts";
+import { backendSuite, terminalSuite } from "../suites/index.ts";
 import { mustBeHere } from "../support/here.ts";
 import { sshServer, sshdProblem } from "../support/sshd.ts";
 import { temporaryFolder } from "../support/workspace.ts";

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { cruiseSources } from "../../scripts/lib/cruise.mjs";
-import { projectRoot } from "../../scripts/lib/project.mjs";
+import { SOURCE_FOLDERS, projectRoot } from "../../scripts/lib/project.mjs";
 
 interface Plant {
   readonly rule: string;
-  /** A file written into a copy of this project's src. */
+  /** A file written into a copy of this project's sources. */
   readonly files: Readonly<Record<string, string>>;
   readonly from: string;
   readonly to: string;
@@ -77,6 +77,12 @@ const plants: readonly Plant[] = [
     },
     from: "src/schedule/planted-example.ts",
     to: "examples/planted.ts",
+  },
+  {
+    rule: "suites-import-only-src",
+    files: { "test/suites/planted.ts": 'export { planted } from "../planted.ts";\n' },
+    from: "test/suites/planted.ts",
+    to: "test/planted.ts",
   },
   {
     rule: "page-runs-in-a-browser",
@@ -160,14 +166,14 @@ describe("the import rules", () => {
 
 test("a checkout in which nothing could be read is an error", async () => {
   const root = await mkdtemp(join(tmpdir(), "handrail-layers-"));
-  await mkdir(join(root, "src"));
-  await expect(cruiseSources(root)).rejects.toThrow("read 0 of the 0 files");
+  for (const folder of SOURCE_FOLDERS) await mkdir(join(root, folder), { recursive: true });
+  await expect(cruiseSources(root)).rejects.toThrow("read 0 of the 0 source files");
   await rm(root, { recursive: true });
 });
 
-/** Copies src, plants all faults at once, and returns the findings about planted files, sorted. */
+/** Copies the sources, plants all faults at once, and returns the findings about planted files, sorted. */
 async function findingsAfterPlanting(root: string): Promise<string[]> {
-  await cp(join(projectRoot, "src"), join(root, "src"), { recursive: true });
+  for (const folder of SOURCE_FOLDERS) await cp(join(projectRoot, folder), join(root, folder), { recursive: true });
   await cp(join(projectRoot, "package.json"), join(root, "package.json"));
   await linkPackages(root);
   const files = Object.fromEntries(plants.flatMap((plant) => Object.entries(plant.files)));

@@ -8,7 +8,7 @@ import { type RunningServer, type ServerOptions, serveApi } from "../../src/cons
 import type { Store, StoredEvent } from "../../src/contract/activity.ts";
 import type { Outputs } from "../../src/contract/tool.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
-import { type ScriptedReply, scriptedModel } from "../../src/testing/scripted-model.ts";
+import { type ScriptedReply, scriptedModel } from "../suites/scripted-model.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { afterFile } from "../support/after-file.ts";
 import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { projectRoot } from "../../scripts/lib/project.mjs";
 import { LANGUAGES } from "../../src/cli/options.ts";
 import { pluginTemplate } from "../../src/cli/plugin-templates.ts";
-import { pluginSuite } from "../../src/testing/index.ts";
+import { pluginSuite } from "../suites/index.ts";
 import { plugin } from "../../src/plugins/plugin.ts";
 import { mustBeHere, programProblem } from "../support/here.ts";
 import { temporaryFolder, toolkitWith } from "../support/workspace.ts";

@@ -7,7 +7,7 @@ import { defineTool } from "../../src/contract/tool.ts";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import { SEEN_LIMITS, type SeenFact, fold, judgeSeen, nothingSeen } from "../../src/provenance/seen.ts";
 import { linksOf, urlsInText } from "../../src/provenance/urls-in-text.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
+import { scriptedModel } from "../suites/scripted-model.ts";
 import { calls } from "../agent/support.ts";
 import { cases } from "../support/cases.ts";
 import { webServer } from "../support/web-server.ts";

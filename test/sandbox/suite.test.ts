@@ -1,6 +1,6 @@
 // The backend suite, with the real bubblewrap.
 import { afterAll, describe, test } from "vitest";
-import { backendSuite } from "../../src/testing/index.ts";
+import { backendSuite } from "../suites/index.ts";
 import { mustBeHere } from "../support/here.ts";
 import { noSandbox, world, worldFolder } from "./world.ts";
 

@@ -6,7 +6,7 @@ import type { Approver } from "../../src/contract/policy.ts";
 import type { Run } from "../../src/contract/schedule.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
 import { asText } from "../../src/engine/result.ts";
-import { type ScriptedReply, scriptedModel } from "../../src/testing/scripted-model.ts";
+import { type ScriptedReply, scriptedModel } from "../suites/scripted-model.ts";
 import { describeCall } from "../../src/policy/describe.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";

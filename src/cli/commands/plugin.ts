@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { delimiter, join, resolve } from "node:path";
 import { oneLine } from "../../output/terminal-text.ts";
 import { pluginName } from "../../plugins/plugin.ts";
-import { pluginSuite } from "../../testing/plugin-suite.ts";
+import { pluginSuite } from "../../plugins/suite.ts";
 import { parseJson } from "../../util/json.ts";
 import { variablesNamed } from "../../util/environment.ts";
 import { codeOf, messageOf } from "../../util/errors.ts";

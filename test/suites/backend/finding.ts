@@ -1,6 +1,6 @@
 import { deepEqual, ok } from "node:assert/strict";
-import { ToolFailure } from "../../contract/failure.ts";
-import type { FindQuery } from "../../contract/search.ts";
+import { ToolFailure } from "../../../src/contract/failure.ts";
+import type { FindQuery } from "../../../src/contract/search.ts";
 import { type Cases, type Scene, failureOf, soon } from "./scene.ts";
 
 /** `find`, as the tools use it. */

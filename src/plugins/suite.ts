@@ -4,10 +4,10 @@ import type { Backend, Process } from "../contract/backend.ts";
 import { foreignTool } from "../engine/foreign-tool.ts";
 import { requireValidSchemas } from "../engine/schema-fault.ts";
 import { validate } from "../engine/validate.ts";
-import { type Connection, type PluginResult, connect } from "../plugins/connection.ts";
-import { isRecord } from "../plugins/messages.ts";
+import { type Connection, type PluginResult, connect } from "./connection.ts";
+import { isRecord } from "./messages.ts";
 import { pause } from "../util/abort.ts";
-import { type CasesOf, type TestRunner, registerCases } from "./suite.ts";
+import { type CasesOf, type TestRunner, registerCases } from "../util/test-cases.ts";
 
 export interface PluginSuiteOptions {
   /** The prefix of the titles. */

@@ -5,8 +5,8 @@ import type {
   Store,
   StoredEvent,
   ThreadEvent,
-} from "../../contract/activity.ts";
-import type { CasesOf } from "../suite.ts";
+} from "../../../src/contract/activity.ts";
+import type { CasesOf } from "../../../src/util/test-cases.ts";
 
 /** The environment of a test. */
 export interface StoreScene {

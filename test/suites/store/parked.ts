@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
-import type { Parking } from "../../contract/parked.ts";
-import type { Store } from "../../contract/activity.ts";
+import type { Parking } from "../../../src/contract/parked.ts";
+import type { Store } from "../../../src/contract/activity.ts";
 import { type StoreCases, all, asked, finished, started } from "./scene.ts";
 
 const TARGET = "local:/w";

@@ -1,5 +1,6 @@
-import type { Backend } from "../contract/backend.ts";
-import { type TestRunner, registerSuite } from "./suite.ts";
+import type { Backend } from "../../src/contract/backend.ts";
+import type { TestRunner } from "../../src/util/test-cases.ts";
+import { registerSuite } from "./suite.ts";
 import { looking } from "./terminal/looking.ts";
 import { results } from "./terminal/results.ts";
 import { seen } from "./terminal/seen.ts";
