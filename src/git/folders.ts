@@ -1,9 +1,15 @@
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { pathFrom } from "../util/byte-paths.ts";
+import { settingsIn } from "./config.ts";
+import { gitlinksOf, hashBytes, isIndexName } from "./index-file.ts";
 import { DEEPER, OPERATION, WORKING, isRepository } from "./layout.ts";
-import { type Reader, leadsTo } from "./reader.ts";
+import { LARGEST_INDEX, LONGEST_CONFIG, type Reader, leadsTo } from "./reader.ts";
 
 /** How many linked worktrees, and how many submodules, of a repository are followed. */
 const MOST = 4_096;
+
+/** How many work trees are followed in all. */
+const MOST_WORK_TREES = 20_000;
 
 /** How many levels of folders are searched for a submodule, whose name may contain slashes. */
 const MODULE_LEVELS = 16;
@@ -26,6 +32,53 @@ export function gitFolderOf(reader: Reader, folder: string): string | undefined 
 /** The real `.git` folder that another one shares its configuration with (a linked worktree's). */
 export function commonOf(reader: Reader, gitFolder: string): string | undefined {
   return leadsTo(reader, join(gitFolder, "commondir"), /^([^]+?)[\r\n]*$/, gitFolder);
+}
+
+/** The nearest folder, from a real one upwards, that has a repository: where git starts there. */
+export function repositoryAbove(reader: Reader, folder: string): string | undefined {
+  const above: string[] = [folder];
+  for (let at = folder; at !== "/"; at = dirname(at)) above.push(dirname(at));
+  const found = above.map((each) => gitFolderOf(reader, each)); // all at once: they may be looked up together
+  return above.find((_, index) => found[index] !== undefined);
+}
+
+/** The work tree of a submodule's or a linked worktree's `.git` folder, as that says. */
+export function workTreeOf(reader: Reader, gitFolder: string): string | undefined {
+  const pointer = leadsTo(reader, join(gitFolder, "gitdir"), /^([^]+?)[\r\n]*$/, gitFolder);
+  if (pointer !== undefined) return dirname(pointer);
+  const config = reader.read(join(gitFolder, "config"), LONGEST_CONFIG)?.toString("latin1") ?? "";
+  const value = settingsIn(config).findLast(({ section, key }) => section === "core" && key === "worktree")?.value;
+  return value === undefined ? undefined : resolve(gitFolder, pathFrom(Buffer.from(value, "latin1")));
+}
+
+/**
+ * Adds the submodules that git itself enters, also one whose `.git` a command has made: git runs what their
+ * configurations name. `linked`: the submodules of a `.git` folder. Default: they are read each time.
+ */
+export function withSubmodules(
+  reader: Reader,
+  worktrees: readonly string[],
+  linked = (gitFolder: string) => submodulesIn(reader, gitFolder).found,
+): readonly string[] {
+  const all = new Set(worktrees);
+  for (const folder of all) {
+    const own = gitFolderOf(reader, folder);
+    if (own === undefined || all.size > MOST_WORK_TREES) continue;
+    for (const path of linked(own))
+      if (reader.kindOf(join(folder, path, ".git")) !== undefined) all.add(join(folder, path));
+  }
+  return [...all];
+}
+
+/** The submodules in the index of a `.git` folder, relative to the work tree. `unknown`: indexes past the limit. */
+export function submodulesIn(reader: Reader, gitFolder: string): FoundFolders {
+  const hash = hashBytes(reader.read(join(gitFolder, "config"), LONGEST_CONFIG)?.toString("latin1") ?? "");
+  const indexes = reader.namesIn(gitFolder).filter(isIndexName);
+  const read = indexes.map((name) => reader.read(join(gitFolder, name), LARGEST_INDEX));
+  return {
+    found: read.flatMap((bytes) => (bytes === undefined ? [] : gitlinksOf(bytes, hash))),
+    unknown: indexes.filter((_, index) => read[index] === undefined).map((name) => join(gitFolder, name)),
+  };
 }
 
 /**

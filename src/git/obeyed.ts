@@ -1,13 +1,8 @@
-import { createHash } from "node:crypto";
 import { dirname, join, resolve } from "node:path";
-import { settingsIn } from "./config.ts";
-import { isInside } from "../util/paths.ts";
-import { commonOf, gitFoldersOf } from "./folders.ts";
-import { isHarmless } from "./harmless.ts";
-import type { Reader } from "./reader.ts";
-
-/** A longer configuration is not read. Bytes: 1 MiB. */
-const LONGEST_CONFIG = 1_048_576;
+import { type Setting, settingsIn } from "./config.ts";
+import { commonOf } from "./folders.ts";
+import { isHarmless } from "./settings.ts";
+import { LONGEST_CONFIG, type Reader } from "./reader.ts";
 
 /** How many configuration files of one repository are read, with those that they include. */
 const MOST_CONFIGS = 64;
@@ -23,6 +18,8 @@ export interface Obeyed {
    * arguments, lists of attributes. They may not exist.
    */
   readonly named: readonly string[];
+  /** All settings, in the order in which they were read. Values have one character per byte. */
+  readonly settings: readonly Setting[];
   /** False: there is more than was read. Then nothing is known. */
   readonly isWhole: boolean;
 }
@@ -43,14 +40,10 @@ export function obeyed(reader: Reader, { gitFolder, worktree = dirname(gitFolder
   if (home !== undefined) for (const name of [".gitconfig", ".config/git/config"]) configs.add(join(home, name));
   const hooks = new Set([join(common, "hooks")]);
   const named = new Set<string>();
+  const settings: Setting[] = [];
   let isWhole = true;
-  const pathOf = (written: string, base: string) => {
-    const path = written.replace(/^~\//, `${home ?? "~"}/`);
-    return path.startsWith("~") || path.includes("\0") ? undefined : resolve(base, path);
-  };
   const add = (paths: Set<string>, written: string, base: string) => {
-    const path = pathOf(written, base);
-    if (path !== undefined) paths.add(path);
+    for (const path of pathOf(written, base, home)) paths.add(path);
   };
   for (const config of configs) {
     const bytes = reader.read(config, LONGEST_CONFIG);
@@ -59,69 +52,33 @@ export function obeyed(reader: Reader, { gitFolder, worktree = dirname(gitFolder
     if (bytes === undefined || !isWhole) continue;
     for (const setting of settingsIn(bytes.toString("latin1"))) {
       const { section, key } = setting;
+      settings.push(setting);
       const value = Buffer.from(setting.value ?? "", "latin1").toString();
       if (value === "" || isHarmless(setting)) continue;
-      if (/^include(if)?$/.test(section) && key === "path") add(configs, value, dirname(reader.realOf(config)));
+      if (/^include(if)?$/.test(section) && key === "path")
+        for (const base of [config, reader.realOf(config)]) add(configs, value, dirname(base));
       else if (section === "core" && key === "hookspath") add(hooks, value, worktree);
-      else for (const word of wordsIn(value)) add(named, word, worktree);
+      else for (const path of filesNamedBy(setting, worktree, home)) named.add(path);
     }
   }
-  return { configs: [...configs], hooks: [...hooks], named: [...named], isWhole };
+  return { configs: [...configs], hooks: [...hooks], named: [...named], settings, isWhole };
 }
 
-/** The words of a setting that may name files, leniently. A program without a slash is found on the PATH. */
+/** The files that the value of a setting may name, leniently. A program without a slash is found on the PATH. Pure. */
+export function filesNamedBy({ value = "" }: Setting, worktree: string, home?: string): readonly string[] {
+  return wordsIn(Buffer.from(value, "latin1").toString()).flatMap((word) => pathOf(word, worktree, home));
+}
+
+/** The path that git reads in a value; none of another person's home. */
+function pathOf(written: string, base: string, home: string | undefined): readonly string[] {
+  const path = written.replace(/^~\//, `${home ?? "~"}/`);
+  return path.startsWith("~") || path.includes("\0") ? [] : [resolve(base, path)];
+}
+
 function wordsIn(value: string): readonly string[] {
   const words = value.split(/[\s;&|<>()"'`!]+/).filter((word) => word !== "");
   const parts = words.flatMap((word, index) =>
     [word, ...word.split(/[=:]/)].filter((part) => part !== "" && (index > 0 || part.includes("/"))),
   );
   return [...(value.includes("/") ? [value] : []), ...parts].filter((word) => !word.startsWith("-"));
-}
-
-/** More bytes of one file that git obeys, or more names of one folder, make a digest unknown. */
-const LARGEST = 16_777_216;
-const MOST_NAMES = 1_000;
-
-export interface DigestOptions {
-  readonly worktree: string;
-  /** Folders that a model may write: of the files that settings name, those in them count. Default: the work tree. */
-  readonly writable?: readonly string[];
-  readonly home?: string;
-}
-
-/**
- * Hashes what git obeys in the repository of a work tree and in its submodules: configurations, hooks, the repository's
- * attributes, and files that settings name. The digest is the same until one of them changes. Not in it are
- * `.gitattributes` and `.gitmodules`, which only choose among these. Returns `undefined` if there is no repository, or
- * more than is read. Pure.
- */
-export function digestOf(reader: Reader, { worktree, writable = [worktree], home }: DigestOptions): string | undefined {
-  const hash = createHash("sha256");
-  const gitFolders = gitFoldersOf(reader, worktree);
-  let isKnown = gitFolders.length > 0;
-  const take = (path: string, levels = 2): void => {
-    const real = reader.realOf(path);
-    const kind = reader.kindOf(real);
-    hash.update(`${JSON.stringify([path, real, kind ?? "none"])}\n`);
-    if (kind === "file") {
-      const bytes = reader.read(real, LARGEST);
-      if (bytes === undefined) isKnown = false;
-      else hash.update(`${bytes.length}\n`).update(bytes);
-    } else if (kind === "folder") {
-      const names = reader.namesIn(real).filter((name) => !name.endsWith(".sample"));
-      if (names.length > MOST_NAMES || levels === 0) isKnown = false;
-      else for (const name of names.toSorted()) take(join(real, name), levels - 1);
-    } else if (kind === "other") isKnown = false;
-  };
-  for (const gitFolder of gitFolders) {
-    const found = obeyed(reader, { gitFolder, worktree, ...(home !== undefined && { home }) });
-    isKnown &&= found.isWhole;
-    const own = ["info/attributes", "commondir"].map((name) => join(gitFolder, name));
-    const named = found.named.filter((path) => {
-      const real = reader.realOf(path);
-      return reader.kindOf(real) !== "folder" && writable.some((root) => isInside(real, root) || isInside(path, root));
-    });
-    for (const path of [...found.configs, ...own, ...found.hooks, ...named]) take(path);
-  }
-  return isKnown ? hash.digest("hex") : undefined;
 }

@@ -1,5 +1,13 @@
-import { resolve } from "node:path";
+import { posix, resolve } from "node:path";
+import type { Files } from "../contract/backend.ts";
+import { Unreachable } from "../contract/failure.ts";
 import { pathFrom } from "../util/byte-paths.ts";
+
+/** A longer configuration is not read. Bytes: 1 MiB. */
+export const LONGEST_CONFIG = 1_048_576;
+
+/** A larger index, or file of packed refs, is not read. Bytes: 256 MiB. */
+export const LARGEST_INDEX = 268_435_456;
 
 /**
  * What the room for git reads a file system with. Commands may change the file system meanwhile, so nothing throws.
@@ -24,4 +32,72 @@ export function leadsTo(reader: Reader, file: string, pattern: RegExp, base: str
   const bytes = reader.read(file, 8_192);
   const named = bytes === undefined ? undefined : pattern.exec(pathFrom(bytes))?.[1];
   return named === undefined ? undefined : reader.realOf(resolve(base, named));
+}
+
+/** How often `withFiles` asks again, and how many facts it looks up. */
+const MOST_ROUNDS = 40;
+const MOST_FACTS = 20_000;
+
+/**
+ * Asks a pure function of a reader about files that are read asynchronously, on any backend. What it needs and nobody
+ * has looked up yet is looked up together, in one round trip, and the function runs again.
+ *
+ * @returns its result once every fact in it was looked up; `undefined` past the limits, and for names that are not UTF-8
+ * @throws Unreachable
+ */
+export async function withFiles<T>(files: Files, ask: (reader: Reader) => T): Promise<T | undefined> {
+  const facts = new Map<string, unknown>();
+  let isOdd = false;
+  for (let round = 0; round < MOST_ROUNDS && facts.size <= MOST_FACTS && !isOdd; round++) {
+    const missing = new Map<string, () => Promise<unknown>>();
+    const fact = <F>(key: string, otherwise: F, look: () => Promise<F>): F => {
+      if (facts.has(key)) return facts.get(key) as F;
+      missing.set(key, look);
+      return otherwise;
+    };
+    const answer = ask({
+      kindOf: (path) => fact(`kind ${path}`, undefined, () => kindIn(files, path)),
+      namesIn: (folder) =>
+        fact(`names ${folder}`, [], async () => {
+          const names = (await files.list(folder)).map(({ name }) => name);
+          isOdd ||= names.some((name) => name.includes("\ufffd"));
+          return names;
+        }),
+      read: (path, most) => fact(`read ${most} ${path}`, undefined, () => contentOf(files, path, most)),
+      realOf: (path) => fact(`real ${path}`, path, () => files.realPath(path)),
+    });
+    if (missing.size === 0) return answer;
+    await Promise.all(
+      Array.from(missing, async ([key, look]) => {
+        const found = await look().catch((error: unknown) => {
+          if (error instanceof Unreachable) throw error;
+          return key.startsWith("names ") ? [] : key.startsWith("real ") ? key.slice("real ".length) : undefined;
+        });
+        facts.set(key, found);
+      }),
+    );
+  }
+  return undefined;
+}
+
+async function kindIn(files: Files, path: string): Promise<"file" | "folder" | "other" | undefined> {
+  const folder = await files.realPath(posix.dirname(path));
+  const real = posix.join(folder, posix.basename(path));
+  const kind = await files.stat(real, { real: true }).then(
+    (info) => info?.kind,
+    (error: unknown) => {
+      if (error instanceof Unreachable) throw error;
+      return "link" as const;
+    },
+  );
+  return kind === undefined || kind === "file" || kind === "folder" ? kind : "other";
+}
+
+async function contentOf(files: Files, path: string, most: number): Promise<Buffer | undefined> {
+  const file = await files.open(path);
+  try {
+    return file.info.size > most ? undefined : Buffer.from(await file.read(0, file.info.size));
+  } finally {
+    file.close().catch(() => undefined); // need not be awaited
+  }
 }

@@ -2,14 +2,14 @@
 // with git itself.
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { settingsIn } from "../../src/git/config.ts";
 import { DISK } from "../../src/git/disk.ts";
-import { harmlessConfig } from "../../src/git/harmless.ts";
+import { harmlessConfig } from "../../src/git/settings.ts";
 import { gitlinksOf } from "../../src/git/index-file.ts";
-import { digestOf, obeyed } from "../../src/git/obeyed.ts";
+import { obeyed } from "../../src/git/obeyed.ts";
 import { cases } from "../support/cases.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
@@ -204,22 +204,6 @@ describe("what git obeys", () => {
     const all = [...configs, ...named, join(hooks[0] ?? "", "pre-push"), join(hooks[1] ?? "", "pre-push")];
     expect(isWhole).toBe(true);
     expect(LED.slice(0, -1).filter((path) => !all.includes(join(folder, path)))).toEqual([]);
-  });
-
-  test.each(LED)("the digest differs after a change of %s", (path) => {
-    const folder = leading();
-    const digest = () => digestOf(DISK, { worktree: folder });
-    for (const each of LED) {
-      mkdirSync(dirname(join(folder, each)), { recursive: true });
-      writeFileSync(join(folder, each), each === ".git/config" ? readFileSync(join(folder, each)) : "", { flag: "a" });
-    }
-    const before = digest();
-    expect(before).toMatch(/^[0-9a-f]{64}$/);
-    git(folder, "commit", "-q", "--allow-empty", "--no-verify", "-m", "x");
-    writeFileSync(join(folder, "other.sh"), "x");
-    expect(digest()).toBe(before);
-    writeFileSync(join(folder, path), "\n# changed\n", { flag: "a" });
-    expect(digest()).not.toBe(before);
   });
 });
 

@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { DISK, kindOf, namesIn, readRegular, realOf } from "../../git/disk.ts";
 import { commonOf, gitFolderOf, leadingIn, modulesIn, operationsIn, worktreesIn } from "../../git/folders.ts";
-import { harmlessConfig } from "../../git/harmless.ts";
+import { harmlessConfig } from "../../git/settings.ts";
 import { entriesOf, gitlinksOf, hashBytes, isIndexName, statText } from "../../git/index-file.ts";
 import { obeyed } from "../../git/obeyed.ts";
 import { startedBy } from "../../git/operations.ts";

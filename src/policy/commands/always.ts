@@ -1,3 +1,6 @@
+import type { Backend } from "../../contract/backend.ts";
+import { withFiles } from "../../git/reader.ts";
+import { transferDigest } from "../../git/transfer.ts";
 import type { FoundProgram } from "../plain/finder.ts";
 import type { FoundCommand } from "./search.ts";
 
@@ -14,14 +17,39 @@ const FIXED: readonly (readonly [programs: RegExp, words: RegExp])[] = [
   [/^mkdir$/, /^/],
 ];
 
-/** Whether no file of the workspace decides what the command does, nor which program runs. */
-export async function isFixed(
-  { words, assigns }: FoundCommand,
-  find: (name: string) => Promise<FoundProgram | string>,
-): Promise<boolean> {
+/** `git push` and `git fetch` that remove and overwrite nothing, of a remote by its name. No helper and no path. */
+const TRANSFER = new RegExp(
+  "^(?: (?:push(?: (?:-[uvqn]|--(?:set-upstream|tags|follow-tags|atomic|dry-run|verbose|quiet|porcelain)))*" +
+    "|fetch(?: (?:-[vqptn]|--(?:all|tags|no-tags|prune|dry-run|verbose|quiet|unshallow|depth=\\d+)))*))" +
+    "(?: ([A-Za-z]\\w*)(?: \\w[\\w./@-]*(?::\\w[\\w./@-]*)?)*)?$",
+);
+
+export interface FixedOptions {
+  readonly find: (name: string) => Promise<FoundProgram | string>;
+  /** Whether tools can write no folder of the PATH. */
+  readonly isPathTrusted: () => Promise<boolean>;
+  /** The folder that the command runs in; `undefined`: known only when it runs. */
+  readonly folder: string | undefined;
+  /** Folders that tools may write. */
+  readonly writable: readonly string[];
+  readonly backend: Backend;
+}
+
+/**
+ * Returns what a grant of the command is bound to, besides its words; "" if that is nothing, because no file of the
+ * workspace decides what it does, nor which program runs. `git push` and `git fetch` are bound to what git obeys.
+ * `undefined`: files of the workspace decide.
+ */
+export async function fixedBy({ words, assigns }: FoundCommand, options: FixedOptions): Promise<string | undefined> {
+  const { find, folder, backend, writable } = options;
   const [name, ...others] = words.flatMap(({ value }) => value ?? []);
-  if (name === undefined || others.length + 1 < words.length || assigns.length > 0) return false;
+  if (name === undefined || others.length + 1 < words.length || assigns.length > 0) return undefined;
   const text = others.map((word) => ` ${word}`).join("");
-  if (!FIXED.some(([programs, given]) => programs.test(name) && given.test(text))) return false;
-  return typeof (await find(name)) !== "string";
+  if (FIXED.some(([programs, given]) => programs.test(name) && given.test(text)))
+    return typeof (await find(name)) === "string" ? undefined : "";
+  const transfer = name === "git" ? TRANSFER.exec(text) : null;
+  if (transfer === null || folder === undefined || typeof (await find(name)) === "string") return undefined;
+  if (!(await options.isPathTrusted())) return undefined; // git finds ssh and credential helpers on it
+  const given = { folder, remote: transfer[1], writable, home: backend.home };
+  return withFiles(backend.outside ?? backend.files, (reader) => transferDigest(reader, given));
 }

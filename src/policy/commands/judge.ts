@@ -12,7 +12,7 @@ import { type PlainScript, readPlainScript } from "../plain/script.ts";
 import type { Rules } from "../rules/rules.ts";
 import type { PolicySettings } from "../policy-settings.ts";
 import { type Part, decideScript } from "./script-decision.ts";
-import { isFixed } from "./always.ts";
+import { fixedBy } from "./always.ts";
 import { type FoundScript, findCommands } from "./find-commands.ts";
 import { judgeNames } from "./names.ts";
 import { neverRun } from "./never-run.ts";
@@ -48,7 +48,8 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
   const open = [workDir, ...(settings.allowedRoots ?? []).map((path) => absolutePath(path, backend))];
   const judgePlain = createPlainJudge({ backend, writable: open });
   const folders = (backend.programFolders ?? SYSTEM_FOLDERS).filter((path) => path.startsWith("/"));
-  const findProgram = createProgramFinder(folders, open, trustedFolders(folders, open));
+  const trusted = trustedFolders(folders, open);
+  const findProgram = createProgramFinder(folders, open, trusted);
   const allows = (words: readonly string[]) => rules({ words, text: words.join(" ") })?.verdict === "allow";
 
   return async (effect, { judgePath, look, contained, typed }) => {
@@ -67,9 +68,21 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
     const refusals = neverRun(found, { workDir, home, cwd: folder, open: removable });
     const own = typeof script === "string" ? [] : ownCommands(found, script);
 
-    const fixed = contained
+    const runsIn = ({ folder: at }: FoundCommand) => (at === undefined ? undefined : posix.resolve(folder, at));
+    const isBound = contained || Object.keys(effect.env ?? {}).length > 0; // a variable may name a program
+    const fixed = isBound
       ? []
-      : await Promise.all(found.commands.map((each) => isFixed(each, (name) => findProgram(name, look))));
+      : await Promise.all(
+          found.commands.map((each) =>
+            fixedBy(each, {
+              find: (name) => findProgram(name, look),
+              isPathTrusted: async () => (await trusted(look)).size === new Set(folders).size,
+              folder: runsIn(each),
+              writable: open,
+              backend,
+            }),
+          ),
+        );
     const parts = found.commands.map((each, index): Part => {
       const at = own.indexOf(each);
       const problem = plain === undefined || plain.plain ? undefined : plain.problems[at];
@@ -95,14 +108,13 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
         },
         settings,
       );
-      const runsIn = each.folder === undefined ? undefined : posix.resolve(folder, each.folder);
       return {
         text: each.text,
         words: wordsOf(each),
-        folder: runsIn,
+        folder: runsIn(each),
         isOwn: at >= 0,
         project,
-        isFixed: isPlain || fixed[index] === true,
+        fixedBy: isPlain ? "" : fixed[index],
         decision,
       };
     });

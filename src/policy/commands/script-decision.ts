@@ -13,8 +13,8 @@ export interface Part {
   /** It is one of the commands of a script that can be rewritten. */
   readonly isOwn: boolean;
   readonly project: boolean;
-  /** No file of the workspace decides what it does (`isFixed`). */
-  readonly isFixed: boolean;
+  /** What grants of it are bound to besides its words (`fixedBy`). `undefined`: files of the workspace. */
+  readonly fixedBy: string | undefined;
   readonly decision: Decision;
 }
 
@@ -111,23 +111,25 @@ function scopesOf(parts: readonly Part[], whole: Whole): readonly Scope[] {
   const decision = {
     scopes: [...asked.map((part) => part.decision), redirected].flatMap((each) => each?.scopes ?? []),
   };
-  return [scopeOf({ text: command, words: [command], folder, project, isFixed: false, decision }, whole)];
+  return [scopeOf({ text: command, words: [command], folder, project, fixedBy: undefined, decision }, whole)];
 }
 
 /** Bound to the exact words, the folder, the variables it gets, and whether it outlives the call. */
 function scopeOf(
-  { text, words, folder = "?", project, isFixed, decision }: ScopedPart,
+  { text, words, folder = "?", project, fixedBy, decision }: ScopedPart,
   { effect: { env = {}, lifetime = "call" }, contained }: Whole,
 ): Scope {
   const variables = Object.entries(env).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  const key = JSON.stringify(["exec", words, text, folder, variables, lifetime]);
+  const binding = fixedBy === undefined || fixedBy === "" ? [] : [fixedBy];
+  const key = JSON.stringify(["exec", words, text, folder, variables, lifetime, ...binding]);
   // The project's content may change after a person's approval.
-  const label = project && !contained ? `${text} (whatever the project then contains)` : text;
-  const session = isFixed || contained ? {} : ({ upTo: "session" } as const);
+  const after = project && !contained ? " (whatever the project then contains)" : "";
+  const label = text + (binding.length > 0 ? " (while git's settings here stay as they are)" : after);
+  const session = fixedBy !== undefined || contained ? {} : ({ upTo: "session" } as const);
   return { label, key, ...session, ...limitsOf(decision) };
 }
 
-interface ScopedPart extends Pick<Part, "text" | "words" | "folder" | "project" | "isFixed"> {
+interface ScopedPart extends Pick<Part, "text" | "words" | "folder" | "project" | "fixedBy"> {
   readonly decision: Pick<Decision, "scopes">;
 }
 

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Backend, Files } from "../../contract/backend.ts";
-import { unknownSetting } from "../../git/harmless.ts";
+import { unknownSetting } from "../../git/settings.ts";
 import { LINKED } from "../../git/layout.ts";
 import { type PlainGit, plainGit } from "../../git/plain.ts";
 import { isInside } from "../../util/paths.ts";

@@ -32,7 +32,7 @@ const HARMLESS: readonly (readonly [keys: string, reads?: RegExp])[] = [
     extensions.relativeworktrees fetch.prunetags fetch.all fetch.parallel fetch.fsckobjects fetch.recursesubmodules
     fetch.writecommitgraph fetch.showforcedupdates gc.auto gc.autodetach gc.autopacklimit gc.pruneexpire
     gc.worktreepruneexpire gc.reflogexpire gc.reflogexpireunreachable log.date log.decorate log.follow log.mailmap
-    log.abbrevcommit pull.octopus push.followtags push.gpgsign push.recursesubmodules rerere.autoupdate advice.*
+    log.abbrevcommit push.followtags push.gpgsign push.recursesubmodules rerere.autoupdate advice.*
     color.* color.*.* feature.* i18n.* index.* pack.* status.*`,
   ],
 ];
@@ -67,6 +67,32 @@ function ruleOf({ section, subsection, key }: Setting): { readonly reads: RegExp
 export function isHarmless(setting: Setting): boolean {
   const { section, subsection = "", key, value } = setting;
   return ruleOf(setting) !== undefined || (value !== undefined && EXACTLY[`${section}.${subsection}.${key}`] === value);
+}
+
+/**
+ * Keys whose value is a program, or leads git to one (git-config(1)); `*` is a subsection, or a key. A key that is in
+ * neither table leads to files, hosts or data: it is not harmless, and no program.
+ */
+const STARTING = new Set(
+  `core.editor core.pager core.fsmonitor core.hookspath core.sshcommand core.gitproxy core.askpass
+  core.alternaterefscommand core.attributesfile alias.* alias.*.* pager.* sequence.editor interactive.difffilter
+  filter.*.clean filter.*.smudge filter.*.process diff.external diff.*.command diff.*.textconv merge.*.driver
+  difftool.*.* mergetool.*.* guitool.*.* browser.*.* man.*.* include.path includeif.*.path init.templatedir
+  credential.helper credential.*.helper gpg.program gpg.*.program gpg.*.defaultkeycommand hook.*.*
+  remote.*.uploadpack remote.*.receivepack remote.*.vcs uploadpack.packobjectshook protocol.ext.allow
+  pull.octopus pull.twohead branch.*.mergeoptions submodule.*.update gc.recentobjectshook tar.*.command
+  trailer.*.cmd trailer.*.command imap.tunnel instaweb.httpd instaweb.browser web.browser help.browser
+  sendemail.* sendemail.*.*`
+    .trim()
+    .split(/\s+/),
+);
+
+/** Whether the value of a key makes git run a program, or read what can name one. `text`: "core.pager", "alias.x=!id". */
+export function startsProgram(text: string): boolean {
+  const [, section = "", subsection, key = ""] = /^([^.=]+)(?:\.([^=]*))?\.([^.=]+)(?:=|$)/s.exec(text) ?? [];
+  const start = (subsection === undefined ? section : `${section}.*`).toLowerCase();
+  const exact = subsection === undefined ? "" : `${section}.${subsection}.${key}`.toLowerCase();
+  return [exact, `${start}.${key.toLowerCase()}`, `${start}.*`].some((each) => STARTING.has(each));
 }
 
 const ODD = /[^\t\n\x20-\x7e\x80-\u{10ffff}]/u;
