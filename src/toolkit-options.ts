@@ -2,7 +2,7 @@ import type { Approvers } from "./contract/approvers.ts";
 import type { Notice } from "./contract/notice.ts";
 import type { AlarmOptions } from "./activity/alarms.ts";
 import type { SandboxOptions } from "./backends/sandbox/options.ts";
-import type { Place } from "./backends/targets.ts";
+import type { TargetOptions } from "./backends/targets.ts";
 import { didYouMean } from "./config/nearest.ts";
 import type { Store } from "./contract/activity.ts";
 import type { BeforeAct } from "./contract/call.ts";
@@ -25,7 +25,7 @@ export interface SandboxChoice {
   readonly alarms?: AlarmOptions;
 }
 
-export interface ToolkitOptions extends ToolChoice, Omit<Place, "sandbox"> {
+export interface ToolkitOptions extends ToolChoice, Omit<TargetOptions, "sandbox"> {
   /** How commands are contained, or the mode alone. Default "auto". */
   readonly sandbox?: SandboxMode | SandboxChoice;
   /**

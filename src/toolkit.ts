@@ -9,7 +9,7 @@ import type { Notice } from "./contract/notice.ts";
 import type { QuestionId } from "./contract/question.ts";
 import type { Waiting } from "./engine/host.ts";
 import type { SandboxOptions } from "./backends/sandbox/options.ts";
-import { type Place, hasTerminal, isContained } from "./backends/targets.ts";
+import { type TargetOptions, hasTerminal, isContained } from "./backends/targets.ts";
 import {
   browserFolder,
   configFolder,
@@ -76,7 +76,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const { answerWithinMs = 600_000, park = "never", keepParkedMs = 604_800_000, sources = [] } = options;
   const stateDir = resolve(options.stateDir ?? stateFolder()); // a folder of this machine, whatever the backend
   const { mode, limits, alarms: alarmOptions } = sandboxChoice(options);
-  const place: Place = { ...options, sandbox: mode };
+  const place: TargetOptions = { ...options, sandbox: mode };
   const browsers = lazyBrowsers({
     ...options.browser,
     folder: browserFolder(stateDir),

@@ -1,6 +1,6 @@
 import type { ActivityEvent } from "../contract/activity.ts";
 import type { ThreadId } from "../contract/identity.ts";
-import type { Connection, Value } from "../db/driver.ts";
+import type { DatabaseConnection, Value } from "../db/driver.ts";
 
 /** A row of the database: the columns for lookups, and the event as JSON. */
 export interface EventRow {
@@ -35,7 +35,7 @@ const INSERT = "INSERT INTO events (session, call, thread, at, type, body) VALUE
 const INSERTS = [64, 8, 1].map((count) => ({ count, sql: INSERT + ", (?, ?, ?, ?, ?, ?)".repeat(count - 1) }));
 
 /** Inserts the rows in order. Call it inside a transaction. */
-export function insertEvents(connection: Connection, session: number, rows: readonly EventRow[]): void {
+export function insertEvents(connection: DatabaseConnection, session: number, rows: readonly EventRow[]): void {
   let next = 0;
   for (const { count, sql } of INSERTS) {
     for (; rows.length - next >= count; next += count) {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ActivityEvent } from "../contract/activity.ts";
 import type { Database } from "../db/database.ts";
-import type { Connection } from "../db/driver.ts";
+import type { DatabaseConnection } from "../db/driver.ts";
 import { formatSize } from "../output/size.ts";
 import { plural } from "../util/text.ts";
 import { BATCH_ROWS, type Commit, createEventQueue } from "./event-queue.ts";
@@ -36,7 +36,7 @@ export interface EventWriter {
   append(event: ActivityEvent): void;
   commit(event: ActivityEvent): Promise<void>;
   /** Runs a durable transaction as this process's session, after the events taken so far. Rejects if that fails. */
-  transact<T>(work: (connection: Connection, session: number) => T): Promise<T>;
+  transact<T>(work: (connection: DatabaseConnection, session: number) => T): Promise<T>;
   /** Resolves when the events taken so far are written, or could not be. Never rejects. */
   settled(): Promise<void>;
   /** Writes the remaining events and ends the session. Rejects when that fails. */

@@ -1,6 +1,6 @@
 import type { ParkedCall, ParkedFilter } from "../contract/parked.ts";
 import type { Database } from "../db/database.ts";
-import type { Connection, Value } from "../db/driver.ts";
+import type { DatabaseConnection, Value } from "../db/driver.ts";
 import { insertEvents, keyOf, rowOf } from "./event-rows.ts";
 import { type Move, type Moved, moved } from "./parked.ts";
 
@@ -8,7 +8,11 @@ import { type Move, type Moved, moved } from "./parked.ts";
 export const NO_SESSION = 0;
 
 /** The parked calls of a database for which a condition holds, oldest first. */
-export function parkedIn(connection: Connection, condition: string, values: readonly Value[]): readonly ParkedCall[] {
+export function parkedIn(
+  connection: DatabaseConnection,
+  condition: string,
+  values: readonly Value[],
+): readonly ParkedCall[] {
   return connection
     .all<{ state: ParkedCall["state"]; body: string }>(
       `SELECT state, body FROM parked_calls WHERE ${condition} ORDER BY rowid`,
@@ -29,7 +33,7 @@ export function conditionOf({ call, thread, target, states }: ParkedFilter): [st
 
 /** Moves a parked call. Call it inside a transaction. `session`: that of the process that takes it. */
 export function moveIn(
-  connection: Connection,
+  connection: DatabaseConnection,
   row: ParkedCall | undefined,
   move: Move,
   { at, session }: { readonly at: number; readonly session: number },
@@ -44,7 +48,7 @@ export function moveIn(
 }
 
 /** Writes the row of a parked call. */
-export function writeParked(connection: Connection, row: ParkedCall, session: number): void {
+export function writeParked(connection: DatabaseConnection, row: ParkedCall, session: number): void {
   const { call, question, thread, target, state, turn, untilMs } = row;
   connection.run(
     `INSERT INTO parked_calls (call, question, thread, target, state, has_turn, until, session, body)

@@ -62,12 +62,12 @@ export function startByPs(pid: number): { readonly start: string; readonly ended
 function whereWeAre(): Pick<ProcessIdentity, "host" | "boot" | "pidNamespace"> {
   return {
     host: hostname(),
-    boot: told(() => readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim()),
-    pidNamespace: told(() => readlinkSync("/proc/self/ns/pid")),
+    boot: readOrEmpty(() => readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim()),
+    pidNamespace: readOrEmpty(() => readlinkSync("/proc/self/ns/pid")),
   };
 }
 
-function told(read: () => string): string {
+function readOrEmpty(read: () => string): string {
   try {
     return read();
   } catch {

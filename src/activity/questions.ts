@@ -2,7 +2,7 @@ import type { CallEvent } from "../contract/activity.ts";
 import type { Approval } from "../contract/decision.ts";
 import type { ParkedCall } from "../contract/parked.ts";
 import type { AnswerOutcome, OpenQuestion, QuestionId } from "../contract/question.ts";
-import type { Connection } from "../db/driver.ts";
+import type { DatabaseConnection } from "../db/driver.ts";
 import { insertEvents, keyOf, rowOf } from "./event-rows.ts";
 import { closedBecause } from "./parked.ts";
 import { NO_SESSION, moveIn, parkedIn } from "./parked-rows.ts";
@@ -47,7 +47,7 @@ const IS_OPEN = `NOT EXISTS (
     SELECT 1 FROM events AS finished WHERE finished.call = asked.call AND finished.type = 'call.finished')`;
 
 /** The open questions in a database, oldest first. */
-export function questionsIn(connection: Connection): readonly OpenQuestion[] {
+export function questionsIn(connection: DatabaseConnection): readonly OpenQuestion[] {
   return connection
     .all<{ asked: string; started: string | null; parked: string | null }>(
       `SELECT asked.body AS asked,
@@ -69,7 +69,7 @@ export function questionsIn(connection: Connection): readonly OpenQuestion[] {
 
 /** Answers a question in a database if it is open. Call it inside a transaction. */
 export function answerIn(
-  connection: Connection,
+  connection: DatabaseConnection,
   question: QuestionId,
   approval: Approval,
   given: { readonly by: string; readonly at: number },
@@ -88,7 +88,7 @@ export function answerIn(
 
 /** Returns the event that asked a question which is open, or why it is not. */
 export function askedIn(
-  connection: Connection,
+  connection: DatabaseConnection,
   question: QuestionId,
 ): Requested | Exclude<AnswerOutcome, { status: "answered" }> {
   const events = connection

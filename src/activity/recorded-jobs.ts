@@ -1,6 +1,6 @@
 import type { CallEvent, StoredEvent } from "../contract/activity.ts";
 import type { RecordedJob } from "../contract/job.ts";
-import type { Connection } from "../db/driver.ts";
+import type { DatabaseConnection } from "../db/driver.ts";
 
 type Ended = Extract<CallEvent, { type: "job.ended" }>;
 
@@ -19,7 +19,7 @@ export function recordedJobs(events: readonly StoredEvent[]): readonly RecordedJ
 }
 
 /** The jobs in a database. */
-export function jobsIn(connection: Connection): readonly RecordedJob[] {
+export function jobsIn(connection: DatabaseConnection): readonly RecordedJob[] {
   const events = connection
     .all<{ id: number; body: string }>(
       "SELECT id, body FROM events INDEXED BY events_jobs WHERE type IN ('job.started', 'job.ended') ORDER BY id",

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Database } from "../db/database.ts";
-import type { Connection } from "../db/driver.ts";
+import type { DatabaseConnection } from "../db/driver.ts";
 import { THREAD_PREFIX } from "./event-rows.ts";
 import { closeSession, sessionsThatAre } from "./sessions.ts";
 
@@ -108,21 +108,21 @@ async function retain(
 }
 
 /** A cheap check before the claim. Usually there is nothing to remove, and no process should be locked out. */
-function isDue(connection: Connection, chore: Chore, at: number): boolean {
+function isDue(connection: DatabaseConnection, chore: Chore, at: number): boolean {
   const [row] = connection.all<{ begun_at: number }>("SELECT begun_at FROM chores WHERE name = ?", [chore]);
   return (row?.begun_at ?? 0) <= at - CHORES[chore];
 }
 
 // Both may return true needlessly, but never false wrongly. Written by hand, so that the builder is rarely loaded.
 
-function isOver(connection: Connection, { maxEvents, maxBytes }: RetentionOptions): boolean {
+function isOver(connection: DatabaseConnection, { maxEvents, maxBytes }: RetentionOptions): boolean {
   const [events] = connection.all<{ count: number | null }>(
     "SELECT (SELECT max(id) FROM events) - (SELECT min(id) FROM events) + 1 AS count",
   );
   return (events?.count ?? 0) > maxEvents || usedBytes(connection) > maxBytes * USED;
 }
 
-function hasOld(connection: Connection, { maxAgeDays }: RetentionOptions, at: number): boolean {
+function hasOld(connection: DatabaseConnection, { maxAgeDays }: RetentionOptions, at: number): boolean {
   const [first] = connection.all<{ at: number }>("SELECT at FROM events ORDER BY id LIMIT 1");
   const oldest = at - maxAgeDays * DAY_MS;
   return (first?.at ?? at) < oldest || sessionsThatAre(connection, "unknown").some(({ openedAt }) => openedAt < oldest);
@@ -145,7 +145,7 @@ function release(database: Database, chores: readonly Chore[]): void {
   }
 }
 
-function begun(connection: Connection, chore: Chore, at: number): void {
+function begun(connection: DatabaseConnection, chore: Chore, at: number): void {
   connection.run("INSERT OR REPLACE INTO chores (name, begun_at) VALUES (?, ?)", [chore, at]);
 }
 
@@ -241,7 +241,7 @@ async function removal(database: Database, { maxAgeDays, maxEvents, maxBytes }: 
 }
 
 /** Returns the size of the pages in use, in bytes. */
-function usedBytes(connection: Connection): number {
+function usedBytes(connection: DatabaseConnection): number {
   const [pages] = connection.all<{ bytes: number }>(
     `SELECT (page_count - freelist_count) * page_size AS bytes
      FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
@@ -250,7 +250,7 @@ function usedBytes(connection: Connection): number {
 }
 
 /** Shrinks the file by some unused pages. Returns true when none are left. */
-function giveBack(connection: Connection): boolean {
+function giveBack(connection: DatabaseConnection): boolean {
   connection.exec(`PRAGMA incremental_vacuum(${STEP_PAGES})`);
   return (connection.all<{ freelist_count: number }>("PRAGMA freelist_count")[0]?.freelist_count ?? 0) === 0;
 }

@@ -1,6 +1,6 @@
 import type { CallEvent } from "../contract/activity.ts";
 import type { Database } from "../db/database.ts";
-import type { Connection } from "../db/driver.ts";
+import type { DatabaseConnection } from "../db/driver.ts";
 import { type EventRow, insertEvents, keyOf, rowOf } from "./event-rows.ts";
 import { type Liveness, type ProcessIdentity, livenessOf, thisProcess } from "./process-identity.ts";
 
@@ -14,7 +14,7 @@ const JOB_LOST = "the process that watched it has ended";
  * Records that this process is going to write. Call it inside a transaction. Returns the session's number, which is
  * never reused.
  */
-export function beginSession(connection: Connection, at: number): number {
+export function beginSession(connection: DatabaseConnection, at: number): number {
   const { host, boot, pidNamespace, pid, processStart } = thisProcess();
   return connection.run(
     "INSERT INTO sessions (host, boot, pid_namespace, pid, process_start, opened_at) VALUES (?, ?, ?, ?, ?, ?)",
@@ -35,7 +35,7 @@ export interface Session extends ProcessIdentity {
 }
 
 /** The sessions whose processes are in this state now. */
-export function sessionsThatAre(connection: Connection, liveness: Liveness): readonly Session[] {
+export function sessionsThatAre(connection: DatabaseConnection, liveness: Liveness): readonly Session[] {
   return connection
     .all<Session>(
       `SELECT id, host, boot, pid_namespace AS pidNamespace, pid, process_start AS processStart, opened_at AS openedAt
@@ -61,7 +61,7 @@ type Begun = Extract<CallEvent, { type: "call.started" | "job.started" }>;
 /**
  * The calls and jobs of a session that have not ended, except detached jobs. Of parked calls, those that it has taken.
  */
-function inProgress(connection: Connection, session: number): readonly Begun[] {
+function inProgress(connection: DatabaseConnection, session: number): readonly Begun[] {
   return connection
     .all<Pick<EventRow, "body">>(
       `SELECT body FROM events AS begun
@@ -77,13 +77,13 @@ function inProgress(connection: Connection, session: number): readonly Begun[] {
     .filter((event) => event.type === "call.started" || (event.lifetime === "toolkit" && !hasEnded(connection, event)));
 }
 
-function hasEnded(connection: Connection, { call, job }: Extract<Begun, { type: "job.started" }>): boolean {
+function hasEnded(connection: DatabaseConnection, { call, job }: Extract<Begun, { type: "job.started" }>): boolean {
   return connection
     .all<Pick<EventRow, "body">>("SELECT body FROM events WHERE call = ? AND type = 'job.ended'", [keyOf(call)])
     .some(({ body }) => (JSON.parse(body) as { job?: string }).job === job);
 }
 
-function ending(connection: Connection, event: Begun, at: number): CallEvent {
+function ending(connection: DatabaseConnection, event: Begun, at: number): CallEvent {
   const { call, thread } = event;
   if (event.type === "job.started") {
     return { call, thread, at, type: "job.ended", job: event.job, exit: { how: "lost", reason: JOB_LOST } };
@@ -96,6 +96,6 @@ function ending(connection: Connection, event: Begun, at: number): CallEvent {
 }
 
 /** Returns false when it was already removed. */
-function forget(connection: Connection, session: number): boolean {
+function forget(connection: DatabaseConnection, session: number): boolean {
   return connection.run("DELETE FROM sessions WHERE id = ?", [session]).changes > 0;
 }

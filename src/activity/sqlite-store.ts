@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Store } from "../contract/activity.ts";
 import { type Database, openDatabase } from "../db/database.ts";
-import type { Connection } from "../db/driver.ts";
+import type { DatabaseConnection } from "../db/driver.ts";
 import { pause } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
 import { createAttendance } from "./attendance.ts";
@@ -246,7 +246,7 @@ export function sqliteStore({
     isAttended: () => using((database) => database.patiently(() => attendance.isAttended(database))),
     async takeThread(thread, signal) {
       const turn = randomName(16);
-      const writing = <T>(work: (connection: Connection) => T) =>
+      const writing = <T>(work: (connection: DatabaseConnection) => T) =>
         using((database) => database.patiently(() => database.transaction(work)));
       for (;;) {
         signal.throwIfAborted();

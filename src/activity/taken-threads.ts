@@ -1,5 +1,5 @@
 import type { ThreadId } from "../contract/identity.ts";
-import type { Connection } from "../db/driver.ts";
+import type { DatabaseConnection } from "../db/driver.ts";
 import { type ProcessIdentity, livenessOf, thisProcess } from "./process-identity.ts";
 
 /** The turns of this process that have not ended. */
@@ -9,7 +9,7 @@ const turns = new Set<string>();
  * Takes a thread for a turn of this process. Returns false while a turn of a running process that is visible from here
  * holds it. Call it inside a transaction.
  */
-export function takeThread(connection: Connection, thread: ThreadId, turn: string): boolean {
+export function takeThread(connection: DatabaseConnection, thread: ThreadId, turn: string): boolean {
   const [holder] = connection.all<ProcessIdentity & { readonly turn: string }>(
     `SELECT turn, host, boot, pid_namespace AS pidNamespace, pid, process_start AS processStart FROM taken_threads
      WHERE thread = ?`,
@@ -37,6 +37,6 @@ export function endTurn(turn: string): void {
 }
 
 /** Releases a thread that the turn holds. */
-export function giveBack(connection: Connection, thread: ThreadId, turn: string): void {
+export function giveBack(connection: DatabaseConnection, thread: ThreadId, turn: string): void {
   connection.run("DELETE FROM taken_threads WHERE thread = ? AND turn = ?", [thread, turn]);
 }

@@ -11,7 +11,7 @@ import { type Budget, createBudget } from "./budget.ts";
 import { type Position, type SubAgents, type Worker, delegateTool } from "./delegation.ts";
 import { type AgentEvent, NO_USAGE, type TurnEnd, createEventHub } from "./events.ts";
 import { answerOfOther, isOffered, isTaken, offerOf, takeThread } from "./offers.ts";
-import { textOf } from "./prompt.ts";
+import { joinedText } from "./prompt.ts";
 import { openTranscript } from "./transcript.ts";
 import { DEFAULT_LIMITS, type Known, type Limits, runTurn } from "./turn.ts";
 import { createWaking } from "./wake.ts";
@@ -142,7 +142,8 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
       begunAfter = transcript.position;
       if (message !== undefined && isTaken(message, transcript)) {
         const { text: answer, ...end } = await answerOfOther(toolkit.store, transcript, thread);
-        if (message.role === "user") hub.emit({ type: "message", from: message.from, text: textOf(message.content) });
+        if (message.role === "user")
+          hub.emit({ type: "message", from: message.from, text: joinedText(message.content) });
         hub.emit({ type: "text", text: answer });
         return { ...nothing, ...end };
       }

@@ -10,7 +10,7 @@ import { messageOf } from "../util/errors.ts";
 import type { Budget } from "./budget.ts";
 import { NOTHING, type Touched, mustBeInOrder, touchedBy } from "./call-order.ts";
 import type { AgentEvent } from "./events.ts";
-import { textOf } from "./prompt.ts";
+import { joinedText } from "./prompt.ts";
 
 export type Calling = Extract<AssistantPart, { type: "call" }>;
 export type ToolMessage = Extract<Message, { role: "tool" }>;
@@ -106,7 +106,14 @@ export function announce({ id, name, input }: Calling, { toolkit, emit }: Result
 /** Adds the result of a call. */
 export function answerCall({ id, name }: Calling, message: ToolMessage, ms: number, { emit, onResult }: Results): void {
   onResult(message);
-  emit({ type: "tool_result", id, name, status: message.status, text: withoutBoundaries(textOf(message.content)), ms });
+  emit({
+    type: "tool_result",
+    id,
+    name,
+    status: message.status,
+    text: withoutBoundaries(joinedText(message.content)),
+    ms,
+  });
 }
 
 /** Returns the result of a call that was not run. */
@@ -123,14 +130,17 @@ async function resultOf(
   emit: (event: AgentEvent) => void,
 ): Promise<ToolResult> {
   try {
-    return await toolkit.call({ id, name, input, turn }, { signal, onEvent: (event) => shown(event, name, emit) });
+    return await toolkit.call(
+      { id, name, input, turn },
+      { signal, onEvent: (event) => emitCallEvent(event, name, emit) },
+    );
   } catch (error) {
     return { status: "failed", message: messageOf(error) };
   }
 }
 
 /** Reports an event of a call. */
-export function shown(event: CallEvent, name: string, emit: (event: AgentEvent) => void): void {
+export function emitCallEvent(event: CallEvent, name: string, emit: (event: AgentEvent) => void): void {
   const { call: id } = event;
   if (event.type === "call.updated") emit({ type: "tool_update", id, name, update: event.update });
   if (event.type === "approval.requested") {
@@ -166,7 +176,7 @@ export function createFailures(): Failures {
         return message;
       }
       if (message.status === "aborted" || message.status === "not-started") return message;
-      const key = `${name}\n${textOf(message.content).replaceAll(/\d+(\.\d+)?/g, "0")}`; // numbers differ
+      const key = `${name}\n${joinedText(message.content).replaceAll(/\d+(\.\d+)?/g, "0")}`; // numbers differ
       const count = (counts.get(key) ?? 0) + 1;
       counts.set(key, count);
       if (count < SAME_FAILURES) return message;

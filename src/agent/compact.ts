@@ -4,8 +4,8 @@ import type { Message } from "../contract/message.ts";
 import { formatSize } from "../output/size.ts";
 import { clip } from "../util/text.ts";
 import type { AgentEvent } from "./events.ts";
-import { textOf } from "./prompt.ts";
-import type { Answer } from "./request.ts";
+import { joinedText } from "./prompt.ts";
+import type { ModelReply } from "./request.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** Characters per token, until the provider has reported its count. */
@@ -31,7 +31,7 @@ export interface Compaction {
   readonly budget: number;
   /** The best known ratio of characters to tokens. */
   readonly charactersAToken: number;
-  readonly askForSummary: (prompt: LanguageModelV3Prompt) => Promise<Answer>;
+  readonly askForSummary: (prompt: LanguageModelV3Prompt) => Promise<ModelReply>;
   readonly emit: (event: AgentEvent) => void;
 }
 
@@ -51,7 +51,7 @@ export function charactersAToken(characters: number, counted: number): number {
  * replaces the older messages with a summary. Emits an event with what was kept. If the request for a summary fails,
  * returns its answer; otherwise `undefined`.
  */
-export async function compact(options: Compaction): Promise<Answer | undefined> {
+export async function compact(options: Compaction): Promise<ModelReply | undefined> {
   const { transcript, budget, charactersAToken: ratio } = options;
   const before = measure(transcript.messages, ratio);
   if (before <= budget) return undefined;
@@ -81,7 +81,7 @@ function shortenResults(
   let cut = 0;
   const shorter = transcript.messages.map((message, index) => {
     if (message.role !== "tool" || index < from || index >= to) return message;
-    const whole = textOf(message.content);
+    const whole = joinedText(message.content);
     const hasImages = message.content.some((part) => part.type === "image");
     if (whole.length <= most + OLD_RESULT && !hasImages) return message;
     cut++;
@@ -103,7 +103,7 @@ function lastRoundAt(messages: readonly Message[]): number {
   );
 }
 
-async function summarize(options: Compaction): Promise<Answer | undefined> {
+async function summarize(options: Compaction): Promise<ModelReply | undefined> {
   const { transcript, budget, charactersAToken: ratio } = options;
   const { messages } = transcript;
   const first = firstKept(messages, budget * KEPT * ratio);
@@ -146,8 +146,9 @@ function firstKept(messages: readonly Message[], room: number): number {
 }
 
 function asText(message: Message): string {
-  if (message.role === "tool") return `Result: ${clip(textOf(message.content), 2_000)}`;
-  if (message.role === "user") return `${message.from === "person" ? "User" : "Notice"}: ${textOf(message.content)}`;
+  if (message.role === "tool") return `Result: ${clip(joinedText(message.content), 2_000)}`;
+  if (message.role === "user")
+    return `${message.from === "person" ? "User" : "Notice"}: ${joinedText(message.content)}`;
   return message.content
     .flatMap((part) => {
       if (part.type === "call") return [`Call: ${part.name} ${clip(part.input, 1_000)}`];

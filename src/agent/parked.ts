@@ -3,7 +3,7 @@ import type { ThreadId } from "../contract/identity.ts";
 import type { Message } from "../contract/message.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { asText } from "../engine/result.ts";
-import { type Calling, type ToolMessage, announce, answerCall, messageFor, shown } from "./calls.ts";
+import { type Calling, type ToolMessage, announce, answerCall, messageFor, emitCallEvent } from "./calls.ts";
 import type { AgentEvent } from "./events.ts";
 import { type Transcript, callsIn, unanswered } from "./transcript.ts";
 
@@ -46,7 +46,7 @@ export async function settleParked(
     const isOpen = unanswered(transcript.messages).some((call) => call.id === id);
     if (calling !== undefined && isOpen) announce(calling, results);
     const startedMs = performance.now();
-    const result = await toolkit.resume(id, { signal, onEvent: (event) => shown(event, name, emit) });
+    const result = await toolkit.resume(id, { signal, onEvent: (event) => emitCallEvent(event, name, emit) });
     const [left] = await store.parked({ call: id });
     if (left !== undefined && left.state !== "ended") continue; // asked again, or taken by another process
     if (calling !== undefined && isOpen) {

@@ -123,13 +123,13 @@ function resultPart(
     status: "interrupted",
     content: [{ type: "text", text: "The result of this call was not recorded." }],
   };
-  const value = textOf(content) || "(no output)";
+  const value = joinedText(content) || "(no output)";
   const type = status === "ok" ? "text" : "error-text";
   return { type: "tool-result", toolCallId, toolName: nameOf(call.name), output: { type, value } };
 }
 
 /** Returns the text of parts. An image is replaced with its type and size. */
-export function textOf(content: readonly Content[]): string {
+export function joinedText(content: readonly Content[]): string {
   return content
     .map((part) =>
       part.type === "text"

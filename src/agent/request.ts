@@ -15,7 +15,7 @@ export interface RequestOptions {
 }
 
 /** A reply. With a `problem`, the request failed for good and this is what arrived before. */
-export interface Answer extends Reply {
+export interface ModelReply extends Reply {
   readonly problem?: ModelProblem;
 }
 
@@ -27,7 +27,7 @@ export async function request(
   model: LanguageModelV3,
   options: Omit<LanguageModelV3CallOptions, "abortSignal">,
   { signal, emit, retryMs }: RequestOptions,
-): Promise<Answer> {
+): Promise<ModelReply> {
   for (let attempt = 1; ; attempt++) {
     const reply = await readReply(model, { ...options, abortSignal: signal }, signal, emit);
     if (reply.error === undefined || signal.aborted) return reply;

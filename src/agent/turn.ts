@@ -14,8 +14,8 @@ import type { Price, Budget } from "./budget.ts";
 import type { AgentEvent, TurnEnd } from "./events.ts";
 import { isOffered } from "./offers.ts";
 import { parkedEnd, settleParked, waitingMessage } from "./parked.ts";
-import { PROVIDER_OPTIONS, SHOWN_ARGUMENTS, promptOf, textOf, toolsOf } from "./prompt.ts";
-import { type Answer, type RequestOptions, request } from "./request.ts";
+import { PROVIDER_OPTIONS, SHOWN_ARGUMENTS, promptOf, joinedText, toolsOf } from "./prompt.ts";
+import { type ModelReply, type RequestOptions, request } from "./request.ts";
 import type { Transcript } from "./transcript.ts";
 
 export interface Limits {
@@ -132,7 +132,7 @@ export async function runTurn(first: Message | undefined, options: TurnOptions):
       emit({
         type: "message",
         from,
-        text: withoutBoundaries(textOf(content)),
+        text: withoutBoundaries(joinedText(content)),
         ...(isOffered(message) && { offered: true }),
       });
     }
@@ -143,7 +143,7 @@ export async function runTurn(first: Message | undefined, options: TurnOptions):
   const requestReply = async (
     asked: Pick<LanguageModelV3CallOptions, "prompt" | "tools">,
     how: Pick<RequestOptions, "emit" | "signal">,
-  ): Promise<Answer> => {
+  ): Promise<ModelReply> => {
     const given = { ...asked, providerOptions: PROVIDER_OPTIONS };
     const answer = await request(model, given, { ...how, retryMs: limits.retryMs });
     budget.spend(answer.usage, limits.price);
@@ -151,7 +151,7 @@ export async function runTurn(first: Message | undefined, options: TurnOptions):
     return answer;
   };
 
-  const ask = async (to: AbortSignal): Promise<Answer> => {
+  const ask = async (to: AbortSignal): Promise<ModelReply> => {
     const { messages } = transcript;
     const prompt = promptOf(`${options.instructions}${stillStarting(toolkit.starting)}`, messages);
     const answer = await requestReply({ prompt, ...(tools !== undefined && { tools }) }, { emit, signal: to });
@@ -162,21 +162,21 @@ export async function runTurn(first: Message | undefined, options: TurnOptions):
   };
 
   /** Emits no text: a summary is not the model's answer. */
-  const askForSummary = (prompt: LanguageModelV3Prompt): Promise<Answer> =>
+  const askForSummary = (prompt: LanguageModelV3Prompt): Promise<ModelReply> =>
     requestReply({ prompt }, { emit: (event) => event.type === "retry" && emit(event), signal });
 
   /**
    * Adds a reply to the transcript: a complete one in full, one that broke off without its reasoning, which providers
    * would reject. Returns its calls.
    */
-  const keep = ({ parts, error }: Answer): readonly Calling[] => {
+  const keep = ({ parts, error }: ModelReply): readonly Calling[] => {
     const content = error === undefined ? parts : parts.filter(({ type }) => type !== "reasoning");
     if (content.length > 0) transcript.add({ role: "assistant", content: content.map(recordable) });
     return content.filter((part) => part.type === "call");
   };
 
   /** Shortens the conversation if it would not fit. If the request for a summary fails, returns its answer. */
-  const fit = (): Promise<Answer | undefined> => {
+  const fit = (): Promise<ModelReply | undefined> => {
     const ratio = known.charactersAToken;
     const room = Math.max(1_000, known.context * FILLED - fixedCharacters / ratio);
     return compact({ transcript, budget: room, charactersAToken: ratio, askForSummary, emit });
@@ -273,7 +273,7 @@ export async function runTurn(first: Message | undefined, options: TurnOptions):
     const { waiting, hasNews } = await settleParked({ ...options, deliver, signal });
     if (first === undefined) return waiting.length > 0 ? parkedEnd(waiting) : hasNews ? undefined : { reason: "done" };
     for (const call of waiting) answerCall(call, waitingMessage(call), 0, results);
-    if (first.role === "user") emit({ type: "message", from: first.from, text: textOf(first.content) });
+    if (first.role === "user") emit({ type: "message", from: first.from, text: joinedText(first.content) });
     await transcript.commit(first);
     return undefined;
   };
@@ -310,7 +310,7 @@ function recordable(part: AssistantPart): AssistantPart {
 }
 
 /** Returns how a turn ends after a reply without calls; `undefined` if the reply is empty. */
-function endingOf({ parts, finish }: Answer): Ending | undefined {
+function endingOf({ parts, finish }: ModelReply): Ending | undefined {
   if (finish === "content-filter") {
     return { reason: "failed", message: "The provider's content filter stopped the reply." };
   }
@@ -320,11 +320,11 @@ function endingOf({ parts, finish }: Answer): Ending | undefined {
   return parts.some((part) => part.type === "text" && part.text.trim() !== "") ? { reason: "done" } : undefined;
 }
 
-function emptyMessage({ parts }: Answer, { modelId }: LanguageModelV3): string {
+function emptyMessage({ parts }: ModelReply, { modelId }: LanguageModelV3): string {
   const what = parts.some(({ type }) => type === "reasoning") ? "only reasoning and no answer" : "nothing";
   return `${modelId} replied with ${what}, twice. Ask again, or try another model.`;
 }
 
-function failedWith({ problem }: Answer): Ending {
+function failedWith({ problem }: ModelReply): Ending {
   return { reason: "failed", message: problem?.message ?? "The model gave no answer." };
 }

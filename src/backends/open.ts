@@ -10,7 +10,7 @@ import { makePrivateFolder } from "../util/private-file.ts";
 import { local } from "./local/backend.ts";
 import type { SandboxOptions } from "./sandbox/options.ts";
 import { sandbox } from "./sandbox/sandbox.ts";
-import { type FoundTarget, type Place, findTarget, requireContainment } from "./targets.ts";
+import { type FoundTarget, type TargetOptions, findTarget, requireContainment } from "./targets.ts";
 
 /** Folders and settings of this machine that a backend needs. */
 export interface Surroundings {
@@ -30,12 +30,12 @@ export interface Surroundings {
  * impossible there.
  * @throws TypeError for an unknown target.
  */
-export async function openBackend(place: Place, surroundings: Surroundings): Promise<Backend> {
+export async function openBackend(place: TargetOptions, surroundings: Surroundings): Promise<Backend> {
   const { target, targets, terminal = false } = place;
   if (typeof target === "object") return target;
   const found = findTarget(target, targets);
   requireContainment(place);
-  const open = (here: Place) =>
+  const open = (here: TargetOptions) =>
     found === undefined ? openHere(here, surroundings) : openTarget(found, place, surroundings);
   if (terminal === false) return open(place);
   if (typeof terminal === "object") {
@@ -70,7 +70,7 @@ export interface Programs {
  * Creates the programs beside an opened backend. They run on that backend if it is this machine's and contains them,
  * else on a separate one.
  */
-export function openPrograms(place: Place, surroundings: Surroundings, opened: Backend): Programs {
+export function openPrograms(place: TargetOptions, surroundings: Surroundings, opened: Backend): Programs {
   const { target, targets, terminal = false } = place;
   const isHere = typeof target !== "object" && findTarget(target, targets) === undefined;
   const workDir = isHere ? opened.workDir : process.cwd();
@@ -136,7 +136,7 @@ async function requireSandbox({ sandbox: contained }: Backend, program: string):
 }
 
 async function openHere(
-  { workDir, passEnv, sandbox: wanted }: Place,
+  { workDir, passEnv, sandbox: wanted }: TargetOptions,
   { outputFolder, jobs, sandbox: settings }: Surroundings,
 ): Promise<Backend> {
   const inner = await local({
@@ -151,7 +151,7 @@ async function openHere(
 
 function openTarget(
   { kind, scheme, address }: FoundTarget,
-  { workDir, passEnv }: Place,
+  { workDir, passEnv }: TargetOptions,
   { outputFolder, jobs }: Surroundings,
 ): Promise<Backend> {
   return kind.open(

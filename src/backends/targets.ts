@@ -10,7 +10,7 @@ import type { Pane } from "./tmux/beside-pane.ts";
 export const TARGETS: readonly TargetKind[] = [containerTarget, sshTarget];
 
 /** Where work happens. */
-export interface Place {
+export interface TargetOptions {
   /**
    * "local" (default), "ssh:deploy@host", "docker:web", "podman:web", or a backend, which is closed with the toolkit.
    */
@@ -21,8 +21,9 @@ export interface Place {
   readonly workDir?: string;
   /**
    * A live terminal of the target that people share, in which commands run: the name of a session of the person's
-   * own tmux server; true for a session on a server of Handrail's own. Or the pane of this machine in which this process runs (`$TMUX_PANE`, `$TMUX`): tools can read it and
-   * type into it, while commands run as usual. Default: none.
+   * own tmux server; true for a session on a server of Handrail's own. Or the pane of this machine in which this
+   * process runs (`$TMUX_PANE`, `$TMUX`): tools can read it and type into it, while commands run as usual. Default:
+   * none.
    */
   readonly terminal?: boolean | string | Pane;
   /** Variables of the target that commands get in addition to the harmless ones. Default: none. */
@@ -58,19 +59,19 @@ export function targetOfFlag({ schemes }: TargetKind, value: string): string {
 }
 
 /** Whether commands at the place will be contained, as far as is known before a test. */
-export function isContained(place: Place): boolean {
+export function isContained(place: TargetOptions): boolean {
   if (typeof place.target === "object") return place.target.sandbox !== undefined;
   return uncontained(place) === undefined && sandboxModeOn(process.platform, place.sandbox) !== "off";
 }
 
 /** Whether the place has a live terminal. */
-export function hasTerminal({ target, targets, terminal = false }: Place): boolean {
+export function hasTerminal({ target, targets, terminal = false }: TargetOptions): boolean {
   if (typeof target === "object") return target.terminal !== undefined;
   return typeof terminal === "object" ? findTarget(target, targets) === undefined : terminal !== false;
 }
 
 /** @throws ToolFailure if a sandbox is required and commands at the place cannot be contained. */
-export function requireContainment(place: Place): void {
+export function requireContainment(place: TargetOptions): void {
   const why = uncontained(place);
   if (place.sandbox !== "on" || why === undefined) return;
   throw new ToolFailure(`the sandbox is required, but ${why}`, {
@@ -79,7 +80,7 @@ export function requireContainment(place: Place): void {
 }
 
 /** Why commands at the place cannot be contained; `undefined` if this machine decides. */
-function uncontained({ target, targets, terminal = false }: Place): string | undefined {
+function uncontained({ target, targets, terminal = false }: TargetOptions): string | undefined {
   const found = typeof target === "object" ? undefined : findTarget(target, targets);
   if (found !== undefined) return `it contains commands on this machine only, not on ${found.name}`;
   return terminal === false || typeof terminal === "object"

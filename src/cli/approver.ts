@@ -82,7 +82,7 @@ export function questionOf(call: Described, decision: Decision): Question {
   const by = agent === undefined ? "" : `Agent ${oneLine(agent, 100)} asks:\n`;
   const form = call.effects.map((effect) => (effect.kind === "foreign" ? effect.form : undefined)).find(Boolean);
   const view = isShort(described) ? "" : "/v (view all)";
-  const text = `${by}${why}${shown(described)}${parts} [y/N${keys}${view}] `;
+  const text = `${by}${why}${safeLine(described)}${parts} [y/N${keys}${view}] `;
   const whole = isShort(described) ? undefined : described.split("\n").map((line) => oneLine(line, Infinity));
   return {
     text,
@@ -112,7 +112,7 @@ function isShort(text: string): boolean {
   return text.split("\n").length <= MAX_SHOWN_LINES && oneLine(text, Infinity).length <= MAX_SHOWN;
 }
 
-function shown(text: string): string {
+function safeLine(text: string): string {
   const lines = text.split("\n").map((line) => oneLine(line, Infinity));
   const whole = lines.join("\n");
   return lines.length <= MAX_SHOWN_LINES && whole.length <= MAX_SHOWN ? whole : oneLine(text, MAX_SHOWN);

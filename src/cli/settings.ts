@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Place } from "../backends/targets.ts";
+import type { TargetOptions } from "../backends/targets.ts";
 import { MCP_FILE, findConfig, findProjectFile } from "../config/find.ts";
 import { type Loaded, loadSettings } from "../config/load.ts";
 import type { Settings, ToolSettings } from "../config/settings.ts";
@@ -236,7 +236,7 @@ export function placeOf({
   targets,
   tmux,
   tmuxSession,
-}: GlobalOptions): Pick<Place, "target" | "targets" | "terminal"> {
+}: GlobalOptions): Pick<TargetOptions, "target" | "targets" | "terminal"> {
   const session = tmuxSession ?? tmux;
   const { TMUX: server, TMUX_PANE: id } = process.env;
   const [socketPath = ""] = server?.split(",") ?? [];

@@ -58,9 +58,9 @@ export const TIGHTENING: { readonly [K in KeysWith<"tightening">]: Rule<K> } = {
     looserThan(given, policy.requireApprovalForMediumRisk),
   "policy.shell_confirm": (given, { policy }) => looserThan(given, policy.shellConfirm),
   "policy.commands.only": ({ value, place }, { policy: { commands } }) => {
-    const own = new Set(commands.only.map(textOf));
+    const own = new Set(commands.only.map(ruleText));
     if (own.size === 0) return [];
-    const added = value.map(textOf).find((text) => !own.has(text));
+    const added = value.map(ruleText).find((text) => !own.has(text));
     if (value.length > 0 && added === undefined) return [];
     const what = added === undefined ? "an empty list is looser than yours" : `your own list does not have "${added}"`;
     return [{ place, message: `a project can only tighten the policy, and ${what}` }];
@@ -83,7 +83,7 @@ export const TIGHTENING: { readonly [K in KeysWith<"tightening">]: Rule<K> } = {
     }),
 };
 
-function textOf(entry: string | CommandRule): string {
+function ruleText(entry: string | CommandRule): string {
   return typeof entry === "string" ? entry : entry.rule;
 }
 

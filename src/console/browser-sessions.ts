@@ -64,10 +64,10 @@ export function browserSessions(folder: string, now: () => number = Date.now): B
   const fileOf = (id: string) => join(folder, `${id}.json`);
 
   const read = (id: string): (BrowserSession & { readonly hash: string }) | undefined => {
-    const kept = fieldsIn(textOf(fileOf(id)));
+    const kept = fieldsIn(readTextFile(fileOf(id)));
     const { name, kind, hash, createdMs, address } = kept;
     if (typeof name !== "string" || typeof hash !== "string" || typeof createdMs !== "number") return undefined;
-    const used = fieldsIn(textOf(join(folder, useOf(id))));
+    const used = fieldsIn(readTextFile(join(folder, useOf(id))));
     const usedMs = typeof used["usedMs"] === "number" ? used["usedMs"] : createdMs;
     if (now() - usedMs > UNUSED_MS) return undefined;
     const last = typeof used["address"] === "string" ? used["address"] : String(address);
@@ -142,7 +142,7 @@ export function browserSessions(folder: string, now: () => number = Date.now): B
     async subscriptions() {
       const sessions = await this.list();
       return sessions.flatMap(({ id }) => {
-        const { endpoint, keys } = fieldsIn(textOf(join(folder, pushOf(id)))) as Partial<PushSubscription>;
+        const { endpoint, keys } = fieldsIn(readTextFile(join(folder, pushOf(id)))) as Partial<PushSubscription>;
         return endpoint === undefined || keys === undefined ? [] : [{ id, subscription: { endpoint, keys } }];
       });
     },
@@ -181,7 +181,7 @@ function hashOf(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }
 
-function textOf(file: string): string {
+function readTextFile(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch {

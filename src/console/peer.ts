@@ -42,7 +42,7 @@ function clientOf(
     "m",
   );
   for (const table of ["/proc/net/tcp", "/proc/net/tcp6"]) {
-    const [, user, inode = "0"] = line.exec(textOf(table)) ?? [];
+    const [, user, inode = "0"] = line.exec(readProcFile(table)) ?? [];
     if (inode !== "0") return { user: Number(user), inode }; // 0: it is closed
   }
   return undefined;
@@ -64,16 +64,16 @@ function holdersOf(socket: string): { readonly holders: readonly number[]; reado
 /** Whether a process is one of sshd's for a login: no command can become a child of root's sshd. */
 function isOfSshd(pid: number): boolean {
   const parent = processStatus(pid)?.parent ?? 0;
-  return userOf(parent) === 0 && textOf(`/proc/${parent}/comm`).startsWith("sshd");
+  return userOf(parent) === 0 && readProcFile(`/proc/${parent}/comm`).startsWith("sshd");
 }
 
 /** The user that a process runs as; `undefined` if it is gone. Also known of processes that hide their files. */
 function userOf(pid: number): number | undefined {
-  const user = /^Uid:\s+\d+\s+(\d+)/m.exec(textOf(`/proc/${pid}/status`))?.[1];
+  const user = /^Uid:\s+\d+\s+(\d+)/m.exec(readProcFile(`/proc/${pid}/status`))?.[1];
   return user === undefined ? undefined : Number(user);
 }
 
-function textOf(file: string): string {
+function readProcFile(file: string): string {
   try {
     return readFileSync(file, "latin1");
   } catch {

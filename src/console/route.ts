@@ -19,7 +19,7 @@ export interface Asked<Query, Body> {
 }
 
 /** The answer of a route when it succeeds. */
-export interface Answer {
+export interface Success {
   readonly status: 200 | 201 | 202 | 204;
   readonly description: string;
   /** The schema of a JSON answer. */
@@ -52,7 +52,7 @@ export interface Route<Query = unknown, Body = unknown> {
   readonly query?: ObjectSchema;
   /** The schema of a JSON body. */
   readonly body?: ObjectSchema;
-  readonly answer: Answer;
+  readonly answer: Success;
   /** Statuses of the problems of this route, and their causes, in addition to those of every route. */
   readonly problems?: { readonly [status: number]: string };
   /** Returns a JSON value, or a response of its own. Throws a `Problem`. */

@@ -1,5 +1,5 @@
 import { type Compilable, DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
-import type { Connection, Value } from "./driver.ts";
+import type { DatabaseConnection, Value } from "./driver.ts";
 import type { Schema } from "./schema.ts";
 
 /**
@@ -17,13 +17,13 @@ export const builder = new Kysely<Schema>({
 });
 
 /** Runs a built statement. Returns its rows. */
-export function rows<Row>(connection: Connection, query: Compilable<Row>): Row[] {
+export function rows<Row>(connection: DatabaseConnection, query: Compilable<Row>): Row[] {
   const { sql, parameters } = query.compile();
   return connection.all<Row>(sql, parameters as readonly Value[]);
 }
 
 /** Runs a built statement. Returns how many rows it changed. */
-export function changes(connection: Connection, query: Compilable): number {
+export function changes(connection: DatabaseConnection, query: Compilable): number {
   const { sql, parameters } = query.compile();
   return connection.run(sql, parameters as readonly Value[]).changes;
 }

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createPrivateFile, hasCode } from "../util/private-file.ts";
-import { type Connection, type Engine, loadEngine } from "./driver.ts";
+import { type DatabaseConnection, type Engine, loadEngine } from "./driver.ts";
 import { explained, isBusy } from "./failure.ts";
 import { RECORD_TABLES, migrate } from "./migrations.ts";
 
@@ -23,12 +23,12 @@ export interface DatabaseOptions {
  * errors.
  */
 export interface Database {
-  readonly connection: Connection;
+  readonly connection: DatabaseConnection;
   /**
    * Runs one atomic transaction. `durable`: it survives a power loss, not only the death of this process, when this
    * returns; otherwise soon after. Throws what the work throws, and SQLite's own errors; then nothing was written.
    */
-  transaction<T>(work: (connection: Connection) => T, options?: { readonly durable?: boolean }): T;
+  transaction<T>(work: (connection: DatabaseConnection) => T, options?: { readonly durable?: boolean }): T;
   /**
    * Runs work, and repeats it while the database is locked. Rejects with an error that names the file and the next
    * step.
@@ -124,7 +124,7 @@ async function makeFile(file: string): Promise<void> {
   }
 }
 
-function connect(open: Engine, file: string, tables: readonly string[]): Connection {
+function connect(open: Engine, file: string, tables: readonly string[]): DatabaseConnection {
   const connection = open(file);
   try {
     connection.exec(
@@ -143,7 +143,7 @@ function connect(open: Engine, file: string, tables: readonly string[]): Connect
  * Rolls back. After some errors (a full disk) SQLite has already done so, and reports that there is nothing to roll
  * back.
  */
-function rollBack(connection: Connection): void {
+function rollBack(connection: DatabaseConnection): void {
   try {
     connection.exec("ROLLBACK");
   } catch {

@@ -5,7 +5,7 @@ import { nativeLibsql } from "./libsql-native.ts";
 export type Value = string | number | null;
 
 /** An open database file. All methods are synchronous, and throw the engine's own errors (see failure.ts). */
-export interface Connection {
+export interface DatabaseConnection {
   /** Runs a statement. Returns its rows. */
   all<Row>(sql: string, parameters?: readonly Value[]): Row[];
   /** Runs a statement that returns no rows. */
@@ -16,7 +16,7 @@ export interface Connection {
 }
 
 /** Opens a file as a database. Throws if that fails. */
-export type Engine = (file: string) => Connection;
+export type Engine = (file: string) => DatabaseConnection;
 
 /** What node:sqlite and libsql (which follows better-sqlite3) have in common. */
 interface NativeDatabase {
@@ -89,7 +89,7 @@ export async function libsqlEngine(): Promise<Engine> {
 /** How many compiled statements are cached. Beyond that, all are dropped. */
 const MAX_STATEMENTS = 64;
 
-function connectionOf(database: NativeDatabase, bind: Bind): Connection {
+function connectionOf(database: NativeDatabase, bind: Bind): DatabaseConnection {
   const statements = new Map<string, NativeStatement>();
   const prepare = (sql: string) => {
     const known = statements.get(sql);

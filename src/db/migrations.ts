@@ -1,4 +1,4 @@
-import type { Connection } from "./driver.ts";
+import type { DatabaseConnection } from "./driver.ts";
 
 /** "HRDL": SQLite keeps it in the file's header, so that another program's database is never taken for ours. */
 const APPLICATION_ID = 0x48_52_44_4c;
@@ -73,7 +73,7 @@ export const RECORD_TABLES: readonly string[] = [
  *
  * @throws Error for a database of a newer version or of another program, and if write-ahead logging does not work.
  */
-export function migrate(connection: Connection, file: string, tables: readonly string[]): void {
+export function migrate(connection: DatabaseConnection, file: string, tables: readonly string[]): void {
   const found = versionOf(connection, file, tables.length);
   if (found === tables.length) return;
   if (found === 0) prepareFile(connection, file);
@@ -88,7 +88,7 @@ export function migrate(connection: Connection, file: string, tables: readonly s
   }
 }
 
-function versionOf(connection: Connection, file: string, known: number): number {
+function versionOf(connection: DatabaseConnection, file: string, known: number): number {
   const [header] = connection.all<{ version: number; application: number; tables: number }>(
     `SELECT user_version AS version, application_id AS application, (SELECT count(*) FROM sqlite_schema) AS tables
      FROM pragma_user_version, pragma_application_id`,
@@ -107,7 +107,7 @@ function versionOf(connection: Connection, file: string, known: number): number 
 }
 
 /** Settings that must come before the first table and outside a transaction. */
-function prepareFile(connection: Connection, file: string): void {
+function prepareFile(connection: DatabaseConnection, file: string): void {
   connection.exec("PRAGMA auto_vacuum = INCREMENTAL");
   const [mode] = connection.all<{ journal_mode: string }>("PRAGMA journal_mode = WAL");
   if (mode?.journal_mode === "wal") return;

@@ -64,7 +64,7 @@ function explainPlace(
         for (const allowed of error.params.allowedValues) expected.add(JSON.stringify(allowed));
         break;
       case "boolean":
-        issues.push({ path, message: `${at}: no value is allowed here, got ${shown(value)}` });
+        issues.push({ path, message: `${at}: no value is allowed here, got ${valueText(value)}` });
         break;
       case "anyOf":
       case "oneOf":
@@ -72,17 +72,17 @@ function explainPlace(
       default:
         issues.push({
           path,
-          message: `${at}: ${error.message}, got ${shown(value)}${meaning(schema, error.schemaPath, path)}`,
+          message: `${at}: ${error.message}, got ${valueText(value)}${meaning(schema, error.schemaPath, path)}`,
         });
     }
   }
   if (expected.size > 0) {
     const [first = "", ...more] = expected;
     const wanted = more.length === 0 ? first : `one of ${[first, ...more].join(", ")}`;
-    issues.push({ path, message: `${at}: expected ${wanted}, got ${shown(value)}` });
+    issues.push({ path, message: `${at}: expected ${wanted}, got ${valueText(value)}` });
   }
   if (issues.length === 0)
-    issues.push({ path, message: `${at}: ${errors[0]?.message ?? "does not fit"}, got ${shown(value)}` });
+    issues.push({ path, message: `${at}: ${errors[0]?.message ?? "does not fit"}, got ${valueText(value)}` });
   return issues;
 }
 
@@ -108,7 +108,7 @@ function meaning(schema: JsonSchema, schemaPath: string, path: string): string {
 }
 
 /** A value in a few words: `string "a"`, `an array of 3`. */
-export function shown(value: unknown): string {
+export function valueText(value: unknown): string {
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === "object" && value !== null) return "an object";

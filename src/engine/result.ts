@@ -41,7 +41,7 @@ export function refusal(call: CheckedCall, reason?: string): string {
 export function asText(result: ToolResult): string {
   switch (result.status) {
     case "ok":
-      return textOf(result.content);
+      return textParts(result.content);
     case "unknown-tool":
       return unknownTool(result.name, result.closest);
     case "invalid-input":
@@ -49,11 +49,11 @@ export function asText(result: ToolResult): string {
     case "denied":
       return result.reason;
     case "failed":
-      return lines(`Tool error: ${result.message}`, result.hint, textOf(result.content));
+      return lines(`Tool error: ${result.message}`, result.hint, textParts(result.content));
     case "parked":
       return waitingText(result);
     case "aborted":
-      return lines("The call was stopped before it finished.", textOf(result.content));
+      return lines("The call was stopped before it finished.", textParts(result.content));
   }
 }
 
@@ -67,8 +67,8 @@ export function asContent(result: ToolResult): { content: readonly Content[]; is
 
 /** The result as `{success, output, error}`, for programs. */
 export function asOutcome(result: ToolResult): { success: boolean; output: string; error: string | null } {
-  if (result.status === "ok") return { success: true, output: textOf(result.content), error: null };
-  const output = "content" in result ? textOf(result.content) : "";
+  if (result.status === "ok") return { success: true, output: textParts(result.content), error: null };
+  const output = "content" in result ? textParts(result.content) : "";
   if (result.status === "failed") return { success: false, output, error: lines(result.message, result.hint) };
   if (result.status === "aborted") return { success: false, output, error: asText({ status: "aborted" }) };
   return { success: false, output, error: asText(result) };
@@ -103,7 +103,7 @@ function unknownTool(name: string, closest: readonly string[]): string {
   return `unknown tool ${JSON.stringify(name)}.${names === "" ? " There are no tools." : ` Closest: ${names}`}`;
 }
 
-function textOf(content: readonly Content[] = []): string {
+function textParts(content: readonly Content[] = []): string {
   return content.map((part) => (part.type === "text" ? part.text : imageText(part))).join("\n");
 }
 

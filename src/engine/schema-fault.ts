@@ -1,7 +1,7 @@
 import type { Tool } from "../contract/tool.ts";
 import { messageOf } from "../util/errors.ts";
 import { pointerPart } from "../util/json-pointer.ts";
-import { shown } from "./explain.ts";
+import { valueText } from "./explain.ts";
 import { followerOf } from "./schema-references.ts";
 import { SUBSCHEMAS } from "./subschemas.ts";
 
@@ -36,7 +36,10 @@ interface Reference {
 /** The faults of an input schema, including a root that no arguments can fit. */
 function* inRoot(root: unknown): Generator<Fault> {
   if (isRecord(root) && root["type"] !== undefined && ![root["type"]].flat().includes("object")) {
-    yield { at: "#/type", problem: `expected "object", since the arguments are an object, got ${shown(root["type"])}` };
+    yield {
+      at: "#/type",
+      problem: `expected "object", since the arguments are an object, got ${valueText(root["type"])}`,
+    };
   }
   yield* faultsOf(root);
 }
@@ -59,7 +62,7 @@ function* faultsOf(root: unknown): Generator<Fault> {
   function* inSchema(schema: unknown, at: string): Generator<Fault> {
     if (typeof schema === "boolean" || seen.has(schema)) return;
     if (!isRecord(schema)) {
-      yield { at, problem: `expected a schema (an object, true or false), got ${shown(schema)}` };
+      yield { at, problem: `expected a schema (an object, true or false), got ${valueText(schema)}` };
       return;
     }
     seen.add(schema);
@@ -68,7 +71,7 @@ function* faultsOf(root: unknown): Generator<Fault> {
       const place = `${at}/${pointerPart(keyword)}`;
       const rule = RULES.get(keyword);
       if (rule !== undefined && !rule.allows(value)) {
-        yield { at: place, problem: `expected ${rule.expected}, got ${shown(value)}` };
+        yield { at: place, problem: `expected ${rule.expected}, got ${valueText(value)}` };
         continue;
       }
       if (SUBSCHEMAS.has(keyword)) yield* inSubschemas(keyword, value, place);

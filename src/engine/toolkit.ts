@@ -163,19 +163,19 @@ function hostWith(host: Host, options: CallOptions): Host {
 }
 
 /** The thread, parent and agent of a call: its own, or those of the toolkit it is made with. */
-function placed(given: Pick<CallRequest, keyof Place>, own: Place): Place {
+function callerNames(given: Pick<CallRequest, keyof CallerNames>, own: CallerNames): CallerNames {
   const { thread = own.thread, parent = own.parent, agent = own.agent } = given;
   return { thread, ...(parent !== undefined && { parent }), ...(agent !== undefined && { agent }) };
 }
 
-type Place = Pick<Own, "thread" | "parent" | "agent">;
+type CallerNames = Pick<Own, "thread" | "parent" | "agent">;
 
 function derived(
   own: Own,
   { tools, approver = own.approver, unattended, ...given }: DerivedOptions,
   { permanentGrants }: Pick<Shared, "permanentGrants">,
 ): Own {
-  const place = placed(given, own);
+  const place = callerNames(given, own);
   const seen = place.thread === own.thread ? own.seen : createSeenFiles();
   const { grants, isApproved, parkAfterMs } = own;
   const asking =

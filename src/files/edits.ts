@@ -80,7 +80,7 @@ function locate(
 }
 
 /** Returns the places, without those that overlap an earlier one. */
-function apart(places: readonly Place[]): readonly Place[] {
+function apart(places: readonly Occurrence[]): readonly Occurrence[] {
   let end = 0;
   return places.filter((place) => {
     if (place.start < end) return false;
@@ -89,14 +89,14 @@ function apart(places: readonly Place[]): readonly Place[] {
   });
 }
 
-interface Place {
+interface Occurrence {
   readonly start: number;
   readonly end: number;
 }
 
 /** Returns every place, including overlapping ones: they are as ambiguous as separate ones. */
-function findAll(text: string, wanted: string): readonly Place[] {
-  const places: Place[] = [];
+function findAll(text: string, wanted: string): readonly Occurrence[] {
+  const places: Occurrence[] = [];
   const [first = "", ...rest] = wanted.split(/\r?\n/);
   if (rest.length === 0) {
     for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1))
@@ -137,7 +137,7 @@ function endOfLines(text: string, from: number, lines: readonly string[]): numbe
  * Returns the new text at a place. Lines at the beginning and end that `old_text` and `new_text` share are taken from
  * the file.
  */
-function freshText(original: string, { start, end }: Place, old_text: string, new_text: string): string {
+function freshText(original: string, { start, end }: Occurrence, old_text: string, new_text: string): string {
   const there = linesOf(original.slice(start, end)); // as many as `old_text` has
   const old = linesOf(old_text);
   const fresh = linesOf(new_text);

@@ -8,7 +8,7 @@ import {
   type NewMemory,
 } from "../contract/memory.ts";
 import { type Database, openDatabase } from "../db/database.ts";
-import { type Connection, type Engine, type Value, loadTextEngine } from "../db/driver.ts";
+import { type DatabaseConnection, type Engine, type Value, loadTextEngine } from "../db/driver.ts";
 import { type ScopeRow, recallIds } from "./recall.ts";
 import { addSpellings, removeSpelling } from "./spelling.ts";
 import { MEMORY_TABLES } from "./tables.ts";
@@ -53,7 +53,7 @@ export function openMemories({
     return opened;
   };
   /** Reads a consistent state of the file, whatever others write meanwhile. */
-  const read = async <T>(work: (connection: Connection, row: ScopeRow) => T, none: T): Promise<T> => {
+  const read = async <T>(work: (connection: DatabaseConnection, row: ScopeRow) => T, none: T): Promise<T> => {
     const { connection, patiently } = await database();
     return await patiently(() => {
       connection.exec("BEGIN");
@@ -65,7 +65,7 @@ export function openMemories({
       }
     });
   };
-  const change = async <T>(work: (connection: Connection, scopeId: number) => T): Promise<T> => {
+  const change = async <T>(work: (connection: DatabaseConnection, scopeId: number) => T): Promise<T> => {
     const { transaction, patiently } = await database();
     return await patiently(() =>
       transaction(
@@ -113,28 +113,28 @@ export function openMemories({
   };
 }
 
-function scopeRow(connection: Connection, name: string): ScopeRow | undefined {
+function scopeRow(connection: DatabaseConnection, name: string): ScopeRow | undefined {
   return connection.all<ScopeRow>("SELECT id, memories FROM scopes WHERE name = ?", [name])[0];
 }
 
-function select(connection: Connection, condition: string, parameters: readonly Value[]): readonly Memory[] {
+function select(connection: DatabaseConnection, condition: string, parameters: readonly Value[]): readonly Memory[] {
   return connection.all<Memory>(
     `SELECT id, key, content, category, stored_ms AS storedMs FROM memories WHERE ${condition}`,
     parameters,
   );
 }
 
-function find(connection: Connection, scope: number, key: string): Memory | undefined {
+function find(connection: DatabaseConnection, scope: number, key: string): Memory | undefined {
   return select(connection, "scope = ? AND key = ?", [scope, key])[0];
 }
 
 /** The stored form of a key: one line. */
 function keyOf(key: string, mask: (text: string) => string): string {
-  return textOf(key.replaceAll(/\s+/g, " ").trim(), mask);
+  return storedText(key.replaceAll(/\s+/g, " ").trim(), mask);
 }
 
 /** The stored form of a content. SQLite cuts texts at NUL, and cannot store lone surrogates. */
-function textOf(text: string, mask: (text: string) => string): string {
+function storedText(text: string, mask: (text: string) => string): string {
   return mask(Buffer.from(text.replaceAll("\0", "\ufffd")).toString());
 }
 
@@ -144,7 +144,7 @@ function cleaned(
   now: number,
 ) {
   const memory = {
-    ...{ key: keyOf(key, mask), content: textOf(content, mask), category },
+    ...{ key: keyOf(key, mask), content: storedText(content, mask), category },
     storedMs: Math.min(storedMs, now), // a future time would stay the newest
   };
   for (const [what, text, most] of [
@@ -158,7 +158,7 @@ function cleaned(
   return memory;
 }
 
-function replace(connection: Connection, scope: number, memory: Required<NewMemory>): void {
+function replace(connection: DatabaseConnection, scope: number, memory: Required<NewMemory>): void {
   const { key, content, category, storedMs } = memory;
   const words = indexedWords(memory);
   remove(connection, scope, key, new Set(words));
@@ -175,7 +175,12 @@ function replace(connection: Connection, scope: number, memory: Required<NewMemo
 }
 
 /** Removes a memory, and the spellings that only it has; those in `keeping` stay. */
-function remove(connection: Connection, scope: number, key: string, keeping: ReadonlySet<string> = new Set()): boolean {
+function remove(
+  connection: DatabaseConnection,
+  scope: number,
+  key: string,
+  keeping: ReadonlySet<string> = new Set(),
+): boolean {
   const memory = find(connection, scope, key);
   if (memory === undefined) return false;
   connection.run("DELETE FROM memory_words WHERE rowid = ?", [memory.id]);

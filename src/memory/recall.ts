@@ -1,4 +1,4 @@
-import type { Connection } from "../db/driver.ts";
+import type { DatabaseConnection } from "../db/driver.ts";
 import { nearestWords } from "./spelling.ts";
 import { wordsOf } from "./words.ts";
 
@@ -55,7 +55,7 @@ interface Term {
  * two rarest of the common words.
  */
 export function recallIds(
-  connection: Connection,
+  connection: DatabaseConnection,
   scope: ScopeRow,
   query: string,
   limit: number,
@@ -81,7 +81,7 @@ export function recallIds(
     .map(({ id }) => id);
 }
 
-function termsOf(connection: Connection, scope: ScopeRow, query: string): readonly Term[] {
+function termsOf(connection: DatabaseConnection, scope: ScopeRow, query: string): readonly Term[] {
   const [span] = connection.all<{ first: number | null; last: number | null }>(
     "SELECT (SELECT min(id) FROM memories WHERE scope = ?1) AS first, (SELECT max(id) FROM memories WHERE scope = " +
       "?1) AS last",
@@ -112,7 +112,7 @@ function termsOf(connection: Connection, scope: ScopeRow, query: string): readon
  * The ids to rank: those with the most and rarest words; of equal ones the newest. Omits those that cannot reach the
  * result.
  */
-function candidatesOf(connection: Connection, terms: readonly Term[]): readonly number[] {
+function candidatesOf(connection: DatabaseConnection, terms: readonly Term[]): readonly number[] {
   const weights = new Map<number, number>();
   for (const { ids, weight } of terms) for (const id of ids) weights.set(id, (weights.get(id) ?? 0) + weight);
   const [rarest, next] = terms
@@ -134,7 +134,7 @@ function candidatesOf(connection: Connection, terms: readonly Term[]): readonly 
     .map(([id]) => id);
 }
 
-function newestWith(connection: Connection, match: string, above: number): readonly number[] {
+function newestWith(connection: DatabaseConnection, match: string, above: number): readonly number[] {
   return connection
     .all<{ id: number }>(
       "SELECT rowid AS id FROM memory_words WHERE memory_words MATCH ? AND rowid > ? ORDER BY rowid DESC LIMIT " +

@@ -1,5 +1,5 @@
 import { distance } from "fastest-levenshtein";
-import type { Connection } from "../db/driver.ts";
+import type { DatabaseConnection } from "../db/driver.ts";
 import { isSpelled } from "./words.ts";
 
 /** The most words of one length with the same beginning or end that are compared. */
@@ -12,7 +12,7 @@ const MOST_NEAREST = 3;
  * also two. With one mistake (a letter, or two swapped letters) the first or last half is still right, so only words
  * with the same half are compared.
  */
-export function nearestWords(connection: Connection, scope: number, word: string): readonly string[] {
+export function nearestWords(connection: DatabaseConnection, scope: number, word: string): readonly string[] {
   const { length } = word;
   if (length < 4 || !isSpelled(word)) return [];
   const most = length < 6 ? 1 : 2;
@@ -37,7 +37,7 @@ export function nearestWords(connection: Connection, scope: number, word: string
 }
 
 /** Stores the spellings of words. */
-export function addSpellings(connection: Connection, scope: number, words: Iterable<string>): void {
+export function addSpellings(connection: DatabaseConnection, scope: number, words: Iterable<string>): void {
   for (const word of words) {
     if (!isSpelled(word)) continue;
     connection.run("INSERT OR IGNORE INTO spellings (scope, length, word, reversed) VALUES (?, ?, ?, ?)", [
@@ -47,7 +47,7 @@ export function addSpellings(connection: Connection, scope: number, words: Itera
   }
 }
 
-export function removeSpelling(connection: Connection, scope: number, word: string): void {
+export function removeSpelling(connection: DatabaseConnection, scope: number, word: string): void {
   connection.run("DELETE FROM spellings WHERE scope = ? AND length = ? AND word = ?", [scope, word.length, word]);
 }
 

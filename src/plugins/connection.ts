@@ -50,7 +50,7 @@ export interface PluginResult {
 }
 
 /** A plugin that has named its tools. */
-export interface Connection {
+export interface PluginConnection {
   /** The form of the protocol that it uses. */
   readonly form: "init" | "describe";
   readonly tools: readonly unknown[];
@@ -81,7 +81,7 @@ interface Pending {
 export async function connect(
   process: Process,
   { first, startMs, quietMs, onTools, onFault, mask }: ConnectionOptions,
-): Promise<Connection> {
+): Promise<PluginConnection> {
   const pending = new Map<string, Pending>();
   /** The latest finished calls, in two halves: "answered", or "given up" before the answer. */
   let over = new Map<string, "answered" | "given up">();

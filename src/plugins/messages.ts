@@ -30,7 +30,7 @@ export function readMessage(line: string): PluginMessage {
     if (typeof name === "string") return { type: "tools", tools: [value], form };
     return { type: "none", why: 'expected "tools", a list of {name, description, parameters}' };
   }
-  if (type === "update") return { type: "update", callId, message: textOf(message ?? content) };
+  if (type === "update") return { type: "update", callId, message: textParts(message ?? content) };
   if (type === "result" || type === "error" || type === undefined) {
     const { is_error: isError, error } = value;
     const isFailure =
@@ -70,7 +70,7 @@ function partOf(part: unknown): Content | undefined {
 
 const IMAGE_TYPES: ReadonlySet<unknown> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
-function textOf(given: unknown): string {
+function textParts(given: unknown): string {
   return (partsOf(given) ?? []).flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 

@@ -8,7 +8,7 @@ import { type Opened, type SourceGuards, restarting } from "../engine/restarting
 import { oneLine } from "../output/terminal-text.ts";
 import { variablesNamed } from "../util/environment.ts";
 import { messageOf } from "../util/errors.ts";
-import { type Connection, connect } from "./connection.ts";
+import { type PluginConnection, connect } from "./connection.ts";
 import { isRecord } from "./messages.ts";
 
 export interface PluginOptions extends SourceGuards {
@@ -48,9 +48,9 @@ export function plugin(options: PluginOptions): ToolSource {
   /** The last definition of each tool, as JSON, by the tool's name. */
   let definitions: ReadonlyMap<string, string> = new Map();
 
-  const running = restarting<Connection>({
+  const running = restarting<PluginConnection>({
     ...{ name, guards: options, pauseMs: restartMs },
-    async open(host, offer): Promise<Opened<Connection>> {
+    async open(host, offer): Promise<Opened<PluginConnection>> {
       const program = await host.start({
         argv: [path, ...args],
         env: variablesNamed(env),

@@ -4,7 +4,7 @@ import type { Backend, Process } from "../contract/backend.ts";
 import { foreignTool } from "../engine/foreign-tool.ts";
 import { requireValidSchemas } from "../engine/schema-fault.ts";
 import { validate } from "../engine/validate.ts";
-import { type Connection, type PluginResult, connect } from "./connection.ts";
+import { type PluginConnection, type PluginResult, connect } from "./connection.ts";
 import { isRecord } from "./messages.ts";
 import { pause } from "../util/abort.ts";
 import { type CasesOf, type TestRunner, registerCases } from "../util/test-cases.ts";
@@ -31,7 +31,7 @@ export interface PluginSuiteOptions {
 const END_MS = 3_000;
 
 /** A running plugin. */
-interface Started extends Connection {
+interface Started extends PluginConnection {
   readonly process: Process;
   /** Faults in its messages. */
   readonly faults: readonly string[];

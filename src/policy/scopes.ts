@@ -14,33 +14,33 @@ export function scopeOf(effect: Effect, { tool }: Pick<CheckedCall, "tool">): Sc
     case "foreign":
       return {
         label: `${effect.tool ?? tool.name} of ${effect.from}, with any arguments`,
-        key: textOf({ kind: effect.kind, from: effect.from, tool: effect.tool, definition: definitionOf(tool) }),
+        key: sortedJson({ kind: effect.kind, from: effect.from, tool: effect.tool, definition: definitionOf(tool) }),
         upTo: "session",
       };
     case "delegate": {
       const { task: _, ...anyTask } = effect;
-      return { label: describeEffect(anyTask), key: textOf(anyTask), upTo: "session" };
+      return { label: describeEffect(anyTask), key: sortedJson(anyTask), upTo: "session" };
     }
     case "page": {
       // A host is granted, except for files: each is approved by itself.
       const { act, url = "", detail } = effect;
       const host = URL.canParse(url) ? new URL(url).host : url;
       const granted: Effect = { kind: "page", act, url: host, ...(act === "upload" && { detail }) };
-      return { label: describeEffect(granted), key: textOf(granted), upTo: "session" };
+      return { label: describeEffect(granted), key: sortedJson(granted), upTo: "session" };
     }
     case "terminal":
-      return { label, key: textOf(effect), upTo: "session" };
+      return { label, key: sortedJson(effect), upTo: "session" };
     case "state": {
       const { soon: _, ...change } = effect;
       return {
         label: describeEffect(change),
-        key: textOf(change),
+        key: sortedJson(change),
         upTo: "once",
         ...(effect.asks === true && { onlyPerson: true }),
       };
     }
     default:
-      return { label, key: textOf(effect) };
+      return { label, key: sortedJson(effect) };
   }
 }
 
@@ -77,7 +77,7 @@ function definitionOf({ name, description, input: { json }, output }: CheckedCal
 }
 
 /** Serialises a value with sorted fields. */
-function textOf(value: unknown): string {
+function sortedJson(value: unknown): string {
   const sorted = (part: unknown): unknown => {
     if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
     return Object.fromEntries(Object.entries(part).toSorted(([one], [other]) => (one < other ? -1 : 1)));

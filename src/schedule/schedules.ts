@@ -10,7 +10,7 @@ import type {
   ScheduleOrigin,
 } from "../contract/schedule.ts";
 import { type Database, openDatabase } from "../db/database.ts";
-import type { Connection, Engine, Value } from "../db/driver.ts";
+import type { DatabaseConnection, Engine, Value } from "../db/driver.ts";
 import { randomName } from "../util/identifier.ts";
 import { plural } from "../util/text.ts";
 import { SCHEDULE_TABLES } from "./tables.ts";
@@ -74,17 +74,17 @@ export function openSchedules({
     );
     return opened;
   };
-  const read = async <T>(work: (connection: Connection) => T): Promise<T> => {
+  const read = async <T>(work: (connection: DatabaseConnection) => T): Promise<T> => {
     const { connection, patiently } = await database();
     return await patiently(() => work(connection));
   };
-  const change = async <T>(work: (connection: Connection) => T): Promise<T> => {
+  const change = async <T>(work: (connection: DatabaseConnection) => T): Promise<T> => {
     const { transaction, patiently } = await database();
     return await patiently(() => transaction(work, { durable: true }));
   };
 
   /** Closes the runs of dead processes. Resolves to them. */
-  const closeDead = (connection: Connection, target: string): readonly Run[] =>
+  const closeDead = (connection: DatabaseConnection, target: string): readonly Run[] =>
     runningOf(connection, target)
       .filter((row) => processes.isDead(row.process))
       .map(({ id }) =>
@@ -167,7 +167,7 @@ export function openSchedules({
       };
     },
     async claim(target, { limit, may, only }) {
-      const dueIn = (connection: Connection) =>
+      const dueIn = (connection: DatabaseConnection) =>
         connection
           .all<ScheduleRow>(
             `SELECT * FROM schedules WHERE target = ? AND (queued_ms IS NOT NULL OR (paused IS NULL AND next_ms <= ?))`,
@@ -253,7 +253,7 @@ export function openSchedules({
 
   /** The planned time that is due now, after the schedule was advanced past it. Records what was missed. */
   function plannedNow(
-    connection: Connection,
+    connection: DatabaseConnection,
     schedule: Schedule,
     row: ScheduleRow,
   ): { readonly planned: number | undefined; readonly cause: RunCause; readonly missed: readonly Run[] } {
@@ -272,7 +272,7 @@ export function openSchedules({
 
   /** Inserts the run that this process makes. `undefined` if this planned time has run before. */
   function begin(
-    connection: Connection,
+    connection: DatabaseConnection,
     schedule: Schedule,
     planned: number,
     cause: RunCause,
@@ -283,14 +283,20 @@ export function openSchedules({
     return run === undefined ? undefined : { ...run, thread };
   }
 
-  function skipped(connection: Connection, schedule: Schedule, planned: number, cause: RunCause, note: string): Run {
+  function skipped(
+    connection: DatabaseConnection,
+    schedule: Schedule,
+    planned: number,
+    cause: RunCause,
+    note: string,
+  ): Run {
     const given = { cause, state: "skipped" as const, note, thread: null };
     // A planned time has one line; that of a run which is skipped twice is the first.
     return insert(connection, schedule, { planned, ...given }) ?? (runAt(connection, schedule.id, planned) as Run);
   }
 
   function insert(
-    connection: Connection,
+    connection: DatabaseConnection,
     { id, name, target }: Schedule,
     given: {
       readonly planned: number;
@@ -317,7 +323,7 @@ export function openSchedules({
     return runsWhere(connection, "WHERE id = ?", [lastId])[0];
   }
 
-  function fire(connection: Connection, id: string, cause: RunCause): { readonly refused?: string } {
+  function fire(connection: DatabaseConnection, id: string, cause: RunCause): { readonly refused?: string } {
     const row = rowOf(connection, id);
     if (row === undefined) return { refused: `there is no schedule ${id}` };
     if (row.paused !== null && cause !== "person") return { refused: `it is paused: ${row.paused}` };
@@ -335,7 +341,7 @@ export function openSchedules({
   }
 
   /** Backs off, or pauses after too many failures in a row. */
-  function countFailure(connection: Connection, { id, timing, failures }: Schedule, next: number | null): void {
+  function countFailure(connection: DatabaseConnection, { id, timing, failures }: Schedule, next: number | null): void {
     const count = failures + 1;
     const soonest = now() + (BACK_OFF_MS[Math.min(count, BACK_OFF_MS.length) - 1] ?? 0);
     const paused = count >= MOST_FAILURES && isRecurring(timing) ? `${plural(count, "run")} in a row failed` : null;
@@ -347,7 +353,7 @@ export function openSchedules({
   }
 }
 
-function rowOf(connection: Connection, id: string): ScheduleRow | undefined {
+function rowOf(connection: DatabaseConnection, id: string): ScheduleRow | undefined {
   return connection.all<ScheduleRow>("SELECT * FROM schedules WHERE id = ?", [id])[0];
 }
 
@@ -371,7 +377,7 @@ function optional(row: ScheduleRow | undefined): Schedule | undefined {
 
 type RunRow = { readonly [Field in keyof Required<Run>]: Run[Field] | null } & Pick<Run, "id">;
 
-function runsWhere(connection: Connection, condition: string, parameters: readonly Value[]): readonly Run[] {
+function runsWhere(connection: DatabaseConnection, condition: string, parameters: readonly Value[]): readonly Run[] {
   return connection
     .all<RunRow>(
       `SELECT id, schedule, name, target, planned_ms AS plannedMs, cause, state, started_ms AS startedMs,
@@ -381,15 +387,15 @@ function runsWhere(connection: Connection, condition: string, parameters: readon
     .map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as Run);
 }
 
-function runAt(connection: Connection, schedule: string, planned: number): Run | undefined {
+function runAt(connection: DatabaseConnection, schedule: string, planned: number): Run | undefined {
   return runsWhere(connection, "WHERE schedule = ? AND planned_ms = ?", [schedule, planned])[0];
 }
 
-function openRun(connection: Connection, schedule: string): Run | undefined {
+function openRun(connection: DatabaseConnection, schedule: string): Run | undefined {
   return runsWhere(connection, "WHERE schedule = ? AND state IN ('running', 'waiting')", [schedule])[0];
 }
 
-function runningOf(connection: Connection, target: string) {
+function runningOf(connection: DatabaseConnection, target: string) {
   return connection.all<{ readonly id: number; readonly process: string }>(
     "SELECT id, process FROM runs WHERE target = ? AND state = 'running'",
     [target],
@@ -400,7 +406,7 @@ function stillOpen({ id, state }: Run): string {
   return state === "waiting" ? `run ${id} still waits for a person` : `run ${id} has not ended yet`;
 }
 
-function ended(connection: Connection, id: number, state: RunState, note: string | undefined, at: number): Run {
+function ended(connection: DatabaseConnection, id: number, state: RunState, note: string | undefined, at: number): Run {
   connection.run(
     `UPDATE runs SET state = ?, ended_ms = ?, note = coalesce(?, note)
      WHERE id = ? AND state IN ('running', 'waiting')`,

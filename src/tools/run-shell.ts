@@ -101,9 +101,9 @@ export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", 
           const poll = look === undefined ? "" : ` Use ${look} (optionally with delay) to poll output.`;
           return `command dispatched to tmux pane ${data.dispatched}; still running in background.${poll}`;
         }
-        if ("exit_code" in data) return shown(`exit code: ${data.exit_code}`, data);
+        if ("exit_code" in data) return resultText(`exit code: ${data.exit_code}`, data);
         const continues = goesOnText(data satisfies GoesOn, data.timeout_ms ?? undefined, names);
-        return `${shown("still running", data)}\n${continues}`;
+        return `${resultText("still running", data)}\n${continues}`;
       },
     }),
   );
@@ -177,7 +177,7 @@ function codeOf(
   exit: Exit,
   { timeoutMs = 0, streams }: { readonly timeoutMs?: number; readonly streams: Streams },
 ): number {
-  const content = streams.stdout === "" && streams.stderr === "" ? [] : [text(shown("", streams).trimStart())];
+  const content = streams.stdout === "" && streams.stderr === "" ? [] : [text(resultText("", streams).trimStart())];
   switch (exit.how) {
     case "exited":
       return exit.code;
@@ -201,6 +201,6 @@ function codeOf(
 const SIGNALS: { readonly [name: string]: number | undefined } = constants.signals;
 
 /** The exit code, then both streams. Each begins on a line of its own. */
-function shown(first: string, { stdout, stderr }: Streams): string {
+function resultText(first: string, { stdout, stderr }: Streams): string {
   return `${first}\nstdout:\n${stdout.replace(/\n$/, "")}\nstderr:\n${stderr.replace(/\n$/, "")}`;
 }

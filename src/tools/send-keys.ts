@@ -64,7 +64,7 @@ export const sendKeys = (options: ToolOptions = {}) => {
         let pane = "";
         const typeOut = async ({ text, keys, isUnseen }: TypedPart) => {
           ({ pane } = await terminal.sendKeys({ ...where, ...(text !== "" && { text }), keys }));
-          if (isUnseen) await shown(terminal, where, signal);
+          if (isUnseen) await showPane(terminal, where, signal);
         };
         /** Types nothing and returns false when another call has typed unseen keys since the part was judged. */
         const type = (part: TypedPart, judgedAt: number): Promise<boolean> =>
@@ -160,7 +160,7 @@ function effectOf({ text, keys }: TypedPart, { target }: Typed): Effect {
 }
 
 /** Waits until the pane shows the effect of the keys. */
-async function shown(terminal: Terminal, where: { readonly target?: string }, signal: AbortSignal): Promise<void> {
+async function showPane(terminal: Terminal, where: { readonly target?: string }, signal: AbortSignal): Promise<void> {
   let before: string | undefined;
   for (let look = 0; look < MOST_LOOKS && !signal.aborted; look++) {
     await pause(LOOK_MS, signal);

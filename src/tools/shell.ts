@@ -66,8 +66,8 @@ export const shell = ({
       const exit = await process.exit;
       ended.abort();
       await watching;
-      const stdout = await shown(process.output, context);
-      const stderr = process.errors === undefined ? "" : await shown(process.errors, context);
+      const stdout = await streamText(process.output, context);
+      const stderr = process.errors === undefined ? "" : await streamText(process.errors, context);
       if (exit.how === "exited" && exit.code === 0) return { stdout, stderr, exit_code: 0 };
       const output = combined(stdout, stderr);
       throw new ToolFailure(failureOf(exit, timeout), {
@@ -99,7 +99,7 @@ async function started(argv: Command["argv"], timeout: number, { backend }: Tool
 }
 
 /** The first 1 MB of a stream. A notice below a truncated one names the saved output. */
-async function shown(log: OutputLog, { outputs, mask }: ToolContext): Promise<string> {
+async function streamText(log: OutputLog, { outputs, mask }: ToolContext): Promise<string> {
   const whole = decodeOutput(await log.read(0, Math.min(log.kept, MAX_STREAM_BYTES + 4)));
   const cut = truncateHead(whole, { bytes: MAX_STREAM_BYTES }, mask);
   if (cut.truncated === false && log.size <= MAX_STREAM_BYTES) return whole;

@@ -108,15 +108,18 @@ async function compared(
 }
 
 /** One line of git's list: modes and ids before and after. */
-interface Line {
+interface ListedChange {
   readonly path: string;
   readonly from: { readonly mode: string; readonly id: string };
   readonly to: { readonly mode: string; readonly id: string };
 }
 
 /** Git may print no heading for a pair of equal states, so each heading is searched for among the remaining pairs. */
-function listsIn(raw: string, pairs: readonly { readonly from: State; readonly to: State }[]): readonly Line[][] {
-  const lists: Line[][] = pairs.map(() => []);
+function listsIn(
+  raw: string,
+  pairs: readonly { readonly from: State; readonly to: State }[],
+): readonly ListedChange[][] {
+  const lists: ListedChange[][] = pairs.map(() => []);
   let pair = -1;
   for (let at = 0; at < raw.length;) {
     if (raw[at] !== ":") {
@@ -136,13 +139,14 @@ function listsIn(raw: string, pairs: readonly { readonly from: State; readonly t
   return lists;
 }
 
-function merged(lines: readonly Line[], before: Extras, after: Extras): Changes {
+function merged(lines: readonly ListedChange[], before: Extras, after: Extras): Changes {
   const changes = new Map<string, Change>();
   for (const line of lines) {
     if (line.path === "extras") continue;
     const path = line.path.slice(line.path.indexOf("/") + 1);
     const isFile = line.path.startsWith("files/");
-    const item = ({ mode, id }: Line["from"], extras: Extras) => itemOf(mode, id, isFile ? extras : undefined, path);
+    const item = ({ mode, id }: ListedChange["from"], extras: Extras) =>
+      itemOf(mode, id, isFile ? extras : undefined, path);
     changes.set(line.path, { path, now: item(line.from, before), past: item(line.to, after) });
   }
   for (const [path, mode] of differing(before.folders, after.folders)) {

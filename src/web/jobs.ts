@@ -20,6 +20,6 @@ export interface ReadingOf {
 
 export type Reading = ReadingOf[Job["kind"]];
 
-export type Answer =
+export type WorkerResult =
   | { readonly ok: true; readonly reading: Reading }
   | { readonly ok: false; readonly message: string };

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { ToolFailure } from "../contract/failure.ts";
 import { onAbort, pause } from "../util/abort.ts";
 import { codeOf, messageOf } from "../util/errors.ts";
-import type { Answer, Job, Reading, ReadingOf } from "./jobs.ts";
+import type { WorkerResult, Job, Reading, ReadingOf } from "./jobs.ts";
 
 export interface ReadOptions {
   readonly signal: AbortSignal;
@@ -59,7 +59,7 @@ async function readNow(job: Job, { signal, timeoutMs = TIMEOUT_MS }: ReadOptions
   }
 }
 
-function answerOf(worker: Worker, job: Job, done: AbortSignal): Promise<Answer> {
+function answerOf(worker: Worker, job: Job, done: AbortSignal): Promise<WorkerResult> {
   return new Promise((resolve, reject) => {
     const failed = (error: unknown) => {
       const isMemory = codeOf(error) === "ERR_WORKER_OUT_OF_MEMORY";

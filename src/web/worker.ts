@@ -4,7 +4,7 @@
  */
 import { parentPort } from "node:worker_threads";
 import { decodeBody } from "../network/charset.ts";
-import type { Answer, Job, Reading } from "./jobs.ts";
+import type { WorkerResult, Job, Reading } from "./jobs.ts";
 
 parentPort?.on("message", (job: Job) => {
   read(job).then(
@@ -13,7 +13,7 @@ parentPort?.on("message", (job: Job) => {
   );
 });
 
-function answer(message: Answer): void {
+function answer(message: WorkerResult): void {
   parentPort?.postMessage(message, []);
 }
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type SqliteStoreOptions, sqliteStore } from "../../src/activity/sqlite-store.ts";
 import type { ActivityEvent, Store } from "../../src/contract/activity.ts";
-import { type Connection, loadEngine } from "../../src/db/driver.ts";
+import { type DatabaseConnection, loadEngine } from "../../src/db/driver.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
 /** Returns a path where a database and its folder can be created. */
@@ -16,7 +16,7 @@ export function storeOn(file: string, options: Partial<SqliteStoreOptions> = {})
 }
 
 /** Opens the same file like another program. */
-export async function besides(file: string): Promise<Connection> {
+export async function besides(file: string): Promise<DatabaseConnection> {
   const connection = (await loadEngine())(file);
   onTestFinished(() => connection.close());
   return connection;

@@ -69,8 +69,8 @@ function partsOf(reply: ScriptedReply, newId: () => string): readonly LanguageMo
   const finish = reply.finish ?? (calls.length > 0 ? "tool-calls" : "stop");
   return [
     { type: "stream-start", warnings: [] },
-    ...said("reasoning", reasoning),
-    ...said("text", text),
+    ...streamParts("reasoning", reasoning),
+    ...streamParts("text", text),
     ...calls.flatMap(({ name, input: given = {}, id = newId() }): LanguageModelV3StreamPart[] => {
       const written = typeof given === "string" ? given : JSON.stringify(given);
       return [
@@ -95,7 +95,7 @@ function partsOf(reply: ScriptedReply, newId: () => string): readonly LanguageMo
   ];
 }
 
-function said(type: "text" | "reasoning", words: string | undefined): readonly LanguageModelV3StreamPart[] {
+function streamParts(type: "text" | "reasoning", words: string | undefined): readonly LanguageModelV3StreamPart[] {
   if (words === undefined) return [];
   return [
     { type: `${type}-start`, id: type },

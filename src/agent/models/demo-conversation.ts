@@ -50,14 +50,14 @@ export interface Conversation {
 
 /** Reads the conversation from what a provider would be sent. */
 export function conversationOf({ prompt, tools = [] }: LanguageModelV3CallOptions): Conversation {
-  const at = prompt.findLastIndex((message) => message.role === "user" && !isNotice(textOf(message)));
-  const words = at < 0 ? "" : textOf(prompt[at]);
+  const at = prompt.findLastIndex((message) => message.role === "user" && !isNotice(messageText(message)));
+  const words = at < 0 ? "" : messageText(prompt[at]);
   const before = prompt.slice(0, Math.max(at, 0)).filter(({ role }) => role === "assistant");
   const [system] = prompt;
   const workDir = /^- Working directory: (.+)$/m.exec(system?.role === "system" ? system.content : "")?.[1] ?? "/";
   return {
-    ...{ words, workDir, saidBefore: textOf(before.at(-1)), rounds: roundsOf(prompt.slice(at + 1)) },
-    mustEnd: textOf(prompt.at(-1)).includes("Call no more tools."),
+    ...{ words, workDir, saidBefore: messageText(before.at(-1)), rounds: roundsOf(prompt.slice(at + 1)) },
+    mustEnd: messageText(prompt.at(-1)).includes("Call no more tools."),
     can: abilitiesOf(tools),
   };
 }
@@ -67,7 +67,7 @@ function isNotice(text: string): boolean {
   return text.startsWith("[") && !text.startsWith("[Context]");
 }
 
-function textOf(message: Prompt[number] | undefined): string {
+function messageText(message: Prompt[number] | undefined): string {
   if (message === undefined || message.role === "system") return "";
   return message.content.map((part) => (part.type === "text" ? part.text : "")).join("");
 }

@@ -44,7 +44,7 @@ export function problemOf(
   const retryAfterMs = kind === "rate-limited" || kind === "overloaded" ? waitOf(headers) : undefined;
   return {
     kind,
-    message: `${sentence(kind, name, model.modelId, url)} ${said(words, status)}`.trim(),
+    message: `${sentence(kind, name, model.modelId, url)} ${reportedText(words, status)}`.trim(),
     retries: RETRIES[kind],
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   };
@@ -104,7 +104,7 @@ function sentence(kind: ModelProblem["kind"], name: string, modelId: string, url
   }
 }
 
-function said(words: string, status: number | undefined): string {
+function reportedText(words: string, status: number | undefined): string {
   const code = status === undefined || status < 400 ? "" : ` ${status}`;
   return words === "" ? "" : `It reported${code}: ${clip(words.replaceAll(/\s+/g, " ").trim(), 300)}`;
 }

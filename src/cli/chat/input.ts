@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 
 /** A line that the person submitted. */
-export interface Line {
+export interface SubmittedLine {
   readonly text: string;
   /** False if it was typed while the prompt was hidden. */
   readonly isOnScreen: boolean;
@@ -17,7 +17,7 @@ export interface Input {
    * Resolves to the next line; `undefined` when the person has closed the input (Ctrl-D), or `close` was called. After
    * Ctrl-D, `show` opens it again.
    */
-  next(): Promise<Line | undefined>;
+  next(): Promise<SubmittedLine | undefined>;
   /** Shows the prompt, with what is typed so far. Does nothing while a line waits for `next`. */
   show(): void;
   hide(): void;
@@ -54,7 +54,7 @@ const [MARK_PASTES, MARK_NO_PASTES] = ["\x1b[?2004h", "\x1b[?2004l"];
 /** Reads stdin. Stdin and stdout must be terminals. */
 export function createInput({ history, words, onInterrupt, onKey }: InputOptions): Input {
   const { stdin, stdout } = process;
-  const lines: Line[] = [];
+  const lines: SubmittedLine[] = [];
   const pasted: string[] = [];
   let isShown = false;
   let isPasting = false;

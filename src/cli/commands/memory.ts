@@ -41,7 +41,7 @@ const ACTIONS = {
     for await (const page of pages(memories)) await write(page.map(exported).join(""));
   },
   import: async (memories, file) => {
-    const given = file === "-" ? imported(await readStdin(), "stdin") : imported(await textOf(file), file);
+    const given = file === "-" ? imported(await readStdin(), "stdin") : imported(await readTextFile(file), file);
     await memories.store(given.toSorted((one, other) => one.storedMs - other.storedMs));
     await write(`Imported ${plural(given.length, "memory", "memories")}\n`);
   },
@@ -100,7 +100,7 @@ function imported(text: string, file: string): readonly Required<NewMemory>[] {
   });
 }
 
-async function textOf(file: string): Promise<string> {
+async function readTextFile(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {

@@ -76,7 +76,7 @@ async function batch(toolkit: Toolkit): Promise<void> {
 }
 
 /** A parsed line of stdin, not yet validated. */
-interface Line {
+interface InputLine {
   readonly id?: unknown;
   readonly area?: unknown;
   readonly input?: unknown;
@@ -84,7 +84,7 @@ interface Line {
 }
 
 async function judgeLine(toolkit: Toolkit, text: string, number: number): Promise<object> {
-  let line: Line = {};
+  let line: InputLine = {};
   try {
     line = readLine(text);
     return { id: line.id ?? null, ...answer(await toolkit.judge(effectsIn(line))) };
@@ -100,7 +100,7 @@ async function judgeLine(toolkit: Toolkit, text: string, number: number): Promis
   }
 }
 
-function readLine(text: string): Line {
+function readLine(text: string): InputLine {
   const parsed = parseJson(text);
   if (!parsed.ok) throw new Error(parsed.message);
   if (typeof parsed.value === "object" && parsed.value !== null && !Array.isArray(parsed.value)) return parsed.value;
@@ -109,7 +109,7 @@ function readLine(text: string): Line {
 
 type Area = "shell" | "path" | "url";
 
-function effectsIn({ area, input, op = "read" }: Line): readonly Effect[] {
+function effectsIn({ area, input, op = "read" }: InputLine): readonly Effect[] {
   if (area !== "shell" && area !== "path" && area !== "url")
     throw new Error('"area": expected "shell", "path" or "url"');
   if (typeof input !== "string") throw new Error('"input": expected a string');

@@ -83,7 +83,9 @@ async function offer({ path, mcpFile }: Files, trusted: Trust, workDir: string):
       return;
     }
     const isAsking = (project?.asks.length ?? 0) + (mcp?.asks.length ?? 0) > 0;
-    return say(isAsking ? `${shown(file)} is trusted already.` : `${shown(file)} asks for nothing that needs trust.`);
+    return say(
+      isAsking ? `${displayed(file)} is trusted already.` : `${displayed(file)} asks for nothing that needs trust.`,
+    );
   }
   const asked = offers.map(({ text }) => text).join("\n");
   if (!hasTerminal()) {
@@ -94,7 +96,7 @@ async function offer({ path, mcpFile }: Files, trusted: Trust, workDir: string):
     process.exitCode = EXIT.notSucceeded;
     return;
   }
-  const what = shown(path ?? mcpFile ?? "This");
+  const what = displayed(path ?? mcpFile ?? "This");
   if (!(await isAgreed(`${asked}\nTrust it, as it is now? [y/N] `))) {
     process.exitCode = EXIT.notSucceeded;
     return say(`${what} is not trusted: this has no effect.`);
@@ -122,7 +124,9 @@ async function offersOfFile(
     .filter((line) => !now.includes(line))
     .map((line) => `  no longer: ${oneLine(line, Infinity)}`);
   const changed = before === undefined ? "" : " It has changed since you trusted it.";
-  const text = [`${shown(file.path)} asks for settings that need your trust.${changed}`, ...lines, ...gone].join("\n");
+  const text = [`${displayed(file.path)} asks for settings that need your trust.${changed}`, ...lines, ...gone].join(
+    "\n",
+  );
   return [{ text: text.replace(".\n", ":\n"), accept: () => trusted.record({ ...file, asked: now }) }];
 }
 
@@ -169,7 +173,7 @@ async function offersOfPrograms(
         if (standings[index] === "trusted") return [];
         const changed = standings[index] === "changed" ? " It has CHANGED since you trusted it." : "";
         const text =
-          `${oneLine(source, 100)} runs ${shown(file.path)} (sha256 ${file.sha256.slice(0, 12)}…), where a ` +
+          `${oneLine(source, 100)} runs ${displayed(file.path)} (sha256 ${file.sha256.slice(0, 12)}…), where a ` +
           `model can write.${changed}`;
         return [{ text, accept: () => trusted.record(file) }];
       });
@@ -209,16 +213,16 @@ async function showTrusted(trusted: Trust): Promise<void> {
   for (const { path, sha256 } of files) {
     const now = await hashOf(path).catch(() => undefined);
     const standing = now === undefined ? "gone" : now === sha256 ? "trusted" : "changed";
-    say(`${standing.padEnd(7)}  ${shown(path)}`);
+    say(`${standing.padEnd(7)}  ${displayed(path)}`);
   }
 }
 
 async function takeBack(path: string, trusted: Trust): Promise<void> {
   const was = await trusted.revoke(inRealFolder(path));
-  say(was ? `${shown(path)} is not trusted any more.` : `${shown(path)} was not trusted.`);
+  say(was ? `${displayed(path)} is not trusted any more.` : `${displayed(path)} was not trusted.`);
 }
 
-function shown(path: string): string {
+function displayed(path: string): string {
   return oneLine(path, 1_000);
 }
 

@@ -18,7 +18,7 @@ export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">)
       answer: { status: 200, description: "The questions.", schema: list("approvals", QUESTION) },
       async handle({ caller }) {
         const channel = channelOf(caller);
-        return { approvals: (await store.questions()).map((question) => shown(question, channel)) };
+        return { approvals: (await store.questions()).map((question) => questionBody(question, channel)) };
       },
     }),
     route({
@@ -70,7 +70,7 @@ function nameOf(caller: Caller): string {
   return "session" in caller ? `${caller.kind} session ${caller.name}` : "API";
 }
 
-function shown(question: OpenQuestion, channel: Channel) {
+function questionBody(question: OpenQuestion, channel: Channel) {
   const { name, agent, effects } = question;
   const by = agent === undefined ? "" : `Agent ${agent}: `;
   const ask = `${by}${describeCall({ tool: { name }, effects })}`;
@@ -78,14 +78,14 @@ function shown(question: OpenQuestion, channel: Channel) {
   return { ...question, ask, longest: longestGrant(question.decision), ...(whyNot !== undefined && { whyNot }) };
 }
 
-interface Answer {
+interface AnswerBody {
   readonly answer: string;
   readonly until?: number;
   readonly input?: object;
   readonly reason?: string;
 }
 
-function approvalOf({ answer, until, input, reason }: Answer): Approval {
+function approvalOf({ answer, until, input, reason }: AnswerBody): Approval {
   if (answer === "refuse") return { answer, ...(reason !== undefined && { reason }) };
   if (answer === "session" || answer === "always") return { answer, ...(until !== undefined && { until }) };
   return { answer: "once", ...(input !== undefined && { input: input as FormInput }) };

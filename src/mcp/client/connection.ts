@@ -15,7 +15,7 @@ import type {
 const PROBE_MS = 5_000;
 
 /** An open connection. */
-export interface Connection {
+export interface ServerConnection {
   readonly client: Client;
   /** Resolves when the connection has ended, to its last problem, if any. */
   readonly closed: Promise<string | undefined>;
@@ -47,7 +47,7 @@ export type ElicitAnswer =
  *
  * @throws Error of the SDK when the server does not answer, or violates the protocol.
  */
-export async function openConnection(options: ConnectOptions): Promise<Connection> {
+export async function openConnection(options: ConnectOptions): Promise<ServerConnection> {
   const { transport, isLegacy, signal, startMs, answer, workspace, onChange } = options;
   const { Client, SdkError, SdkErrorCode } = await import("@modelcontextprotocol/client");
   const changed = (what: "tools" | "prompts") => ({ autoRefresh: false, onChanged: () => onChange(what) });

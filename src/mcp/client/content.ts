@@ -16,7 +16,7 @@ export function receivedFrom({ content, structuredContent }: CallToolResult): Re
   const parts = content.map(partOf);
   const structured = structuredContent as Json | undefined;
   if (structured === undefined)
-    return { parts: parts.length === 0 ? [text("(no content)")] : parts, data: textOf(parts) };
+    return { parts: parts.length === 0 ? [text("(no content)")] : parts, data: textParts(parts) };
   const hasText = content.some(({ type }) => type === "text");
   return { parts: hasText ? parts : [text(jsonOf(structured, content)), ...parts], data: structured };
 }
@@ -37,7 +37,7 @@ function base64Of(block: ContentBlock): string | undefined {
 /** Converts a resource that was read. */
 export function receivedResource({ contents }: ReadResourceResult): Received {
   const parts = contents.map((resource) => partOf({ type: "resource", resource }));
-  return { parts, data: textOf(parts) };
+  return { parts, data: textParts(parts) };
 }
 
 /** Converts a part. Types that no model accepts become a note that names them. */
@@ -67,6 +67,6 @@ function isBase64(data: string): boolean {
   return data.length > 0 && data.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(data.replace(/={1,2}$/, ""));
 }
 
-function textOf(parts: readonly Content[]): string {
+function textParts(parts: readonly Content[]): string {
   return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }

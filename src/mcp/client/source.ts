@@ -7,7 +7,7 @@ import { oneLine } from "../../output/terminal-text.ts";
 import { Stop, untilAborted } from "../../util/abort.ts";
 import { leaveOutBadTools } from "./bad-tools.ts";
 import { type CallLimit, callLimit } from "./call-limit.ts";
-import { type Connection, type ElicitAnswer, listOffered, openConnection } from "./connection.ts";
+import { type ServerConnection, type ElicitAnswer, listOffered, openConnection } from "./connection.ts";
 import { UnfitAnswer, serverQuestion } from "./elicitation.ts";
 import { promptText } from "./prompts.ts";
 import { failureOf, isSessionLost, problemOf } from "./problem.ts";
@@ -75,8 +75,8 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
     async open(host, offer): Promise<Opened<Client>> {
       const { transport, explain, traces } = await openTransport(host);
       await leaveOutBadTools(transport, (words) => host.notice(`${name}: ${words}`));
-      let connection: Connection | undefined;
-      const list = async ({ client }: Connection) => {
+      let connection: ServerConnection | undefined;
+      const list = async ({ client }: ServerConnection) => {
         const offered = await listOffered(client, { signal: host.signal, timeout: startMs });
         const tools = toolsOf(offered.tools, { server, allowed: settings.tools, withClient, notice: host.notice });
         await offer(offered.hasResources ? [...tools, resourceTool({ server, withClient })] : tools);
@@ -144,7 +144,7 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
     }
   };
 
-  const textOf = async (prompt: string, values: { readonly [name: string]: string }, signal: AbortSignal) => {
+  const getPrompt = async (prompt: string, values: { readonly [name: string]: string }, signal: AbortSignal) => {
     try {
       const client = await session.current(signal);
       return promptText(await client.getPrompt({ name: prompt, arguments: { ...values } }, { signal }));
@@ -160,7 +160,7 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
       prompts.map((prompt) => ({
         ...prompt,
         server,
-        text: (values, signal) => textOf(prompt.name, values, signal),
+        text: (values, signal) => getPrompt(prompt.name, values, signal),
       })),
     start: session.start,
     close: session.close,

@@ -19,13 +19,13 @@ export async function changeOf(
 ): Promise<string> {
   const info = await files.stat(path);
   const isShown = info?.kind === "file" && info.size <= MAX_COMPARED && ![path, info.path].some(sensitive);
-  const before = isShown ? await textOf(path, { files, workDir, home }) : undefined;
+  const before = isShown ? await readCurrentText(path, { files, workDir, home }) : undefined;
   const name = displayPath(info?.path ?? path, { workDir });
   const { unifiedDiff } = await import("../../files/diff.ts");
   return unifiedDiff(before === undefined ? undefined : name, name, before ?? "", await changed(before ?? ""));
 }
 
-async function textOf(path: string, backend: Pick<ToolBackend, "files" | "workDir" | "home">) {
+async function readCurrentText(path: string, backend: Pick<ToolBackend, "files" | "workDir" | "home">) {
   const file = await readTextFile(backend, path, () => undefined).catch((): TextFile | undefined => undefined);
   return file?.text;
 }

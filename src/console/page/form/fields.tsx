@@ -167,15 +167,15 @@ function Control({ field, entered, onEnter, control }: FieldProps & { readonly c
   const text = typeof entered === "string" ? entered : "";
   const enter = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
     onEnter(currentTarget.value);
-  const placeholder = field.default === undefined ? "" : safeText(shown(field.default));
+  const placeholder = field.default === undefined ? "" : safeText(valueText(field.default));
   if (field.kind === "choice") {
-    const none = field.default === undefined ? "Not set" : `Default: ${shown(field.default)}`;
+    const none = field.default === undefined ? "Not set" : `Default: ${valueText(field.default)}`;
     return (
       <select {...control} class="ctl" value={text} onChange={enter}>
         <option value="">{field.isRequired ? "Choose" : safeText(none)}</option>
         {field.values.map((value, index) => (
           <option key={index} value={String(index)}>
-            {value === "" ? "(empty)" : safeText(shown(value))}
+            {value === "" ? "(empty)" : safeText(valueText(value))}
           </option>
         ))}
       </select>
@@ -206,6 +206,6 @@ function Control({ field, entered, onEnter, control }: FieldProps & { readonly c
   );
 }
 
-function shown(value: unknown): string {
+function valueText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -30,7 +30,7 @@ interface Run {
   readonly note?: string;
 }
 
-interface Answer {
+interface SchedulesBody {
   readonly attended: boolean;
   readonly schedules: readonly Schedule[];
   readonly runs: readonly Run[];
@@ -46,7 +46,7 @@ const NEEDS_PERSON: ReadonlySet<string> = new Set(["waiting", "failed", "denied"
 
 /** Schedules: the outcomes that need a person, the next runs on a time line, the newest runs. */
 export function Schedules() {
-  const loaded = useLoaded((signal) => get<Answer>("/api/schedules", signal));
+  const loaded = useLoaded((signal) => get<SchedulesBody>("/api/schedules", signal));
   useEffect(() => {
     const timer = setInterval(loaded.reload, LOOK_MS);
     return () => clearInterval(timer);

@@ -220,7 +220,7 @@ function Made({ made, onInvalid }: MadeProps) {
   const [newest] = made;
   const last = newest === undefined ? undefined : cells.value.get(newest.call);
   useEffect(() => {
-    if (last?.result === "invalid-input") onInvalid(problemsIn(textOf(last)));
+    if (last?.result === "invalid-input") onInvalid(problemsIn(contentText(last)));
   }, [last?.result, newest?.call]);
   if (newest === undefined) return null;
   return (
@@ -253,7 +253,7 @@ function isPlaced(field: Field, path: string, own = ""): boolean {
   return index !== "" && isPlaced(field.item, path, `${own}[${index}]`);
 }
 
-function textOf({ content = [] }: CallShown): string {
+function contentText({ content = [] }: CallShown): string {
   return withoutBoundaries(content.flatMap((each) => (each.type === "text" ? [each.text] : [])).join("\n"));
 }
 

@@ -8,7 +8,7 @@ import { RequestFailed, forget, get } from "./api.ts";
 import { type OpenThread, openThread } from "./open-thread.ts";
 import { route, view } from "./route.ts";
 import { statusOf } from "./thread-status.ts";
-import { type Connection, followEvents } from "./stream.ts";
+import { type StreamState, followEvents } from "./stream.ts";
 
 /** A question, with its text for people. */
 export interface Question extends OpenQuestion {
@@ -39,7 +39,7 @@ export const questions = signal<readonly Question[]>([]);
 export const answered = signal<Answered | undefined>(undefined);
 /** All jobs, oldest first. */
 export const jobs = signal<readonly ListedJob[]>([]);
-export const connection = signal<Connection>({ how: "connecting" });
+export const connection = signal<StreamState>({ how: "connecting" });
 /** Why nothing can be shown; `undefined` if something can. */
 export const failure = signal<string | undefined>(undefined);
 export const isLoaded = signal(false);
@@ -94,7 +94,7 @@ export async function start(): Promise<void> {
     hasTerminal.value = overview.terminal;
     threads.value = new Map(overview.threads.map((each) => [each.thread, each]));
     isLoaded.value = true;
-    const onConnection = (next: Connection) => (connection.value = next);
+    const onConnection = (next: StreamState) => (connection.value = next);
     reconnect = followEvents({ after: overview.last, onEvents: take, onConnection, onRefused: showFailure });
     effect(showThread);
     await Promise.all([loadQuestions(), loadJobs()]);

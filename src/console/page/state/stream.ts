@@ -3,7 +3,7 @@ import { RequestFailed, readEvents } from "./api.ts";
 import { notifies } from "./notifications.ts";
 
 /** Whether events are arriving. */
-export type Connection =
+export type StreamState =
   | { readonly how: "connecting" }
   | { readonly how: "connected" }
   /** The next attempt is made at `retryMs`. Both are in milliseconds since 1970. */
@@ -14,7 +14,7 @@ export interface EventStreamOptions {
   readonly after: number;
   /** Called with the events in order. Events that arrive within one frame are passed together. */
   readonly onEvents: (events: readonly StoredEvent[]) => void;
-  readonly onConnection: (connection: Connection) => void;
+  readonly onConnection: (connection: StreamState) => void;
   /** Called when the session of this browser has ended. */
   readonly onRefused: (error: RequestFailed) => void;
 }

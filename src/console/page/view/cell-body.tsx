@@ -91,7 +91,7 @@ function Denial({ message }: { readonly message: CallShown }) {
   }
   return (
     <p class="note free">
-      <Quoted text={textOf(message) || (message.metadata.tool_activity.error ?? "The policy denied it.")} />
+      <Quoted text={contentText(message) || (message.metadata.tool_activity.error ?? "The policy denied it.")} />
     </p>
   );
 }
@@ -99,7 +99,7 @@ function Denial({ message }: { readonly message: CallShown }) {
 function Failure({ message }: { readonly message: CallShown }) {
   const isWhole = useSignal(false);
   const { error = "It failed." } = message.metadata.tool_activity;
-  const text = textOf(message);
+  const text = contentText(message);
   return (
     <div class="err">
       <pre class="free">
@@ -134,7 +134,7 @@ function ResultBody({ message }: { readonly message: CallShown }) {
           <Picture key={index} output={output} name={name} />
         ),
       )}
-      <Lines text={textOf(message)} language={name === "read" ? languageOf(path) : undefined} />
+      <Lines text={contentText(message)} language={name === "read" ? languageOf(path) : undefined} />
     </>
   );
 }
@@ -253,7 +253,7 @@ function SubAgent({ state }: { readonly state: ThreadState }) {
   );
 }
 
-function textOf({ content = [] }: CallShown): string {
+function contentText({ content = [] }: CallShown): string {
   return withoutBoundaries(content.flatMap((each) => (each.type === "text" ? [each.text] : [])).join("\n"));
 }
 
