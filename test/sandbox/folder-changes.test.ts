@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, w
 import { basename, join } from "node:path";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
-import { type FolderChanges, folderChanges } from "../../src/backends/sandbox/folder-changes.ts";
-import { type ProtectedFiles, WORTH_WATCHING, protectedFinder } from "../../src/backends/sandbox/protected.ts";
+import { type FolderChanges, folderChanges } from "../../src/backends/sandbox/mounts/folder-changes.ts";
+import { type ProtectedFiles, WORTH_WATCHING, protectedFinder } from "../../src/backends/sandbox/mounts/protected.ts";
 import { cases } from "../support/cases.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 

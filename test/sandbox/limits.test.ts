@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { startOf } from "../../src/backends/spawner/process-start.ts";
-import { type Limits, type LimitSettings, createLimits } from "../../src/backends/sandbox/limits.ts";
+import { type Limits, type LimitSettings, createLimits } from "../../src/backends/sandbox/limits/limits.ts";
 import { mustBeHere, requireProgram } from "../support/here.ts";
 import { isAlive, until } from "../support/until.ts";
 import { CONTAINED, bubblewrapProblem, run } from "./contained.ts";

@@ -1,8 +1,8 @@
 // The mounts, as data: their order decides what a command sees, so it is checked without a sandbox.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ALL_FEATURES, type Contained, bubblewrapWords } from "../../src/backends/sandbox/bubblewrap.ts";
-import { type Facts, isHidden, isWritable, mountAbove, mountsOf } from "../../src/backends/sandbox/mounts.ts";
+import { ALL_FEATURES, type Contained, bubblewrapWords } from "../../src/backends/sandbox/wrap/bubblewrap.ts";
+import { type Facts, isHidden, isWritable, mountAbove, mountsOf } from "../../src/backends/sandbox/mounts/mounts.ts";
 
 const facts = (more: Partial<Facts>): Facts => ({
   writable: ["/srv/ws"],

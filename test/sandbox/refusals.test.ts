@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { refusalsIn } from "../../src/backends/sandbox/refusals.ts";
+import { refusalsIn } from "../../src/backends/sandbox/wrap/refusals.ts";
 import type { Exit } from "../../src/contract/backend.ts";
 import type { Refusal } from "../../src/contract/containment.ts";
 

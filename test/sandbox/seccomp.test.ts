@@ -3,8 +3,13 @@ import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "no
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { seccompFilter } from "../../src/backends/sandbox/seccomp/filter.ts";
-import { type Condition, type RefusedCalls, NEWEST_CALL, REFUSED } from "../../src/backends/sandbox/seccomp/refused.ts";
+import { seccompFilter } from "../../src/backends/sandbox/wrap/seccomp/filter.ts";
+import {
+  type Condition,
+  type RefusedCalls,
+  NEWEST_CALL,
+  REFUSED,
+} from "../../src/backends/sandbox/wrap/seccomp/refused.ts";
 import { installed, mustBeHere, programProblem } from "../support/here.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { CONTAINED, bubblewrapProblem, run } from "./contained.ts";

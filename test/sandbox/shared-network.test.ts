@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type SharedNetwork, openSharedNetwork } from "../../src/backends/sandbox/shared-network.ts";
+import { type SharedNetwork, openSharedNetwork } from "../../src/backends/sandbox/egress/shared-network.ts";
 import { mustBeHere } from "../support/here.ts";
 import { until } from "../support/until.ts";
 import { bundled } from "./bundled.ts";
@@ -125,7 +125,7 @@ describe.skipIf(problem !== undefined)("a private network that commands share", 
 test.skipIf(problem !== undefined)(
   "a killed process leaves nothing of a network, whatever stage its creation had reached",
   async () => {
-    const module = await bundled("backends/sandbox/shared-network.ts");
+    const module = await bundled("backends/sandbox/egress/shared-network.ts");
     const mark = `${process.pid}-${Date.now()}`;
     for (const delay of [0, 4, 8, 15, 1_000]) {
       const script = `import { openSharedNetwork } from ${JSON.stringify(module)};

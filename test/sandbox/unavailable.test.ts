@@ -3,16 +3,16 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
-import { ALL_FEATURES, type Features } from "../../src/backends/sandbox/bubblewrap.ts";
+import { ALL_FEATURES, type Features } from "../../src/backends/sandbox/wrap/bubblewrap.ts";
 import {
   type Machine,
   explained,
   impossible,
   notInstalled,
   thisMachine,
-} from "../../src/backends/sandbox/unavailable.ts";
-import { keptProbe } from "../../src/backends/sandbox/kept-probe.ts";
-import { missingOf, probe, withLess } from "../../src/backends/sandbox/probe.ts";
+} from "../../src/backends/sandbox/wrap/unavailable.ts";
+import { keptProbe } from "../../src/backends/sandbox/wrap/kept-probe.ts";
+import { missingOf, probe, withLess } from "../../src/backends/sandbox/wrap/probe.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
 const machine = ({

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type RequestListener, createServer as createHttpServer } from "node:http";
 import { type AddressInfo, type Server, type Socket, connect, createServer } from "node:net";
 import { afterFile } from "../support/after-file.ts";
-import { type EgressProxy, type ProxyOptions, startProxy } from "../../src/backends/sandbox/proxy.ts";
+import { type EgressProxy, type ProxyOptions, startProxy } from "../../src/backends/sandbox/egress/proxy.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
 const closings: (() => unknown)[] = [];

@@ -1,5 +1,5 @@
 import type { NetworkSettings } from "../../network/network-settings.ts";
-import type { LimitSettings } from "./limits.ts";
+import type { LimitSettings } from "./limits/limits.ts";
 
 /** The folder of the saved outputs inside the sandbox. */
 export const OUTPUTS_INSIDE = "/run/handrail-outputs";

@@ -6,11 +6,11 @@ import { messageOf } from "../../util/errors.ts";
 import { absolutePath, isInside } from "../../util/paths.ts";
 import { ripgrepPath } from "../local/ripgrep.ts";
 import { createSearching } from "../search/searching.ts";
-import { type Homes, accountHome, hiddenPaths } from "./hidden.ts";
+import { type Homes, accountHome, hiddenPaths } from "./mounts/hidden.ts";
 import { OUTPUTS_INSIDE, type SandboxOptions } from "./options.ts";
 import type { Ready } from "./prepare.ts";
-import { sessionFiles } from "./session-files.ts";
-import { temporaryFolders } from "./temporary.ts";
+import { sessionFiles } from "./session/session-files.ts";
+import { temporaryFolders } from "./session/temporary.ts";
 
 /**
  * Runs the commands of this machine's backend in bubblewrap: the system is read-only, secrets are hidden, there is no

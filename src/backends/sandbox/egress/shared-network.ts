@@ -1,0 +1,113 @@
+import { spawn } from "node:child_process";
+import { closeSync, openSync, readlinkSync } from "node:fs";
+import { systemProgram } from "../programs.ts";
+
+/** A private network that has only a loopback. The commands of one backend share it, to reach each other's servers. */
+export interface SharedNetwork {
+  /** Words before bwrap, instead of `--unshare-net`. Valid until `close` or the end of this process. */
+  readonly prefix: readonly string[];
+  /** Releases the network. It disappears with the last command in it. */
+  close(): Promise<void>;
+}
+
+/** Time limit for each step of its creation, in milliseconds. A step normally takes about ten. */
+const PATIENCE = 5_000;
+
+/**
+ * Creates a shared network and tests that bwrap works in it, in about 20 ms. No process stays running: open files of
+ * this process hold the namespaces, which therefore end with it. For an ordinary user (and for root if it is necessary)
+ * the network has its own user namespace, which the prefix enters too.
+ *
+ * @returns `undefined` if it cannot be created: no bwrap or nsenter, or namespaces may not be created or entered.
+ */
+export async function openSharedNetwork(): Promise<SharedNetwork | undefined> {
+  const [bubblewrap, nsenter] = [systemProgram("bwrap"), systemProgram("nsenter")];
+  if (process.platform !== "linux" || bubblewrap === undefined || nsenter === undefined) return undefined;
+  const ways = process.getuid?.() === 0 ? [[], ["--unshare-user"]] : [["--unshare-user"]];
+  for (const way of ways) {
+    const view = ["--unshare-net", "--die-with-parent", "--ro-bind", "/", "/"];
+    const namespaces = await makeNamespaces([bubblewrap, ...way, ...view]);
+    if (namespaces === undefined) continue;
+    const prefix = [nsenter, ...wordsFor(namespaces), "--"];
+    if (await works([...prefix, bubblewrap])) return sharedNetworkOf(prefix, namespaces);
+    namespaces.close();
+  }
+  return undefined;
+}
+
+/**
+ * Descriptors of open namespace files; each keeps its namespace alive. `user` is omitted if it is this process's own.
+ */
+interface Namespaces {
+  readonly network: number;
+  readonly user?: number;
+  close(): void;
+}
+
+function sharedNetworkOf(prefix: readonly string[], namespaces: Namespaces): SharedNetwork {
+  let open = true;
+  return {
+    prefix,
+    close() {
+      if (open) namespaces.close(); // only once: a closed descriptor's number may be reused
+      open = false;
+      return Promise.resolve();
+    },
+  };
+}
+
+function wordsFor({ network, user }: Namespaces): readonly string[] {
+  const fileOf = (descriptor: number) => `/proc/${process.pid}/fd/${descriptor}`;
+  const net = `--net=${fileOf(network)}`;
+  return user === undefined ? [net] : [`--user=${fileOf(user)}`, "--preserve-credentials", net];
+}
+
+/**
+ * Creates namespaces: bwrap starts a shell in them, which prints its PID and waits until the namespace files are open.
+ */
+function makeNamespaces(maker: readonly [string, ...string[]]): Promise<Namespaces | undefined> {
+  const [program, ...args] = [...maker, "/bin/sh", "-c", "echo $$; read -r line"];
+  const holder = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"], timeout: PATIENCE, killSignal: "SIGKILL" });
+  let said = "";
+  let made: Namespaces | undefined;
+  holder.stdin.on("error", () => {}); // the shell may have ended
+  holder.stdout.setEncoding("latin1").on("data", (text: string) => {
+    said += text;
+    if (!said.endsWith("\n")) return;
+    made = openNamespaces(Number(said));
+    holder.stdin.end();
+  });
+  return new Promise((resolve) => {
+    holder.once("error", () => resolve(undefined));
+    holder.once("close", () => resolve(made));
+  });
+}
+
+function openNamespaces(pid: number): Namespaces | undefined {
+  const opened: number[] = [];
+  const close = () => opened.splice(0).forEach((descriptor) => closeSync(descriptor));
+  const open = (kind: string) => {
+    const descriptor = openSync(`/proc/${pid}/ns/${kind}`, "r");
+    opened.push(descriptor);
+    return descriptor;
+  };
+  const isOwn = (kind: string) => readlinkSync(`/proc/${pid}/ns/${kind}`) === readlinkSync(`/proc/self/ns/${kind}`);
+  try {
+    if (isOwn("net")) return undefined;
+    return { network: open("net"), ...(!isOwn("user") && { user: open("user") }), close };
+  } catch {
+    close();
+    return undefined;
+  }
+}
+
+/** Tests that bwrap can run in the namespaces, with its own /proc. */
+function works([program = "", ...args]: readonly string[]): Promise<boolean> {
+  const view = ["--unshare-pid", "--die-with-parent", ...["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"]];
+  const inside = [...view, "/bin/sh", "-c", ":"];
+  const attempt = spawn(program, [...args, ...inside], { stdio: "ignore", timeout: PATIENCE, killSignal: "SIGKILL" });
+  return new Promise((resolve) => {
+    attempt.once("error", () => resolve(false));
+    attempt.once("close", (code) => resolve(code === 0));
+  });
+}

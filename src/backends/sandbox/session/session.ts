@@ -1,0 +1,166 @@
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { rm } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { namesIn } from "../../../git/disk.ts";
+import type { Before } from "../mounts/repositories.ts";
+import { tried } from "../../../util/errors.ts";
+import { randomName } from "../../../util/identifier.ts";
+import { startOf } from "../../spawner/process-start.ts";
+import { HOLDER_VARIABLE, environmentOf } from "../../spawner/kill-tree.ts";
+
+/** The private temporary files of one backend. */
+export interface Session {
+  /** Is in the environment of all its sandboxes, which shows whether one still runs. */
+  readonly id: string;
+  readonly folder: string;
+  /** Replaces /tmp inside the sandbox; `varTmp` replaces /var/tmp. */
+  readonly tmp: string;
+  readonly varTmp: string;
+  /**
+   * Records that a command is running, with what is needed to hold back what it leaves in repositories. The next
+   * session does that if this process is killed meanwhile, or after the command if that is detached.
+   *
+   * @throws The system's error when it cannot be recorded: the command must not start then.
+   */
+  begin(before: Before): { end(): void };
+  /** Keeps the files for a detached command. A session that is opened after that command's end removes them. */
+  keep(): void;
+  /** Never rejects. */
+  close(): Promise<void>;
+}
+
+/**
+ * Creates a session in `folder`, and removes sessions whose owners are gone. `left` is called for each command that
+ * was running when its owner ended, or that was detached, and that has ended since.
+ *
+ * @throws The system's error when it cannot be created.
+ */
+export function openSession(folder: string, left: (before: Before) => void): Session {
+  const all = join(folder, "sessions");
+  sweep(all, left);
+  const id = randomName(12);
+  const own = join(all, id);
+  const [tmp, varTmp] = [join(own, "tmp"), join(own, "var-tmp")];
+  const coming = join(folder, `session-${id}`); // a session without an owner could be removed by another process
+  mkdirSync(all, { recursive: true, mode: 0o700 });
+  mkdirSync(coming, { mode: 0o700 });
+  writeFileSync(join(coming, "owner"), JSON.stringify(thisProcess()), { mode: 0o600 });
+  renameSync(coming, own);
+  for (const each of [tmp, varTmp]) {
+    mkdirSync(each);
+    chmodSync(each, 0o1777); // as programs expect; other users cannot enter the folder above
+  }
+  let kept = false;
+  let count = 0;
+  return {
+    id,
+    folder: own,
+    tmp,
+    varTmp,
+    begin(before) {
+      const record = join(own, `${RUNNING}${++count}`);
+      writeFileSync(record, JSON.stringify(before), { mode: 0o600 });
+      return { end: () => rmSync(record, { force: true }) };
+    },
+    keep() {
+      kept = true;
+    },
+    async close() {
+      if (kept) return rmSync(join(own, "owner"), { force: true });
+      await rm(own, { recursive: true, force: true }).catch(() => removeStubborn(own));
+    },
+  };
+}
+
+/** How the names of records of running commands begin. */
+const RUNNING = "running-";
+
+interface Owner {
+  readonly host: string;
+  readonly boot: string;
+  readonly pidNamespace: string;
+  readonly pid: number;
+  readonly start: string;
+}
+
+function thisProcess(): Owner {
+  return {
+    host: hostname(),
+    boot: readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim(),
+    pidNamespace: readlinkSync("/proc/self/ns/pid"),
+    pid: process.pid,
+    start: startOf(process.pid),
+  };
+}
+
+function sweep(folder: string, left: (before: Before) => void): void {
+  const dead = namesIn(folder).filter((name) => isDead(join(folder, name)));
+  if (dead.length === 0) return;
+  const running = runningSandboxes();
+  for (const name of dead) {
+    if (running.includes(`\0${HOLDER_VARIABLE}=${name}\0`)) continue;
+    const own = join(folder, name);
+    for (const record of namesIn(own).filter((each) => each.startsWith(RUNNING))) {
+      const before = tried(() => JSON.parse(readFileSync(join(own, record), "utf8")) as Before);
+      if (before !== undefined) left(before);
+    }
+    removeStubborn(own);
+  }
+}
+
+/** True only if that is certain. An owner in another container or on another machine may be alive. */
+function isDead(session: string): boolean {
+  const here = thisProcess();
+  const owner = ownerOf(session);
+  if (owner === undefined) return true;
+  if (owner.host !== here.host) return false;
+  if (owner.boot !== here.boot) return true;
+  return owner.pidNamespace === here.pidNamespace && startOf(owner.pid) !== owner.start;
+}
+
+function ownerOf(session: string): Owner | undefined {
+  return tried(() => JSON.parse(readFileSync(join(session, "owner"), "utf8")) as Owner);
+}
+
+/** The environments of all processes that this user may read, concatenated. */
+function runningSandboxes(): string {
+  return namesIn("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => `\0${environmentOf(Number(pid))}\0`)
+    .join("");
+}
+
+/**
+ * Also removes folders that their owner may not write, which some programs leave behind, and trees that are deeper than
+ * a path may be long (4,096 bytes), which only programs that walk by descriptors can remove. Never throws.
+ */
+function removeStubborn(folder: string): void {
+  // The next session tries again to remove what remains.
+  const isRemoved = tried(() => {
+    open(folder);
+    rmSync(folder, { recursive: true, force: true });
+    return true;
+  });
+  if (isRemoved === true) return;
+  spawnSync("chmod", ["-R", "u+rwx", "--", folder], { stdio: "ignore" });
+  spawnSync("rm", ["-rf", "--", folder], { stdio: "ignore" });
+}
+
+function open(folder: string): void {
+  if (!lstatSync(folder).isDirectory()) return;
+  chmodSync(folder, 0o700);
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) open(join(folder, entry.name));
+}
