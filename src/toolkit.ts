@@ -22,6 +22,7 @@ import {
 import type { SandboxMode } from "./contract/containment.ts";
 import type { JobInput } from "./contract/activity.ts";
 import type { CallId, ThreadId } from "./contract/identity.ts";
+import type { Approver } from "./contract/policy.ts";
 import type { Backend, ScriptShell } from "./contract/backend.ts";
 import type { Jobs, Notices } from "./contract/job.ts";
 import type { Outputs } from "./contract/tool.ts";
@@ -56,6 +57,7 @@ import { chosenTools, sourceChoice } from "./tools/presets/choose.ts";
 import type { UndoRecorder } from "./undo/undo.ts";
 import type { BrowsersOptions } from "./web/browser/browsers.ts";
 import type { Browsers } from "./web/browser/protocol.ts";
+import { takeOver } from "./tools/browser.ts";
 import { jobs as jobsTool } from "./tools/jobs.ts";
 import { pause } from "./util/abort.ts";
 import { randomName } from "./util/identifier.ts";
@@ -180,6 +182,21 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     onWaiting: options.onWaiting && tellOnce(options.onWaiting, mask),
     notify: (notice: Notice) =>
       void options.onWaiting?.({ ...notice, title: mask.text(notice.title), text: mask.text(notice.text) }),
+    pages: {
+      watch: browsers.watch,
+      use: browsers.use,
+      takeOver(thread: ThreadId) {
+        const id = randomName(16);
+        const approver: Approver = async (_call, _decision, signal) => {
+          await browsers.untilUnwatched(thread, signal);
+          return { answer: "once", by: "a minute in which nobody watched" };
+        };
+        const request = { name: "browser", input: { action: "take_over" }, id };
+        const person = toolkit.with({ tools: [takeOver({ browsers })], thread });
+        void person.call(request, { approver, park: false });
+        return id;
+      },
+    },
     keepParkedMs,
     howToApprove: options.howToApprove ?? PASS_APPROVER,
     mask,
@@ -333,6 +350,10 @@ function lazyBrowsers(options: BrowsersOptions): Browsers {
     (loading ??= import("./web/browser/browsers.ts").then(({ createBrowsers }) => createBrowsers(options)));
   return {
     act: async (...action) => (await load()).act(...action),
+    takeOver: async (...by) => (await load()).takeOver(...by),
+    watch: async (...by) => (loading === undefined ? undefined : (await loading).watch(...by)),
+    use: async (...inputs) => (await load()).use(...inputs),
+    untilUnwatched: async (...by) => (await load()).untilUnwatched(...by),
     close: async () => (await loading)?.close(),
   };
 }

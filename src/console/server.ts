@@ -24,6 +24,7 @@ import { keptRoutes } from "./routes/kept.ts";
 import { imageRoutes } from "./routes/images.ts";
 import { outputLineRoutes } from "./routes/output-lines.ts";
 import { outputSearchRoutes } from "./routes/output-search.ts";
+import { pageRoutes } from "./routes/pages.ts";
 import { pushRoutes } from "./routes/push.ts";
 import { pairingLink, sessionRoutes } from "./routes/sessions.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
@@ -112,6 +113,7 @@ export async function serveApi({
     ...approvalRoutes(toolkit),
     ...workRoutes(toolkit),
     ...typingRoutes(toolkit),
+    ...pageRoutes(toolkit),
     ...outputSearchRoutes(toolkit),
     ...imageRoutes(toolkit),
     ...outputLineRoutes(toolkit),

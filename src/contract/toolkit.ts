@@ -2,6 +2,7 @@ import type { CallEvent, Store } from "./activity.ts";
 import type { Backend } from "./backend.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Effect } from "./effect.ts";
+import type { LivePages } from "./live-page.ts";
 import type { Jobs } from "./job.ts";
 import type { Memories } from "./memory.ts";
 import type { Notice } from "./notice.ts";
@@ -92,6 +93,8 @@ export interface Toolkit {
   readonly schedules: RunnerSchedules;
   /** Tells people who may not be here something, with secrets masked: passes it to the option `onWaiting`. */
   notify(notice: Notice): void;
+  /** What the browsers of threads show, for people who watch and use it. */
+  readonly pages: LivePages;
   /** Opens saved outputs by id. */
   readonly outputs: Pick<Outputs, "open">;
   /** Masks secrets in all texts of a value, as in results and in the record. */

@@ -21,6 +21,7 @@ export type Shared = Omit<Host, keyof Own | "onEvent" | "absent" | "schedules"> 
   readonly live: LiveTools;
   readonly schedules: Toolkit["schedules"];
   readonly notify: Toolkit["notify"];
+  readonly pages: Toolkit["pages"];
   /** Returns the permanent grants, without those of the session. */
   readonly permanentGrants: () => Grants;
   /** Called when a person has said something to an agent, with secrets masked: acts may follow. */
@@ -113,6 +114,7 @@ function toolkitOf(
     memories,
     schedules,
     notify: shared.notify,
+    pages: shared.pages,
     outputs,
     mask: mask.json,
     definitions: (format) => definitions(tools(), format),

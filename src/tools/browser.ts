@@ -116,10 +116,25 @@ function effectsOf({ action, url, paths = [] }: { readonly action: ActionName } 
   ];
 }
 
+/** A person takes over the page of a thread, until they answer the question that this asks. Not for models. */
+export const takeOver = ({ browsers }: { readonly browsers: Pick<Browsers, "takeOver"> }) =>
+  defineTool({
+    name: "browser",
+    description: "Gives the page of the browser to a person.",
+    touches: ["page"],
+    input: Type.Object({ action: Type.Literal("take_over") }, { additionalProperties: false }),
+    effects: () => [{ kind: "page", act: "look" }],
+    async run(_input, context) {
+      await browsers.takeOver(context.thread, callerOf(context));
+      return "The page was handed back.";
+    },
+  });
+
 function callerOf(context: ToolContext): ActionCaller {
   const { signal, permit, linked, outputs } = context;
   return {
     signal,
+    tell: (words) => context.report({ displayMessage: words }),
     permit: (effect) => permit(effect),
     linked,
     save: (content) => outputs.save(content),

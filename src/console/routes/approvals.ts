@@ -61,7 +61,8 @@ export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">)
   ];
 }
 
-function channelOf({ kind }: Caller): Channel {
+/** From where a caller answers, for `approvers`. */
+export function channelOf({ kind }: Caller): Channel {
   return kind === "browser" || kind === "phone" ? kind : "api";
 }
 

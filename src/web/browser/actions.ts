@@ -106,7 +106,7 @@ const RUN: { readonly [Name in ActionName]: Run } = {
     const options = {
       type: "jpeg",
       quality: 70,
-      mask: [page.locator("input[type=password]")],
+      mask: [...(await session.secretFields(page))],
     } satisfies PageScreenshotOptions;
     const taken = ref === undefined ? page.screenshot(options) : (await session.element(ref)).screenshot(options);
     const data = (await session.within(taken, "The screenshot")).toString("base64");
@@ -184,8 +184,8 @@ export async function doAction(
 
 const SUBMITTING_KEY = /^(?:Enter|NumpadEnter|Space| )$/;
 
-/** Waits until a person says that it is done. */
-async function askPerson(page: Page, what: string, by: ActionCaller): Promise<void> {
+/** Shows a page to a person, and waits until they say that it is done. */
+export async function askPerson(page: Page, what: string, by: Caller): Promise<void> {
   await page.bringToFront();
   await by.permit({ kind: "page", act: "person", url: page.url(), detail: what });
 }

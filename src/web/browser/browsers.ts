@@ -7,8 +7,9 @@ import type { Effect } from "../../contract/effect.ts";
 import type { ThreadId } from "../../contract/identity.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { NetworkSettings } from "../../network/network-settings.ts";
+import { pause, untilAborted } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
-import { doAction } from "./actions.ts";
+import { askPerson, doAction } from "./actions.ts";
 import { startChromium } from "./chromium.ts";
 import {
   type ActionCaller,
@@ -17,10 +18,13 @@ import {
   type ActionReport,
   type BrowserSettings,
   type Browsers,
+  type Caller,
   argumentFault,
 } from "./protocol.ts";
 import { browserGuard } from "./guard.ts";
+import { useAsPerson, watchPage } from "./live.ts";
 import { type Profile, openProfile } from "./profile.ts";
+import type { RequestVerdict } from "./requests.ts";
 import { type Session, openSession } from "./session.ts";
 
 export interface BrowsersOptions extends BrowserSettings {
@@ -34,6 +38,9 @@ export interface BrowsersOptions extends BrowserSettings {
 
 /** A context that is not used for so long is closed, since each takes memory. Milliseconds. */
 const IDLE_MS = 1_800_000;
+
+/** A page that a person has taken over is handed back when nobody has watched it for so long. Milliseconds. */
+const UNWATCHED_MS = 60_000;
 
 const VIEWPORT = { width: 1_280, height: 800 };
 
@@ -77,34 +84,40 @@ export function createBrowsers({ folder, network = {}, judge, ...settings }: Bro
       throw error;
     }));
 
+  /**
+   * Judges what a page requests by itself. Questions about URLs that a model may have composed do not concern it: unseen
+   * ones, and long queries.
+   */
+  const judgeOwn = async (thread: ThreadId, url: string): Promise<RequestVerdict> => {
+    const { verdict, rule, reason } = await judge(thread, { kind: "fetch", url, method: "GET" });
+    const isForModels = rule === "long_query" || (rule === "network.fetch" && network.fetch !== "ask");
+    if (verdict === "allow" || (verdict === "ask" && isForModels)) return { verdict: "allowed" };
+    return { verdict: "refused", reason: reason ?? "it needs approval" };
+  };
+
+  /** Judges where a person goes who has the page. A question about it would record what they typed into a form. */
+  const permitPerson = async (thread: ThreadId, by: Caller, url: string): Promise<RequestVerdict> => {
+    const judged = await judgeOwn(thread, url);
+    if (judged.verdict === "allowed") return judged;
+    return permitted(() => by.permit({ kind: "fetch", url: url.replace(/[?#].*$/s, ""), method: "GET" }));
+  };
+
   const guardOf = (mine: Thread) =>
     browserGuard({
       network,
       reachPort: async (port) => mine.reachPort?.(port),
-      /**
-       * What a page requests by itself. Questions about URLs that a model may have composed do not concern it: unseen
-       * ones, and long queries.
-       */
-      async judge({ url }) {
-        const { verdict, rule, reason } = await judge(mine.thread, { kind: "fetch", url, method: "GET" });
-        const isForModels = rule === "long_query" || (rule === "network.fetch" && network.fetch !== "ask");
-        if (verdict === "allow" || (verdict === "ask" && isForModels)) return { verdict: "allowed" };
-        return { verdict: "refused", reason: reason ?? "it needs approval" };
-      },
+      judge: ({ url }) => judgeOwn(mine.thread, url),
       async permit({ url, method, body }) {
-        const { by, session, opening } = mine;
+        const { by, session: opened, opening } = mine;
         if (by === undefined) return { verdict: "refused", reason: "no action of the thread leads to it" };
-        if ((await session)?.isSubmitted(url) === true) return { verdict: "allowed" };
+        const session = await opened;
+        if (session?.isSubmitted(url) === true) return { verdict: "allowed" };
+        if (session?.isTaken() === true) return permitPerson(mine.thread, by, url);
         // The page chose where a click leads, and the server where a redirect within its host does.
         if (opening === undefined || hostOf(opening) === hostOf(url)) by.linked(opening ?? url, [url]);
         const isFetch = method === "GET" || method === "HEAD";
         const sent = { kind: "request", url, method, ...(body !== undefined && { body }) } as const;
-        try {
-          await by.permit(isFetch ? { kind: "fetch", url, method } : sent);
-          return { verdict: "allowed" };
-        } catch (error) {
-          return { verdict: "refused", reason: messageOf(error) };
-        }
+        return permitted(() => by.permit(isFetch ? { kind: "fetch", url, method } : sent));
       },
     });
 
@@ -160,11 +173,11 @@ export function createBrowsers({ folder, network = {}, judge, ...settings }: Bro
     by.signal.throwIfAborted();
     if (isClosed) throw new ToolFailure("the browser is closed");
     const session = await sessionOf(mine);
-    mine.by = session.unhurried(by);
+    const caller = (mine.by = session.unhurried(by));
     mine.reachPort = by.reachPort;
     mine.opening = action === "open" ? input.url : undefined;
     try {
-      return await doAction(session, action, input, mine.by);
+      return await doAction(session, action, input, caller);
     } catch (error) {
       if (isAlive(session)) throw error;
       if (action === "open") return await act(mine, action, input, by); // nothing has happened
@@ -180,15 +193,73 @@ export function createBrowsers({ folder, network = {}, judge, ...settings }: Bro
     }
   };
 
+  const takeOver = async (mine: Thread, by: Caller): Promise<void> => {
+    by.signal.throwIfAborted();
+    const session = await openOf(mine);
+    const page = session?.current();
+    if (session === undefined || page === undefined) throw new ToolFailure("no page is open in this thread");
+    clearTimeout(mine.idle);
+    const caller = (mine.by = session.unhurried(by));
+    mine.opening = undefined;
+    try {
+      await session.act(caller, "", () => session.byPerson(() => askPerson(page, TAKEN_OVER, caller)));
+    } finally {
+      mine.by = undefined;
+      mine.lastUrl = session.lastUrl();
+      mine.idle = setTimeout(() => void end(mine), IDLE_MS).unref();
+      session.tell("A person had taken over the page, and has handed it back");
+    }
+  };
+
+  const threadOf = (thread: ThreadId): Thread => {
+    const mine = threads.get(thread) ?? { thread, turn: Promise.resolve(), watching: 0, watchedMs: 0 };
+    threads.set(thread, mine);
+    return mine;
+  };
+
+  /** Does work after the thread's earlier work. */
+  const inTurn = <T>(mine: Thread, by: Caller, work: () => Promise<T>): Promise<T> => {
+    const turn = mine.turn.then(work);
+    mine.turn = turn.catch(() => undefined);
+    return untilAborted(turn, by.signal);
+  };
+
+  /** The session that a thread has, if its browser runs. */
+  const openOf = async (mine: Thread | undefined): Promise<Session | undefined> => {
+    const session = await mine?.session?.catch(() => undefined);
+    return session !== undefined && isAlive(session) && session.isOpen() ? session : undefined;
+  };
+
   return {
-    act(thread, action, input, by) {
+    async act(thread, action, input, by) {
       const fault = argumentFault(action, input);
-      if (fault !== undefined) return Promise.reject(new ToolFailure(fault));
-      const mine = threads.get(thread) ?? { thread, turn: Promise.resolve() };
-      threads.set(thread, mine);
-      const turn = mine.turn.then(() => act(mine, action, input, by));
-      mine.turn = turn.catch(() => undefined);
-      return turn;
+      if (fault !== undefined) throw new ToolFailure(fault);
+      const mine = threadOf(thread);
+      if ((await openOf(mine))?.isTaken() === true) by.tell("waits: a person has the page");
+      return inTurn(mine, by, () => act(mine, action, input, by));
+    },
+    async takeOver(thread, by) {
+      const mine = threadOf(thread);
+      return inTurn(mine, by, () => takeOver(mine, by));
+    },
+    async watch(thread, signal) {
+      const mine = threads.get(thread);
+      const session = await openOf(mine);
+      if (mine === undefined || session === undefined) return undefined;
+      return watched(mine, watchPage(session, signal));
+    },
+    async use(thread, inputs) {
+      const session = await openOf(threads.get(thread));
+      const page = session?.current();
+      if (session === undefined || page === undefined || !session.isTaken())
+        throw new ToolFailure("no person has taken over the page of this thread");
+      await session.within(useAsPerson(page, inputs), "What was typed or clicked", INPUT_MS);
+    },
+    async untilUnwatched(thread, signal) {
+      const mine = threadOf(thread);
+      mine.watchedMs = Date.now();
+      while (!signal.aborted && (mine.watching > 0 || Date.now() - mine.watchedMs < UNWATCHED_MS))
+        await pause(WATCH_POLL_MS, signal, { keepsAlive: false });
     },
     async close() {
       isClosed = true;
@@ -199,8 +270,34 @@ export function createBrowsers({ folder, network = {}, judge, ...settings }: Bro
   };
 }
 
+async function permitted(ask: () => Promise<unknown>): Promise<RequestVerdict> {
+  try {
+    await ask();
+    return { verdict: "allowed" };
+  } catch (error) {
+    return { verdict: "refused", reason: messageOf(error) };
+  }
+}
+
 function hostOf(url: string): string {
   return new URL(url).hostname.replace(/^www\./, "");
+}
+
+const TAKEN_OVER = "what you took it over for. Answer when the agent may go on";
+
+/** How long the page may take to react to what a person does, in milliseconds. */
+const INPUT_MS = 5_000;
+const WATCH_POLL_MS = 1_000;
+
+/** Counts who watches. */
+async function* watched<T>(mine: Thread, views: AsyncIterable<T>): AsyncGenerator<T> {
+  mine.watching++;
+  try {
+    yield* views;
+  } finally {
+    mine.watching--;
+    mine.watchedMs = Date.now();
+  }
 }
 
 function isAlive({ context }: Session): boolean {
@@ -212,7 +309,7 @@ interface Thread {
   readonly thread: ThreadId;
   session?: Promise<Session>;
   /** The call that runs now. */
-  by?: ActionCaller | undefined;
+  by?: Caller | undefined;
   /** The URL that the model opens now; `undefined` in another action. */
   opening?: string | undefined;
   reachPort?: ActionCaller["reachPort"];
@@ -220,4 +317,7 @@ interface Thread {
   turn: Promise<unknown>;
   idle?: NodeJS.Timeout;
   lastUrl?: string;
+  /** How many watch the page, and when somebody last did, in milliseconds since 1970. */
+  watching: number;
+  watchedMs: number;
 }

@@ -3,14 +3,22 @@ import type { Content } from "../../contract/content.ts";
 import type { FormInput } from "../../contract/decision.ts";
 import type { Effect } from "../../contract/effect.ts";
 import type { ThreadId } from "../../contract/identity.ts";
+import type { LivePages } from "../../contract/live-page.ts";
 
 /** One Chromium with a context for each thread. Nothing is started before it is used. */
-export interface Browsers {
+export interface Browsers extends Pick<LivePages, "watch" | "use"> {
   /**
    * Does an action in the thread's browser, after its earlier ones. Rejects with a `ToolFailure` when there is no
    * browser, for arguments that do not fit, an unknown element, and a page that does not do it in time.
    */
   act(thread: ThreadId, action: ActionName, input: ActionInput, by: ActionCaller): Promise<ActionReport>;
+  /**
+   * Gives the open page to a person, after the thread's earlier actions, and asks `by` until it is handed back. Rejects
+   * with a `ToolFailure` when there is no open page.
+   */
+  takeOver(thread: ThreadId, by: Caller): Promise<void>;
+  /** Resolves when nobody has watched the thread's page for a minute, or the signal fires. */
+  untilUnwatched(thread: ThreadId, signal: AbortSignal): Promise<void>;
   /** Closes everything. */
   close(): Promise<void>;
 }
@@ -36,6 +44,8 @@ export interface Caller {
   permit(effect: Effect): Promise<FormInput | undefined>;
   /** Reports links of a page that the model is shown (`ToolContext.linked`). */
   linked(page: string, links: readonly string[]): void;
+  /** Tells people what the call is doing. */
+  tell(words: string): void;
   /** Saves a text or a file. Resolves to the id of the saved output. */
   save(content: string | Uint8Array): Promise<string>;
 }

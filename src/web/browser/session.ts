@@ -18,6 +18,8 @@ const SETTLE_MS = 5_000;
 const QUIET_MS = 150;
 const SNAPSHOT_MS = 5_000;
 
+/** The least characters of a value that is hidden wherever it appears, not only in fields. */
+const LEAST_HIDDEN = 4;
 const MOST_NEWS = 20;
 const MOST_KEPT = 200;
 /** The largest download that is kept, in bytes. */
@@ -50,8 +52,10 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
   /** How many tabs pages have begun to open. Playwright reports each only when it is there. */
   let opening = 0;
   let isOver = false;
+  let isOpen = true;
   let submitted: string | undefined;
   let asking = 0;
+  let isTaken = false;
   let quietSince = Date.now();
 
   const tell = (text: string) => {
@@ -169,6 +173,17 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
     return new Set([...values.flat(), ...hidden]);
   };
 
+  /** The fields whose values are not shown: of passwords, and what a person typed. */
+  const secretFields = async (at: Page): Promise<readonly Locator[]> => {
+    const perFrame = at.frames().map(async (frame) => {
+      const typed = frame.locator("input, textarea");
+      const values = hidden.size === 0 ? [] : await typed.evaluateAll(valuesOf).catch((): readonly string[] => []);
+      const own = values.flatMap((value, index) => (hidden.has(value) ? [typed.nth(index)] : []));
+      return [frame.locator("input[type=password]"), ...own];
+    });
+    return (await within(Promise.all(perFrame), "Reading the page", SNAPSHOT_MS)).flat();
+  };
+
   const look = async (at: Page): Promise<Snapshot> => {
     const hide = await secretsOn(at);
     const roots: readonly AriaNode[] = await at.ariaSnapshotJSON({ mode: "ai", timeout: SNAPSHOT_MS });
@@ -177,10 +192,14 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
     return { ...snapshot, text: withoutSecrets(snapshot.text) };
   };
 
-  /** Long values that a person typed are hidden wherever they appear. */
+  /** Long values that a person typed are hidden wherever they appear, also in URLs. */
   const withoutSecrets = (text: string): string => {
     let safe = text;
-    for (const value of hidden) if (value.length >= 4) safe = safe.replaceAll(value, HIDDEN);
+    for (const value of hidden) {
+      if (value.length < LEAST_HIDDEN) continue;
+      const inUrls = encodeURIComponent(value);
+      for (const each of [value, inUrls, inUrls.replaceAll("%20", "+")]) safe = safe.replaceAll(each, HIDDEN);
+    }
     return safe;
   };
 
@@ -216,7 +235,8 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
   const report = async (by: Caller, wanted: PageReport["shows"]): Promise<PageReport> => {
     await saveDownloads(by);
     const at = await page();
-    const url = at.url();
+    const address = at.url();
+    const url = withoutSecrets(address);
     const title = withoutSecrets(await within(at.title(), "Reading the title", SNAPSHOT_MS));
     if (wanted === "nothing") return { url, title, shows: wanted, news: takeNews() };
     const snapshot = await look(at);
@@ -225,12 +245,12 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
       return report(by, wanted);
     }
     by.linked(
-      url,
-      snapshot.links.flatMap((link) => (URL.canParse(link, url) ? [new URL(link, url).href] : [])),
+      address,
+      snapshot.links.flatMap((link) => (URL.canParse(link, address) ? [new URL(link, address).href] : [])),
     );
     const before = shown.get(at);
-    shown.set(at, { url, snapshot });
-    const isSame = wanted === "changes" && before?.url === url;
+    shown.set(at, { url: address, snapshot });
+    const isSame = wanted === "changes" && before?.url === address;
     const changes = isSame ? changesOf(before.snapshot.text, snapshot.text) : undefined;
     const { shown: text, isCut } = bounded(changes ?? snapshot.text, BEGINNING_BYTES);
     return {
@@ -253,6 +273,7 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
     tell,
     within,
     withoutSecrets,
+    secretFields,
     takeRefused,
     /** Makes this tab the current one. */
     select(tab: Page) {
@@ -281,12 +302,20 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
     /** Runs work during which a person types. The model is not shown what. */
     async byPerson(work: () => Promise<void>) {
       const typed = await collectTyped(context);
+      isTaken = true;
       try {
         await work();
       } finally {
+        isTaken = false;
         for (const value of await typed.stop()) hidden.add(value);
       }
     },
+    /** Whether a person has the page now. */
+    isTaken: () => isTaken,
+    /** Whether it was not closed yet. */
+    isOpen: () => isOpen,
+    /** The current tab, if there is one. */
+    current: () => current,
     /** A person has approved that a form is sent to this URL, in the action that runs. */
     submitting(url: string) {
       submitted = withoutQuery(url);
@@ -333,6 +362,7 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
     /** The URL of the current tab, or of the last that there was. */
     lastUrl: () => (current ?? [...followed].at(-1))?.url() ?? "about:blank",
     async close() {
+      isOpen = false;
       if (guard === undefined) await Promise.all([...followed].map((tab) => tab.close().catch(() => undefined)));
       else await context.close().catch(() => undefined);
       await guard?.close();
@@ -359,6 +389,11 @@ function passwordsIn(frame: Frame): Promise<readonly string[]> {
   return frame
     .locator("input[type=password]")
     .evaluateAll((fields) => fields.map((field) => (field as { value?: string }).value ?? "").filter(Boolean));
+}
+
+/** Runs in the page. */
+function valuesOf(fields: readonly object[]): readonly string[] {
+  return fields.map((field) => (field as { readonly value?: string }).value ?? "");
 }
 
 async function bytesOf(download: Download): Promise<Uint8Array> {

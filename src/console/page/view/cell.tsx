@@ -2,18 +2,23 @@ import { useComputed, useSignal } from "@preact/signals";
 import { callLine } from "../../call-line.ts";
 import { type CallStatus, callStatus } from "../state/call-status.ts";
 import { now, startedBy } from "../state/model.ts";
+import { newestPage } from "../state/newest-page.ts";
 import type { CallShown } from "../state/open-thread.ts";
 import { Safe } from "../text/safe.tsx";
 import { counting, duration } from "../text/times.ts";
 import { CellBody, opensByItself } from "./cell-body.tsx";
 import { Icon } from "./icons.tsx";
+import { Lazy } from "./lazy.tsx";
 
-/** One call: a row, with its body below it while open. */
+const loadPage = async () => (await import("../browser/live-page.tsx")).LivePage;
+
+/** One call: a row, with its body below it while open. The newest call of the browser has the page too. */
 export function Cell({ message }: { readonly message: CallShown }) {
   const { id: call, name, input } = message.metadata.tool_activity;
   // Computed, so that the cell renders again only when its own thread changes.
   const { value: child } = useComputed(() => startedBy.value.get(call));
   const status = callStatus(message, child !== undefined);
+  const { value: hasPage } = useComputed(() => newestPage.value === call);
   const chosen = useSignal<boolean | undefined>(undefined);
   const isOpen = chosen.value ?? opensByItself(message, status, child !== undefined);
   const isRunning = status.state === "running";
@@ -33,7 +38,8 @@ export function Cell({ message }: { readonly message: CallShown }) {
         </span>
         <Icon name="chevron" class="chev" />
       </button>
-      {isOpen && <CellBody message={message} status={status} child={child} />}
+      {hasPage && <Lazy load={loadPage} title="the page" />}
+      {isOpen && !(hasPage && isRunning) && <CellBody message={message} status={status} child={child} />}
     </li>
   );
 }

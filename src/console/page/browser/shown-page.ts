@@ -1,0 +1,116 @@
+import { type Signal, computed, signal } from "@preact/signals";
+import type { PageInput, PageView } from "../../../contract/live-page.ts";
+import { RequestFailed, part, post, readEvents } from "../state/api.ts";
+import { follow } from "../state/followed-calls.ts";
+import { type Question, questions } from "../state/model.ts";
+import { addInput } from "./inputs.ts";
+
+/** What a thread's browser shows. Followed over a stream only while it is watched. */
+export interface ShownPage {
+  /** The newest view, with a picture. `undefined` while no browser is open. */
+  readonly view: Signal<Required<PageView> | undefined>;
+  /** True from the request to take it over until it is handed back. */
+  readonly isTaking: Signal<boolean>;
+  /** Why the last thing that was tried did not work; "" if it did. */
+  readonly failure: Signal<string>;
+  /** Follows it, until the function that this returns was called. `retry`: again when no browser is open yet. */
+  watch(retry: boolean): () => void;
+  takeOver(): void;
+  /** Sends what a person does, in order. */
+  use(input: PageInput): void;
+}
+
+/** How long the stream is kept when nobody watches: the view moves to the cell of the next call. Milliseconds. */
+const KEPT_MS = 500;
+const RETRY_MS = 1_000;
+
+let last: { readonly thread: string; readonly page: ShownPage } | undefined;
+
+/** The page of a thread. The same for every component that shows it. */
+export function shownPage(thread: string): ShownPage {
+  if (last?.thread !== thread) last = { thread, page: createShownPage(thread) };
+  return last.page;
+}
+
+/** The question that is answered when a person has done something in the page of a thread. */
+export function questionOf(thread: string): Question | undefined {
+  const asks = ({ effects }: Question) => effects.some((effect) => effect.kind === "page" && effect.act === "person");
+  return questions.value.find((each) => each.thread === thread && asks(each));
+}
+
+function createShownPage(thread: string): ShownPage {
+  const path = `/api/threads/${part(thread)}/page`;
+  const view = signal<Required<PageView> | undefined>(undefined);
+  const isTaking = signal(false);
+  const failure = signal("");
+  const isTaken = computed(() => view.value?.taken === true);
+  let watching = 0;
+  let retries = false;
+  let source: AbortController | undefined;
+  let waiting: PageInput[] = [];
+  let isSending = false;
+
+  const onEvent = (event: unknown) => {
+    const next = event as PageView;
+    const picture = next.picture ?? view.peek()?.picture;
+    if (picture !== undefined) view.value = { ...next, picture };
+  };
+  const connect = async (opened: AbortController) => {
+    const { signal: gone } = opened;
+    const isLost = await readEvents(path, { signal: gone, onEvent: (event) => gone.aborted || onEvent(event) }).then(
+      () => false,
+      (error: unknown) => !(error instanceof RequestFailed) || error.status === 0,
+    );
+    if (gone.aborted) return;
+    if (!isLost) view.value = undefined;
+    if (isLost || retries) setTimeout(() => void (gone.aborted || connect(opened)), RETRY_MS);
+    else source = undefined;
+  };
+  const rest = () => {
+    if (watching > 0) return;
+    source?.abort();
+    source = undefined;
+  };
+
+  const send = async () => {
+    isSending = true;
+    while (waiting.length > 0) {
+      const inputs = waiting;
+      waiting = [];
+      try {
+        await post(`${path}/input`, { inputs });
+        failure.value = "";
+      } catch (error) {
+        waiting = [];
+        failure.value = error instanceof Error ? error.message : String(error);
+      }
+    }
+    isSending = false;
+  };
+
+  return {
+    ...{ view, isTaking, failure },
+    watch(retry) {
+      watching++;
+      retries = retry;
+      if (source === undefined) void connect((source = new AbortController()));
+      return () => {
+        watching--;
+        setTimeout(rest, KEPT_MS);
+      };
+    },
+    takeOver() {
+      isTaking.value = true;
+      failure.value = "";
+      follow(() => post(`${path}/take`))
+        .then(({ status, error }) => (failure.value = status === "failed" ? (error ?? "It failed.") : ""))
+        .catch((error: Error) => (failure.value = error.message))
+        .finally(() => (isTaking.value = false));
+    },
+    use(input) {
+      if (!isTaken.peek()) return;
+      addInput(waiting, input);
+      if (!isSending) void send();
+    },
+  };
+}
