@@ -83,7 +83,9 @@ export async function openPoints(options: Omit<UndoOptions, "maxBytes">): Promis
   return {
     async list() {
       return withLock(store.path, async () => {
-        const log = await stateOfNow(store, await readLog(store.path));
+        const before = await readLog(store.path);
+        if (isEmpty(store.path, before)) return []; // nothing is kept only to be listed
+        const log = await stateOfNow(store, before);
         return (await pointsIn(store, log)).toReversed();
       });
     },
@@ -96,7 +98,7 @@ export async function openPoints(options: Omit<UndoOptions, "maxBytes">): Promis
     async preview(id, thread) {
       return withLock(store.path, async () => {
         const before = await readLog(store.path);
-        if (before.entries.length === 0 && readActs(store.path, before).length === 0) throw noPoint(id, thread);
+        if (isEmpty(store.path, before)) throw noPoint(id, thread);
         const log = await stateOfNow(store, before);
         const points = (await pointsIn(store, log)).toReversed();
         if (id === undefined) return newestChange(store, log, points, thread);
@@ -172,6 +174,10 @@ async function newestChange(
     if (preview.plan.files.length + preview.plan.conflicts.length > 0) return preview;
   }
   return previewOf(store, log, newest);
+}
+
+function isEmpty(store: string, log: Log): boolean {
+  return log.entries.length === 0 && readActs(store, log).length === 0;
 }
 
 /** Adds the current state to the record. Call only while holding the lock. */

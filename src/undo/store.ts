@@ -8,6 +8,7 @@ import { folded, hasPoint, pointsOf } from "./fold.ts";
 import { formatSize } from "../output/size.ts";
 import { randomName } from "../util/identifier.ts";
 import { isInside } from "../util/paths.ts";
+import { recordFull } from "./off.ts";
 import { UndoOff, git, initStore, requireGit } from "./git.ts";
 import { NoRoom, type Taken, dropOldIndexes, keepState } from "./keep.ts";
 import { type Entry, type Log, type Point, isLive, readLog, withLock, writeLog, type UndoStore } from "./log.ts";
@@ -128,18 +129,20 @@ async function takeWithRoom(
   const { path, workDir, maxBytes } = store;
   const take = (room: number) =>
     keepState({ store: path, workDir, room, ...(signal !== undefined && { signal }) }, log.entries.at(-1));
+  const most = formatSize(maxBytes);
+  const tooMuch = (bytes: number) =>
+    `${workDir} has ${formatSize(bytes)} of content to keep, and undo may take ${most}`;
   try {
     return { ...(await take(maxBytes - log.bytes)), kept: log };
   } catch (error) {
     if (!(error instanceof NoRoom)) throw error;
+    if (error.bytes > maxBytes) throw await recordFull(store, tooMuch(error.bytes)); // no pruning makes room for it
     const kept = await pruned(store, log, acts, error.bytes);
-    return { ...(await take(maxBytes - kept.bytes).catch((again: unknown) => Promise.reject(asOff(again)))), kept };
+    return { ...(await take(maxBytes - kept.bytes).catch(asFull)), kept };
   }
 
-  function asOff(error: unknown): unknown {
-    if (!(error instanceof NoRoom)) return error;
-    const most = formatSize(maxBytes);
-    return new UndoOff(`${workDir} has ${formatSize(error.bytes)} of content to keep, and undo may take ${most}`);
+  async function asFull(error: unknown): Promise<never> {
+    throw error instanceof NoRoom ? await recordFull(store, tooMuch(error.bytes)) : error;
   }
 }
 

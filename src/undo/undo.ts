@@ -4,11 +4,11 @@ import type { ActFollowUp, ApprovedCall, BeforeAct } from "../contract/call.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import { Stop, pause } from "../util/abort.ts";
 import { messageOf } from "../util/errors.ts";
-import { endKeptAct, filesOf, keepAct, mayChangeFiles, readActs, versionOf } from "./acts.ts";
-import { hasPoint, pointsOf } from "./fold.ts";
-import { UndoOff } from "./git.ts";
-import { type Log, type Point, endAct, liveActs, newAct, readLog, withLock, type UndoStore } from "./log.ts";
-import { type UndoOptions, changeLog, prunedWhenDue, storeOf, withActing, withState } from "./store.ts";
+import { filesOf, mayChangeFiles } from "./acts.ts";
+import { type UndoStore, newAct, readLog } from "./log.ts";
+import { createOff, requireRoom } from "./off.ts";
+import { createStates } from "./states.ts";
+import { type UndoOptions, storeOf } from "./store.ts";
 
 /** How long the acts of a turn wait in total for states to be kept, in milliseconds. */
 const WAIT_MS = 1_000;
@@ -19,9 +19,6 @@ const FIRST_WAIT_MS = 10_000;
 /** How long an act waits before people are told why, in milliseconds. */
 const SHOWN_MS = 500;
 const KEEPING = "Keeping the state of the files, for undo";
-
-/** After this many acts of file tools in a row, a state is stored, so that their record stays short. */
-const MAX_ACTS = 500;
 
 /** How much of a person's message a point has, in characters. */
 const MESSAGE_CHARACTERS = 200;
@@ -53,97 +50,31 @@ interface Turn {
 /**
  * Keeps the state of the workspace before the first act of a turn, and around later acts; for an act of a file tool,
  * only its files. Never fails a call: if no state could be kept, or not in time, the act runs and its result has a
- * notice.
+ * notice. Once undo cannot work at all, each thread has one notice, and nothing is tried again for an hour.
  */
 export function createUndo(options: UndoOptions): UndoRecorder {
   const stop = new AbortController();
   const stopPreparing = new AbortController();
   const turns = new Map<string, Turn>();
   const messages = new Map<string, string>();
-  let actsSinceState = 0;
+  const off = createOff();
+  const states = createStates((thread) => messages.get(thread), stop.signal);
   let opening: Promise<UndoStore> | undefined;
-  let off: { readonly notice: string; isReported: boolean } | undefined;
   let queue: Promise<unknown> = Promise.resolve();
 
-  /** Runs work in order, so that each step sees what the step before it recorded. */
-  const inOrder = (work: () => Promise<unknown>): Promise<unknown> => {
+  /** Runs work in order. Whoever waits for it or not, what it found about undo itself is remembered. */
+  const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
     const done = queue.then(work);
-    queue = done.catch(() => {});
+    queue = done.catch((error: unknown) => off.learn(error));
     return done;
   };
-  const open = () => (opening ??= storeOf(options));
-
-  /**
-   * Records the start of an act, with a state if one is needed. `isLate` returns true once the act has started without
-   * it.
-   */
-  const begin = async (store: UndoStore, call: ApprovedCall, act: string, isLate: () => boolean, mayWait: boolean) => {
-    let failure: Error | undefined;
-    await changeLog(store, async (log) => {
-      const acting = [...liveActs(log), act];
-      const point = isLate() ? undefined : neededPoint(store, call, log);
-      const unseen = { ...log, entries: withActing(log.entries, [...(log.entries.at(-1)?.acting ?? []), act]) };
-      if (point === undefined && (acting.length > 1 || !mayWait)) return unseen;
-      try {
-        const taken = await withState(store, log, { acting, ...(point !== undefined && { point }) }, stop.signal);
-        const last = taken.entries.at(-1);
-        if (!isLate() || last === undefined || last.id === log.entries.at(-1)?.id) return taken;
-        // The act may have changed some of this state already. So it is no point, and differences from the state before
-        // count as made by a tool.
-        const before = taken.entries.slice(0, -1);
-        const { point: _, ...state } = last;
-        return { ...taken, entries: [...withActing(before, [...(before.at(-1)?.acting ?? []), act]), state] };
-      } catch (error) {
-        failure = error instanceof Error ? error : new Error(String(error));
-        return unseen;
-      }
-    });
-    if (failure !== undefined) throw failure;
+  const open = async () => {
+    opening ??= storeOf(options);
+    opening.catch(() => (opening = undefined));
+    const store = await opening;
+    requireRoom(store);
+    return store;
   };
-
-  const end = async (act: string) => {
-    endAct(act);
-    const store = await open();
-    await changeLog(store, async (log) => {
-      const acting = liveActs(log);
-      if (acting.length > 0) return log; // the last of them stores a state when it ends
-      return withState(store, await prunedWhenDue(store, log), { acting }, stop.signal);
-    });
-  };
-
-  /** Keeps the files before an act. Resolves to the version of the record at that time. */
-  const beginWithFiles = (
-    store: UndoStore,
-    call: ApprovedCall,
-    { act, files, isLate }: { act: string; files: readonly string[]; isLate: () => boolean },
-  ) =>
-    withLock(store.path, async () => {
-      if (!isLate()) await keepAct(store, files, { act, point: pointOf(call) });
-      return versionOf(store.path);
-    });
-
-  const endWithFiles = async (act: string, files: readonly string[], version: string | undefined) => {
-    const store = await open();
-    await withLock(store.path, () => endKeptAct(store, files, act));
-    actsSinceState++;
-    if (version === versionOf(store.path) && actsSinceState < MAX_ACTS) return endAct(act);
-    actsSinceState = 0;
-    await end(act); // a state that was stored while the act ran does not show what it has changed
-  };
-
-  const pointOf = ({ request: { turn, thread }, tool }: ApprovedCall): Point => {
-    if (turn === undefined) return { by: "call", thread, tool: tool.name };
-    const message = messages.get(thread);
-    return { by: "turn", thread, tool: tool.name, turn, ...(message !== undefined && { message }) };
-  };
-
-  /** Returns the point that the call needs; `undefined` if there is one already. */
-  const neededPoint = (store: UndoStore, call: ApprovedCall, log: Log): Point | undefined => {
-    const point = pointOf(call);
-    const made = pointsOf(log.entries, readActs(store.path, log));
-    return hasPoint(made, { point, at: Date.now() }) ? undefined : point;
-  };
-
   const turnOf = (call: ApprovedCall, store: UndoStore): Turn => {
     const id = call.request.turn;
     const made = { waitMs: isEmpty(store) ? FIRST_WAIT_MS : WAIT_MS, hasPoint: false, isReported: false };
@@ -151,64 +82,50 @@ export function createUndo(options: UndoOptions): UndoRecorder {
     if (id !== undefined) remember(turns, id, turn);
     return turn;
   };
-
-  const noticeOf = (turn: Turn | undefined, outcome: unknown, isKept = turn?.hasPoint): ActFollowUp => {
-    if (outcome instanceof UndoOff) off ??= { notice: `Undo is off: ${outcome.message}.`, isReported: false };
-    if (off !== undefined) {
-      if (off.isReported) return {};
-      off.isReported = true;
-      return { notice: off.notice };
-    }
-    if (outcome === KEPT || turn === undefined || isKept === true || turn.isReported) return {};
-    turn.isReported = true;
-    const reason = outcome === LATE ? "keeping the files took too long" : messageOf(outcome);
-    return { notice: `This act cannot be undone: the state before it was not kept (${reason}).` };
+  const offNotice = (thread: string): ActFollowUp => {
+    const notice = off.noticeFor(thread);
+    return notice === undefined ? {} : { notice };
   };
 
   return {
     async beforeAct(call, signal, update) {
+      const { thread } = call.request;
       if (!call.effects.some(mayChangeFiles)) return undefined;
-      if (off !== undefined) return noticeOf(undefined, undefined);
-      const store = await open().catch((error: unknown) => asError(error));
+      if (off.isOff()) return offNotice(thread);
+      const store = await open().catch(asError);
       if (store instanceof Error) {
-        opening = undefined;
-        return noticeOf({ waitMs: 0, hasPoint: false, isReported: false }, store);
+        off.learn(store);
+        return off.isOff() ? offNotice(thread) : { notice: notUndone(store) };
       }
       const files = filesOf(call.effects, store);
       if (files?.length === 0) return undefined;
       const turn = turnOf(call, store);
-      const act = newAct(call.request.thread);
+      const act = newAct(thread);
       let isLate = false;
-      let version: string | undefined;
-      const started = performance.now();
-      const keep = async () => {
-        if (files === undefined) return begin(store, call, act, () => isLate, turn.waitMs > 0);
-        version = await beginWithFiles(store, call, { act, files, isLate: () => isLate });
-      };
-      const done = inOrder(keep).then(() => KEPT, asError);
-      const waiting = new Stop(signal);
-      const shown = setTimeout(() => update({ displayMessage: KEEPING }), SHOWN_MS);
+      let mark: string | undefined;
+      const done = inOrder(async () => {
+        mark = await states.begin(store, { act, call, files, mayWait: turn.waitMs > 0, isLate: () => isLate });
+      }).then(() => KEPT, asError);
       const waitMs = files === undefined ? turn.waitMs : WAIT_MS;
-      const outcome = await Promise.race([done, pause(waitMs, waiting.signal).then(() => LATE)]);
-      clearTimeout(shown);
-      if (performance.now() - started >= SHOWN_MS) update({ displayMessage: null });
-      waiting.abort(new Error("nobody waits"));
-      waiting.unlink();
+      const { outcome, tookMs } = await waitFor(done, waitMs, { signal, update });
       isLate = outcome === LATE;
-      if (files !== undefined) {
-        const ended = () => void inOrder(() => endWithFiles(act, files, version)).catch(() => {});
-        return { ...noticeOf(turn, outcome, false), ended };
+      off.learn(outcome);
+      const ended = () => void inOrder(() => states.end(store, { act, files }, mark)).catch(() => {});
+      if (files === undefined) {
+        turn.waitMs = Math.max(0, turn.waitMs - tookMs);
+        turn.hasPoint ||= outcome === KEPT || states.hasPoint(store, call, await readLog(store.path));
       }
-      turn.waitMs = Math.max(0, turn.waitMs - (performance.now() - started));
-      turn.hasPoint ||= outcome === KEPT || neededPoint(store, call, await readLog(store.path)) === undefined;
-      return { ...noticeOf(turn, outcome), ended: () => void inOrder(() => end(act)).catch(() => {}) };
+      if (off.isOff()) return { ...offNotice(thread), ended };
+      if (outcome === KEPT || (files === undefined && turn.hasPoint) || turn.isReported) return { ended };
+      turn.isReported = true;
+      return { notice: notUndone(outcome), ended };
     },
     prepare(message, thread) {
       remember(messages, thread, oneLine(message, MESSAGE_CHARACTERS));
       const signal = AbortSignal.any([stop.signal, stopPreparing.signal]);
       const keepFirst = async () => {
         const store = await open();
-        if (isEmpty(store)) await changeLog(store, (log) => withState(store, log, { acting: liveActs(log) }, signal));
+        if (isEmpty(store)) await states.first(store, signal);
       };
       if (opening === undefined) void inOrder(keepFirst).catch(() => {}); // the first act reports it
     },
@@ -220,13 +137,36 @@ export function createUndo(options: UndoOptions): UndoRecorder {
   };
 }
 
+/** Waits for a state, and tells people why if that takes long. */
+async function waitFor(
+  done: Promise<typeof KEPT | Error>,
+  waitMs: number,
+  { signal, update }: { readonly signal: AbortSignal; readonly update: Parameters<BeforeAct>[2] },
+): Promise<{ readonly outcome: typeof KEPT | typeof LATE | Error; readonly tookMs: number }> {
+  const started = performance.now();
+  const waiting = new Stop(signal);
+  const shown = setTimeout(() => update({ displayMessage: KEEPING }), SHOWN_MS);
+  const outcome = await Promise.race([done, pause(waitMs, waiting.signal).then(() => LATE)]);
+  const tookMs = performance.now() - started;
+  clearTimeout(shown);
+  if (tookMs >= SHOWN_MS) update({ displayMessage: null });
+  waiting.abort(new Error("nobody waits"));
+  waiting.unlink();
+  return { outcome, tookMs };
+}
+
+function notUndone(outcome: unknown): string {
+  const reason = outcome === LATE ? "keeping the files took too long" : messageOf(outcome);
+  return `This act cannot be undone: the state before it was not kept (${reason}).`;
+}
+
 /** Whether no state was kept so far. */
 function isEmpty({ path }: UndoStore): boolean {
   return !existsSync(join(path, "log.json"));
 }
 
-const KEPT = "kept";
-const LATE = "late";
+const KEPT = "kept" as const;
+const LATE = "late" as const;
 
 /** The number of remembered turns. Several can be active, because agents and sub-agents run concurrently. */
 const MAX_TURNS = 64;

@@ -1,11 +1,12 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { TestRunner, expect, onTestFinished, test } from "vitest";
+import { TestRunner, describe, expect, onTestFinished, test } from "vitest";
 import { asText } from "../../src/index.ts";
 import { startGit } from "../../src/undo/git.ts";
 import { withLock } from "../../src/undo/log.ts";
 import { restoreAll } from "../../src/undo/restore.ts";
+import { until } from "../support/until.ts";
 import { repository, temporaryFolder, workspace } from "../support/workspace.ts";
 import { undoing } from "./undoing.ts";
 
@@ -83,12 +84,63 @@ test("large files are omitted and named, and the store stays within its limit", 
   const { preview } = await undo();
   expect(preview.point.unkept).toEqual(["large.bin has 51MB, more than 50MB"]);
   expect(readFileSync(join(folder, "small.txt"), "utf8")).toBe("one\n");
+});
 
-  const full = await workspace({ "a.bin": Buffer.alloc(70_000, "a") });
-  const { toolkit } = await undoing(full, { maxUndoBytes: 65_536 });
-  const act = async (command: string) => asText(await toolkit.call({ name: "anything", input: { command } }));
-  expect(await act("true")).toMatch(/\[Undo is off: .* has 68\.\dKB of content to keep, and undo may take 64KB\.\]$/);
-  expect(await act("true")).not.toContain("Undo");
+describe("past the limit", () => {
+  const OFF = /\[Undo is off: .* has 68\.\dKB of content to keep, and undo may take 64KB\.\]$/;
+  const calling = ({ toolkit }: Pick<Awaited<ReturnType<typeof undoing>>, "toolkit">) => {
+    return async (thread: string, name = "anything") => {
+      const input = name === "write" ? { path: "b", content: "x" } : { command: "true" };
+      return asText(await toolkit.call({ name, input, thread }));
+    };
+  };
+
+  test("each thread is told once, and no later process looks at the files again", async () => {
+    const full = await workspace({ "a.bin": Buffer.alloc(70_000, "a") });
+    const stateDir = temporaryFolder();
+    const first = await undoing(full, { maxUndoBytes: 65_536, stateDir });
+    const act = calling(first);
+    expect(await act("one")).toMatch(OFF);
+    expect(await act("one")).not.toContain("Undo");
+    expect(await act("one", "write")).not.toContain("Undo");
+    expect(await act("two", "write")).toMatch(OFF);
+    expect(await first.points.list()).toEqual([]);
+    const record = readFileSync(join(first.store, "full.json"), "utf8");
+    const second = await undoing(full, { maxUndoBytes: 65_536, stateDir });
+    expect(await calling(second)("one")).toMatch(OFF);
+    expect(readFileSync(join(first.store, "full.json"), "utf8")).toBe(record);
+    const more = await undoing(full, { maxUndoBytes: 1_000_000, stateDir });
+    expect(await calling(more)("one")).not.toContain("Undo");
+    expect(existsSync(join(first.store, "full.json"))).toBe(false);
+    expect(await more.points.list()).toHaveLength(1);
+  });
+
+  test("it is tried again after an hour", async () => {
+    const full = await workspace({ "a.bin": Buffer.alloc(70_000, "a") });
+    const stateDir = temporaryFolder();
+    const first = await undoing(full, { maxUndoBytes: 65_536, stateDir });
+    expect(await calling(first)("one")).toMatch(OFF);
+    const record = join(first.store, "full.json");
+    writeFileSync(record, readFileSync(record, "utf8").replace(/"at":\d+/, `"at":${Date.now() - 3_700_000}`));
+    rmSync(join(full, "a.bin"));
+    const second = await undoing(full, { maxUndoBytes: 65_536, stateDir });
+    expect(await calling(second)("one")).not.toContain("Undo");
+    expect(existsSync(record)).toBe(false);
+  });
+
+  test("what is found while nobody waits any more is told with the next call", async () => {
+    const folder = await workspace({ a: "one\n" });
+    const { toolkit, store, run } = await undoing(folder, { maxUndoBytes: 65_536 });
+    await run("true");
+    writeFileSync(join(folder, "a.bin"), Buffer.alloc(70_000, "a"));
+    const act = calling({ toolkit });
+    await withLock(store, async () => {
+      expect(await act("one")).toContain("This act cannot be undone: the state before it was not kept");
+    });
+    await until("the limit is found", () => existsSync(join(store, "full.json")));
+    expect(await act("one")).toMatch(OFF);
+    expect(await act("one")).not.toContain("Undo");
+  });
 });
 
 test("old states are removed for new ones", async () => {

@@ -24,7 +24,7 @@ const anything = defineTool({
 /** A toolkit that keeps states of the folder, and what people do with them. */
 export async function undoing(folder: string, options: Parameters<typeof toolkitWith>[0] = {}) {
   requireProgram("git");
-  const stateDir = temporaryFolder();
+  const { stateDir = temporaryFolder() } = options;
   const toolkit = await toolkitWith({
     workDir: folder,
     stateDir,
