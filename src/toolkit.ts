@@ -28,7 +28,6 @@ import type { Jobs, Notices } from "./contract/job.ts";
 import type { Outputs } from "./contract/tool.ts";
 import type { Toolkit } from "./contract/toolkit.ts";
 import { createLiveTools } from "./engine/live-tools.ts";
-import { requireValidSchemas } from "./engine/schema-fault.ts";
 import { openToolkit } from "./engine/toolkit.ts";
 import { createWatch } from "./engine/watch.ts";
 import { toolset } from "./engine/toolset.ts";
@@ -92,7 +91,9 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   };
   const usualTools = toolsFor(); // a wrong choice of tools throws before anything is opened
   // The schemas of Handrail's own tools are checked by a test: to check them here would delay every start.
-  requireValidSchemas((options.tools ?? []).filter(({ name }) => usualTools.has(name)));
+  const brought = (options.tools ?? []).filter(({ name }) => usualTools.has(name));
+  const checks = brought.length + sources.length > 0 ? await import("./engine/schema-fault.ts") : undefined;
+  checks?.requireValidSchemas(brought);
   const outputs = createOutputs({
     folder: outputsFolder(stateDir),
     owner: outputOwner,
@@ -144,6 +145,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     ...sourceChoice(options),
     host: { workDir: programs.workDir, start: programs.start, mask: mask.text },
     notice: noticeOfSource,
+    requireValid: (added) => checks?.requireValidSchemas(added),
   });
 
   /** Makes the call that writes to a job, if this toolkit has the job. */

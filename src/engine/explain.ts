@@ -9,12 +9,13 @@ import { issuePath } from "./result.ts";
 /**
  * Describes validation errors so that a model can act on them: where, what was expected, what came. Errors at one place
  * become one issue: all branches of a union together ("expected one of …"), and a wrong type without the errors that
- * follow from it.
+ * follow from it. `nameOf` names a place in a message.
  */
 export function explainErrors(
   schema: JsonSchema,
   value: unknown,
   errors: readonly TLocalizedValidationError[],
+  nameOf: (path: string) => string = (path) => (path === "" ? "the arguments" : `parameter "${path}"`),
 ): readonly Issue[] {
   // "Schema is false" is dropped when another error says more: the name of an unknown parameter, or what the other
   // branches of a union expect.
@@ -23,7 +24,7 @@ export function explainErrors(
   for (const error of telling.length > 0 ? telling : errors) {
     places.set(error.instancePath, [...(places.get(error.instancePath) ?? []), error]);
   }
-  return [...places].flatMap(([pointer, found]) => explainPlace(schema, value, pointer, found));
+  return [...places].flatMap(([pointer, found]) => explainPlace(schema, value, pointer, found, nameOf));
 }
 
 function explainPlace(
@@ -31,10 +32,11 @@ function explainPlace(
   root: unknown,
   pointer: string,
   errors: readonly TLocalizedValidationError[],
+  nameOf: (path: string) => string,
 ): readonly Issue[] {
   const path = issuePath(pointer);
   const value = valueAt(root, pointer);
-  const at = path === "" ? "the arguments" : `parameter "${path}"`;
+  const at = nameOf(path);
   const issues: Issue[] = [];
   const expected = new Set<string>();
   for (const error of errors) {

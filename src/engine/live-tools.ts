@@ -3,7 +3,6 @@ import { type Tool, isToolName } from "../contract/tool.ts";
 import type { Toolset } from "../contract/toolkit.ts";
 import { messageOf } from "../util/errors.ts";
 import { plural } from "../util/text.ts";
-import { requireValidSchemas } from "./schema-fault.ts";
 
 /** The most tools of one source; others are omitted. */
 const MOST_TOOLS = 500;
@@ -40,6 +39,8 @@ export interface LiveToolsOptions {
   /** Further properties of a source's host. */
   readonly host: Pick<ToolSourceHost, "workDir" | "start" | "mask">;
   readonly notice: (text: string) => void;
+  /** Throws for a tool whose schemas are not valid. */
+  readonly requireValid: (tools: readonly Tool[]) => void;
 }
 
 interface State {
@@ -57,6 +58,7 @@ export function createLiveTools({
   missing,
   host,
   notice,
+  requireValid,
 }: LiveToolsOptions): LiveTools {
   const states = sources.map((source): State => ({ source, tools: [], isStarting: true }));
   const double = states.find(
@@ -120,7 +122,7 @@ export function createLiveTools({
       if (seen.has(tool.name)) return refuse(shown, "another of its tools has the same name");
       seen.add(tool.name);
       try {
-        requireValidSchemas([tool]);
+        requireValid([tool]);
       } catch (error) {
         return refuse(shown, messageOf(error));
       }

@@ -1,216 +1,164 @@
+import { Check, Errors, Meta, NextStack, Resolve, Stack } from "typebox/schema";
+import type { JsonSchema } from "../contract/schema.ts";
 import type { Tool } from "../contract/tool.ts";
 import { messageOf } from "../util/errors.ts";
-import { pointerPart } from "../util/json-pointer.ts";
-import { valueText } from "./explain.ts";
-import { followerOf } from "./schema-references.ts";
+import { pointerPart, valueAt } from "../util/json-pointer.ts";
+import { explainErrors, valueText } from "./explain.ts";
 import { SUBSCHEMAS } from "./subschemas.ts";
 
 /**
- * Checks every tool's schemas. Does not use the validator's compiler, which loads slowly and misses faults: it accepts
- * any value for an unknown type, and no value for a `$ref` to nothing.
+ * Checks every tool's schemas: against the meta-schema of JSON Schema 2020-12, and their references with the
+ * validator's own resolution. The validator's compiler misses both: it accepts any value for an unknown type, and no
+ * value for a `$ref` to nothing. This module loads the validator, so import it only where schemas of others come in.
  *
  * @throws TypeError with the tool's name, the place in its schema and the fault.
  */
-export function requireValidSchemas(tools: Iterable<Tool>): void {
+export function requireValidSchemas(tools: Iterable<Pick<Tool, "name" | "input" | "output">>): void {
   for (const { name, input, output } of tools) {
-    const faults = { input: inRoot(input.json), output: output === undefined ? [] : faultsOf(output) };
-    for (const [which, found] of Object.entries(faults)) {
-      for (const { at, problem } of found)
-        throw new TypeError(`the ${which} schema of tool "${name}" is invalid at ${at}: ${problem}`);
-    }
+    const faults = { input: inputFault(input.json), output: output && schemaFault(output) };
+    for (const [which, fault] of Object.entries(faults))
+      if (fault !== undefined) throw new TypeError(`the ${which} schema of tool "${name}" is invalid at #${fault}`);
   }
 }
 
-interface Fault {
-  /** A JSON pointer as a URI fragment: "#/properties/city/type". */
-  readonly at: string;
-  readonly problem: string;
+/** The fault of a schema of arguments, as "/type: expected …". They are an object, so it must allow one. */
+function inputFault(schema: JsonSchema): string | undefined {
+  const { type = "object" } = schema as { readonly type?: unknown };
+  return [type].flat().includes("object")
+    ? schemaFault(schema)
+    : `/type: expected "object", since the arguments are an object, got ${valueText(type)}`;
 }
 
-interface Reference {
-  readonly schema: object;
-  readonly name: string;
-  readonly at: string;
-}
+type Schema = { readonly [keyword: string]: unknown };
 
-/** The faults of an input schema, including a root that no arguments can fit. */
-function* inRoot(root: unknown): Generator<Fault> {
-  if (isRecord(root) && root["type"] !== undefined && ![root["type"]].flat().includes("object")) {
-    yield {
-      at: "#/type",
-      problem: `expected "object", since the arguments are an object, got ${valueText(root["type"])}`,
-    };
-  }
-  yield* faultsOf(root);
+function schemaFault(given: JsonSchema): string | undefined {
+  const text = JSON.stringify(given, (_, value: unknown) => (value instanceof RegExp ? value.source : value));
+  const root = JSON.parse(text) as Schema;
+  return metaFault(root, "") ?? referenceFault(root);
 }
 
 /**
- * Finds values that the meta-schemas of draft-07 and 2020-12 forbid, in keywords that decide what is valid; references
- * that are dangling, circular, or lead to too many schemas; and patterns that do not compile. Does not check other
- * keywords, or formats.
+ * The meta-schema of 2020-12, which has the keywords of draft-07 too, with what draft-07 allowed besides: a list in
+ * `items`, and an `$id` that is an anchor.
  */
-function* faultsOf(root: unknown): Generator<Fault> {
-  const follow = followerOf(root);
-  const seen = new Set<unknown>();
-  /** The results of `checksOf`. */
-  const checks = new Map<unknown, number>();
-  const references: Reference[] = [];
-  yield* inSchema(root, "#");
-  // Last, so that faults in referenced schemas are reported at their own place. The list may grow in this loop.
-  for (const reference of references) yield* inReference(reference);
+const META = structuredClone(Meta["https://json-schema.org/draft/2020-12/schema"]) as unknown as {
+  readonly allOf: readonly [{ properties: { [name: string]: object } }, { properties: { [name: string]: object } }];
+};
+META.allOf[0].properties["$id"] = { type: "string" };
+META.allOf[1].properties["items"] = { anyOf: [{ $dynamicRef: "#meta" }, { $ref: "#/$defs/schemaArray" }] };
 
-  function* inSchema(schema: unknown, at: string): Generator<Fault> {
-    if (typeof schema === "boolean" || seen.has(schema)) return;
-    if (!isRecord(schema)) {
-      yield { at, problem: `expected a schema (an object, true or false), got ${valueText(schema)}` };
-      return;
-    }
-    seen.add(schema);
-    for (const [keyword, value] of Object.entries(schema)) {
-      if (value === undefined && keyword !== "const") continue; // absent, as in JSON
-      const place = `${at}/${pointerPart(keyword)}`;
-      const rule = RULES.get(keyword);
-      if (rule !== undefined && !rule.allows(value)) {
-        yield { at: place, problem: `expected ${rule.expected}, got ${valueText(value)}` };
-        continue;
-      }
-      if (SUBSCHEMAS.has(keyword)) yield* inSubschemas(keyword, value, place);
-      if (keyword === "pattern" && typeof value === "string") yield* inPattern(value, place);
-      if (REFERENCES.has(keyword) && typeof value === "string") references.push({ schema, name: value, at: place });
-    }
-  }
+function metaFault(schema: unknown, at: string): string | undefined {
+  if (Check(META, schema)) return undefined;
+  const [, errors] = Errors(META, schema);
+  const pointer = errors[0]?.instancePath ?? "";
+  const here = errors.filter(({ instancePath }) => instancePath === pointer);
+  const isPattern = pointer.endsWith("/pattern") || pointer.includes("/patternProperties/");
+  const problem = isPattern ? patternFault(schema, pointer) : undefined;
+  if (problem !== undefined) return `${at}${pointer}: ${problem}`;
+  return explainErrors({}, schema, here, () => at + pointer)[0]?.message;
+}
 
-  function* inSubschemas(keyword: string, value: unknown, at: string): Generator<Fault> {
-    const holds = SUBSCHEMAS.get(keyword);
-    if (Array.isArray(value) && holds !== "one") {
-      for (const [index, part] of value.entries()) yield* inSchema(part, `${at}/${index}`);
-      return;
-    }
-    if (holds !== "named") {
-      yield* inSchema(value, at);
-      return;
-    }
-    for (const [name, part] of Object.entries(value ?? {})) {
-      const place = `${at}/${pointerPart(name)}`;
-      if (keyword === "patternProperties") yield* inPattern(name, place);
-      if (part !== undefined && !(keyword === "dependencies" && isNames(part))) yield* inSchema(part, place);
-    }
-  }
-
-  function* inReference({ schema, name, at }: Reference): Generator<Fault> {
-    const target = follow(schema, name);
-    if (target === undefined) {
-      const remedy = "Define it under $defs and refer to it as #/$defs/NAME; other documents are not loaded.";
-      yield { at, problem: `${JSON.stringify(name)} refers to nothing in this schema. ${remedy}` };
-    } else if (checksOf(target) === Infinity) {
-      yield { at, problem: `${JSON.stringify(name)} refers to itself, so no value can be checked against it` };
-    } else if (checksOf(target) > MOST_CHECKS) {
-      yield { at, problem: `${JSON.stringify(name)} checks a value against more than ${MOST_CHECKS} schemas` };
-    } else {
-      yield* inSchema(target, name.startsWith("#/") ? name : at);
-    }
-  }
-
-  /** Returns how many schemas a value is checked against if it is checked against this one. Infinity for a circle. */
-  function checksOf(schema: unknown): number {
-    if (!isRecord(schema)) return 1;
-    const known = checks.get(schema);
-    if (known !== undefined) return known;
-    checks.set(schema, Infinity); // for circular references
-    let sum = 1;
-    for (const part of inPlace(schema)) sum += checksOf(part);
-    checks.set(schema, sum === Infinity ? sum : Math.min(sum, MOST_CHECKS + 1));
-    return checks.get(schema) ?? sum;
-  }
-
-  /** Returns the schemas that check the same value: those inside a schema, and those that it references. */
-  function inPlace(schema: { readonly [keyword: string]: unknown }): readonly unknown[] {
-    const parts = IN_PLACE.flatMap((keyword): unknown => schema[keyword] ?? []);
-    const named = IN_PLACE_BY_NAME.flatMap((keyword) => Object.values(schema[keyword] ?? {}));
-    const referenced = [...REFERENCES].flatMap((keyword): unknown => {
-      const name = schema[keyword];
-      return typeof name === "string" ? follow(schema, name) : [];
-    });
-    return [...parts, ...named, ...referenced];
+/** Why a pattern, or the name of a pattern property, does not compile with the flag `u`, as JSON Schema advises. */
+function patternFault(schema: unknown, pointer: string): string | undefined {
+  const value = valueAt(schema, pointer);
+  const name = pointer
+    .slice(pointer.lastIndexOf("/") + 1)
+    .replaceAll("~1", "/")
+    .replaceAll("~0", "~");
+  try {
+    return void RegExp(typeof value === "string" ? value : name, "u");
+  } catch (error) {
+    return messageOf(error);
   }
 }
 
 /** The maximum number of schemas that check one value. Repeatedly branching references would take forever. */
 const MOST_CHECKS = 10_000;
 
-function* inPattern(pattern: string, at: string): Generator<Fault> {
+interface Reference {
+  readonly name: string;
+  readonly at: string;
+  readonly target: unknown;
+  readonly scope: Scope;
+}
+
+/** The fault of a reference: it is dangling or circular, or leads to too many schemas. Other documents are not loaded. */
+function referenceFault(root: Schema): string | undefined {
+  /** By schema, the schemas that check the same value: those in it, and those that it refers to. */
+  const inPlace = new Map<unknown, readonly unknown[]>();
+  const references: Reference[] = [];
+  const collect = (schema: unknown, at: string, outer: Scope): void => {
+    if (!isSchema(schema) || inPlace.has(schema)) return;
+    const scope = NextStack(outer, schema);
+    const own = ["$ref", "$dynamicRef"].flatMap((keyword) => {
+      const name = schema[keyword];
+      return typeof name === "string" ? { name, at: `${at}/${keyword}`, ...resolved(keyword, schema, scope) } : [];
+    });
+    references.push(...own);
+    const parts = Object.entries(schema).flatMap(([keyword, value]) => {
+      const holds = SUBSCHEMAS.get(keyword);
+      if (holds === undefined) return [];
+      const isOne = holds !== "named" && !Array.isArray(value);
+      const each = isOne ? [["", value] as const] : Object.entries(value as Schema);
+      return each.map(([name, part]) => ({ keyword, part, at: [at, keyword, name && pointerPart(name)] }));
+    });
+    const sameValue = parts.filter(({ keyword }) => IN_PLACE.has(keyword)).map(({ part }) => part);
+    inPlace.set(schema, [...sameValue, ...own.map(({ target }) => target)]);
+    for (const each of parts) collect(each.part, each.at.join("/").replace(/\/$/, ""), scope);
+  };
+  collect(root, "", Stack({}, root));
+  // The list grows in this loop: with the references in schemas that only a reference leads to.
+  for (const { target, name, at, scope } of references) {
+    const remedy = "Define it under $defs and refer to it as #/$defs/NAME; other documents are not loaded.";
+    if (target === undefined) return `${at}: ${JSON.stringify(name)} refers to nothing in this schema. ${remedy}`;
+    const place = name.startsWith("#/") ? name.slice(1) : at;
+    const fault = inPlace.has(target) ? undefined : metaFault(target, place);
+    if (fault !== undefined) return fault;
+    collect(target, place, scope);
+  }
+  const checksOf = checkCounter(inPlace);
+  for (const { target, name, at } of references) {
+    const checks = checksOf(target);
+    const shownName = `${at}: ${JSON.stringify(name)}`;
+    if (checks === Infinity) return `${shownName} refers to itself, so no value can be checked against it`;
+    if (checks > MOST_CHECKS) return `${shownName} checks a value against more than ${MOST_CHECKS} schemas`;
+  }
+  return undefined;
+}
+
+/** Returns how many schemas a value is checked against if it is checked against one. Infinity for a circle. */
+function checkCounter(inPlace: ReadonlyMap<unknown, readonly unknown[]>): (schema: unknown) => number {
+  const counts = new Map<unknown, number>();
+  return function checksOf(schema): number {
+    const known = counts.get(schema);
+    if (known !== undefined) return known;
+    counts.set(schema, Infinity); // for circular references
+    const sum = (inPlace.get(schema) ?? []).reduce<number>((all, part) => all + checksOf(part), 1);
+    const count = isSchema(schema) ? (sum === Infinity ? sum : Math.min(sum, MOST_CHECKS + 1)) : 1;
+    counts.set(schema, count);
+    return count;
+  };
+}
+
+/** Keywords whose schemas check the same value. */
+const IN_PLACE = new Set("allOf anyOf oneOf not if then else dependencies dependentSchemas".split(" "));
+
+/** Where the validator is: the addresses that relative references have there. */
+type Scope = ReturnType<typeof Stack>;
+
+/** What a reference leads to, as the validator finds it. One that is no address leads to nothing. */
+function resolved(keyword: string, schema: Schema, scope: Scope): Pick<Reference, "target" | "scope"> {
   try {
-    compiled(pattern);
-  } catch (error) {
-    yield { at, problem: messageOf(error) };
+    if (keyword === "$dynamicRef") return { target: Resolve.DynamicRef(scope, schema as unknown as Dynamic), scope };
+    const { schema: target, stack } = Resolve.Ref(scope, schema as { $ref: string });
+    return { target, scope: stack };
+  } catch {
+    return { target: undefined, scope };
   }
 }
 
-/** The validator compiles patterns with this flag, as JSON Schema advises. */
-function compiled(pattern: string): RegExp {
-  return new RegExp(pattern, "u");
-}
+type Dynamic = Parameters<typeof Resolve.DynamicRef>[1];
 
-const IN_PLACE = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else"] as const;
-const IN_PLACE_BY_NAME = ["dependencies", "dependentSchemas"] as const;
-
-const REFERENCES: ReadonlySet<string> = new Set(["$ref", "$dynamicRef"]);
-
-const TYPES = ["array", "boolean", "integer", "null", "number", "object", "string"] as const;
-
-interface Rule {
-  readonly expected: string;
-  allows(value: unknown): boolean;
-}
-
-const isType = (value: unknown) => TYPES.some((type) => type === value);
-const NUMBER: Rule = { expected: "a number", allows: (value) => typeof value === "number" };
-const COUNT: Rule = {
-  expected: "an integer of at least 0",
-  allows: (value) => Number.isInteger(value) && Number(value) >= 0,
-};
-const TEXT: Rule = { expected: "a string", allows: (value) => typeof value === "string" };
-const SCHEMAS: Rule = { expected: "a list of schemas", allows: Array.isArray };
-const SOME_SCHEMAS: Rule = {
-  expected: "a list of at least one schema",
-  allows: (value) => Array.isArray(value) && value.length > 0,
-};
-const NAMED: Rule = { expected: "an object of schemas", allows: isRecord };
-
-const RULES: ReadonlyMap<string, Rule> = new Map(
-  Object.entries({
-    type: {
-      expected: `one of ${TYPES.join(", ")}, or a list of them`,
-      allows: (value) => isType(value) || (Array.isArray(value) && value.length > 0 && value.every(isType)),
-    },
-    const: { expected: "a JSON value", allows: (value) => value !== undefined },
-    enum: { expected: "a list of values", allows: Array.isArray },
-    pattern: { expected: "a string", allows: (value) => typeof value === "string" || value instanceof RegExp },
-    required: { expected: "a list of names", allows: isNames },
-    dependentRequired: {
-      expected: "an object of lists of names",
-      allows: (value) => isRecord(value) && Object.values(value).every(isNames),
-    },
-    multipleOf: { expected: "a number above 0", allows: (value) => typeof value === "number" && value > 0 },
-    uniqueItems: { expected: "true or false", allows: (value) => typeof value === "boolean" },
-    ...Object.fromEntries(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"].map((name) => [name, NUMBER])),
-    ...Object.fromEntries(
-      ["Length", "Items", "Properties", "Contains"].flatMap((what) => [
-        [`min${what}`, COUNT],
-        [`max${what}`, COUNT],
-      ]),
-    ),
-    ...Object.fromEntries([...REFERENCES].map((name) => [name, TEXT])),
-    ...Object.fromEntries(["allOf", "anyOf", "oneOf"].map((name) => [name, SOME_SCHEMAS])),
-    prefixItems: SCHEMAS,
-    ...Object.fromEntries([...SUBSCHEMAS].filter(([, holds]) => holds === "named").map(([name]) => [name, NAMED])),
-  } satisfies { [keyword: string]: Rule }),
-);
-
-function isNames(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((name) => typeof name === "string");
-}
-
-function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
+function isSchema(value: unknown): value is Schema {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -12,7 +12,7 @@ import { parse } from "./parse.ts";
 import { targetOf } from "./park.ts";
 import { recordedResult } from "./recorded-result.ts";
 import { claimAndCall } from "./resume.ts";
-import { requireValidSchemas } from "./schema-fault.ts";
+import { checkSchemasLater } from "./validate.ts";
 import type { LiveTools } from "./live-tools.ts";
 import { definitions, toolset } from "./toolset.ts";
 
@@ -192,7 +192,7 @@ function chosen(own: Own, tools: NonNullable<DerivedOptions["tools"]>): Own["too
   const choose = (from: Toolset) => {
     const named = toolset(typeof tools === "function" ? tools(from) : tools);
     const known = new Set(from.values());
-    requireValidSchemas([...named.values()].filter((tool) => !known.has(tool)));
+    for (const tool of named.values()) if (!known.has(tool)) checkSchemasLater(tool);
     return named;
   };
   let from = own.tools();

@@ -19,6 +19,13 @@ interface Compiled {
   Errors(value: unknown): [boolean, TLocalizedValidationError[]];
 }
 
+const unchecked = new WeakMap<object, Tool>();
+
+/** Checks the schemas of a tool when it is first called: for tools that come where nothing can be awaited. */
+export function checkSchemasLater(tool: Tool): void {
+  unchecked.set(tool, tool);
+}
+
 /**
  * Validates a tool's raw input. Input that does not fit is coerced and validated again. The schema is compiled once per
  * tool. A Standard Schema runs after its JSON Schema, and its output is the input of the tool.
@@ -27,6 +34,9 @@ interface Compiled {
  *   long.
  */
 export async function validate(tool: Pick<Tool, "input">, raw: unknown): Promise<Validated> {
+  const named = unchecked.get(tool);
+  if (named !== undefined) (await import("./schema-fault.ts")).requireValidSchemas([named]);
+  unchecked.delete(tool);
   const { json, standard } = tool.input;
   const compile = await loadCompiler();
   const fitting = branches(json) ? await inTime(() => fit(compile(json), json, raw)) : fit(compile(json), json, raw);

@@ -109,7 +109,7 @@ describe("tools of a source", () => {
     expect(onNotice.mock.calls.flat()).toEqual([
       expect.stringContaining('plugin:test: the tool "no name" is left out: its name must be a letter'),
       expect.stringContaining(
-        'the input schema of tool "bad_schema" is invalid at #/properties/a/type: expected one of array',
+        'the input schema of tool "bad_schema" is invalid at #/properties/a/type: expected one of "array"',
       ),
       'plugin:test: the tool "c" is left out: another of its tools has the same name.',
     ]);
