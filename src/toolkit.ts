@@ -21,6 +21,7 @@ import {
 } from "./config/state.ts";
 import type { SandboxMode } from "./contract/containment.ts";
 import type { JobInput } from "./contract/activity.ts";
+import type { BeforeAct } from "./contract/call.ts";
 import type { CallId, ThreadId } from "./contract/identity.ts";
 import type { Approver } from "./contract/policy.ts";
 import type { Backend, ScriptShell } from "./contract/backend.ts";
@@ -31,6 +32,7 @@ import { createLiveTools } from "./engine/live-tools.ts";
 import { openToolkit } from "./engine/toolkit.ts";
 import { createWatch } from "./engine/watch.ts";
 import { toolset } from "./engine/toolset.ts";
+import { realOf } from "./git/disk.ts";
 import { createSeenFiles } from "./files/seen.ts";
 import { openMemories } from "./memory/memories.ts";
 import type { Fetcher } from "./network/fetch.ts";
@@ -45,6 +47,7 @@ import { createPolicy } from "./policy/policy.ts";
 import { createRateLimit } from "./policy/rate.ts";
 import { createRules } from "./policy/rules/rules.ts";
 import { startUpFile } from "./provenance/start-up.ts";
+import { keepPlaces, writtenPlaces } from "./provenance/written-places.ts";
 import { isSecretOfProject } from "./provenance/keys.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy/policy-settings.ts";
 import { createWithheld } from "./policy/withheld.ts";
@@ -59,6 +62,7 @@ import type { Browsers } from "./web/browser/protocol.ts";
 import { takeOver } from "./tools/browser.ts";
 import { jobs as jobsTool } from "./tools/jobs.ts";
 import { pause } from "./util/abort.ts";
+import { absolutePath } from "./util/paths.ts";
 import { randomName } from "./util/identifier.ts";
 import { requireNode } from "./util/runtime.ts";
 
@@ -165,7 +169,9 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     policies,
     permanentGrants,
     takeAct: rate?.take,
-    beforeAct: [undo?.beforeAct, options.beforeAct].filter((hook) => hook !== undefined),
+    beforeAct: [isLocal ? places(backend, stateDir, options) : undefined, undo?.beforeAct, options.beforeAct].filter(
+      (hook) => hook !== undefined,
+    ),
     ...(undo !== undefined && { beforeTurn: undo.prepare }),
     fetcher,
     conversations,
@@ -333,6 +339,12 @@ const MAX_NOTICES = 20;
  */
 const CLOSING_MS = 4_000;
 
+/** Keeps where models could write, for programs that the user starts later. */
+function places({ workDir, home }: Backend, stateDir: string, { policy }: ToolkitOptions): BeforeAct {
+  const writable = (policy?.allowedRoots ?? []).map((path) => realOf(absolutePath(path, { workDir, home })));
+  return keepPlaces(writtenPlaces(stateDir), { workDir, home, writable });
+}
+
 /** Loads the fetcher, with its client, for the first request. */
 function lazyFetcher(network: NetworkSettings | undefined): Fetcher {
   let loading: Promise<Fetcher> | undefined;
@@ -396,6 +408,7 @@ function surroundings(
   return {
     outputFolder: outputs.folder,
     programs: `${stateDir}/programs`,
+    written: writtenPlaces(stateDir).list,
     jobs: { owner, folder: `${jobsFolder(stateDir)}/${owner}` },
     sandbox: {
       folder: `${stateDir}/sandbox`,

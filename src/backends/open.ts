@@ -21,6 +21,8 @@ export interface Surroundings {
   readonly sandbox: Omit<SandboxOptions, "required">;
   /** The folder in which programs of tool sources start that run outside the sandbox. No model can write there. */
   readonly programs: string;
+  /** Returns what models could write in any session, as real paths. */
+  readonly written: () => Promise<readonly string[]>;
 }
 
 /**
@@ -108,17 +110,19 @@ export function openPrograms(place: TargetOptions, surroundings: Surroundings, o
  * @throws ToolFailure if a model can write there or above.
  */
 async function privateFolder(
-  { programs, sandbox: { writable = [] } }: Surroundings,
+  { programs, written, sandbox: { writable = [] } }: Surroundings,
   workDir: string,
   program: string,
 ): Promise<string> {
   await makePrivateFolder(programs);
   const folder = realOf(programs);
   // A model that can write in a folder above can write in this one too.
-  const open = [workDir, ...writable].map(realOf).find((root) => isInside(folder, root));
+  const places = await written();
+  const open = [...[workDir, ...writable].map(realOf), ...places].find((root) => isInside(folder, root));
   if (open !== undefined) {
+    const forget = places.includes(open) ? ` Or look at it, then run: handrail trust --forget ${open}` : "";
     throw new ToolFailure(`cannot start ${program}: the state folder is in ${open}, where a model can write`, {
-      hint: "Set XDG_STATE_HOME to a folder outside, or run the program in the sandbox: sandbox: true.",
+      hint: `Set XDG_STATE_HOME to a folder outside, or run the program in the sandbox: sandbox: true.${forget}`,
     });
   }
   await writeFile(join(folder, "package.json"), '{ "private": true }\n', { mode: 0o600 });

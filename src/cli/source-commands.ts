@@ -81,11 +81,12 @@ export function addSourceCommands(root: Command, given: Given): void {
     .description("trust the settings of a project that need it, its plugins and its MCP servers")
     .hook("preAction", requirePerson)
     .argument("[file]", "default: the nearest handrail.yaml and .mcp.json, from this folder upwards")
-    .addOption(new Option("--list", "list the trusted files").conflicts("revoke"))
+    .addOption(new Option("--list", "list the trusted files, and where models could write").conflicts("revoke"))
+    .addOption(new Option("--forget", "no longer treat the named folder as written by a model").conflicts("revoke"))
     .option("--revoke", "revoke the trust")
     .action(async (file: string | undefined, _, command: Command) => {
       const { trust } = await import("./commands/trust.ts");
-      await trust(file, given(command, command.opts<{ list?: true; revoke?: true }>()));
+      await trust(file, given(command, command.opts<{ list?: true; revoke?: true; forget?: true }>()));
     });
 }
 

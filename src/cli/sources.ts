@@ -3,6 +3,7 @@ import { type OpenedProgram, type ProgramTrust, createProgramTrust } from "../co
 import type { PluginSetting, Settings } from "../config/settings.ts";
 import { stateFolder } from "../config/state.ts";
 import { createTrust } from "../config/trust.ts";
+import type { Env } from "../contract/effect.ts";
 import type { ToolSource } from "../contract/tool-source.ts";
 import type { SourceGuards } from "../engine/restarting.ts";
 import { moduleSource } from "../plugins/module.ts";
@@ -13,6 +14,7 @@ import { readMcpFile } from "../config/mcp-file.ts";
 import type { TokenFile } from "../mcp/client/oauth.ts";
 import type { McpSource, ServerSettings } from "../mcp/client/source.ts";
 import type { NetworkSettings } from "../network/network-settings.ts";
+import { writtenPlaces } from "../provenance/written-places.ts";
 import { variablesNamed } from "../util/environment.ts";
 import { displayPath } from "../util/paths.ts";
 import type { GlobalOptions } from "./options.ts";
@@ -50,6 +52,7 @@ export function trustFor({ tools, policy }: Settings, { target, workDir }: Globa
     trust: createTrust(stateFolder()),
     workDir: target === undefined ? (workDir ?? tools.workDir ?? process.cwd()) : process.cwd(),
     writable: policy.allowedRoots,
+    written: writtenPlaces(stateFolder()).list,
   });
 }
 
@@ -84,7 +87,12 @@ async function pluginSource(
 type Placing = (
   source: string,
   argv: readonly string[],
-  setting: { readonly sandbox?: boolean; readonly cwd?: "workspace"; readonly isOfProject?: boolean },
+  setting: {
+    readonly sandbox?: boolean;
+    readonly cwd?: "workspace";
+    readonly isOfProject?: boolean;
+    readonly setEnv?: Env;
+  },
 ) => Promise<{
   readonly sandbox: boolean;
   /** Default: see `SourceProgram`. */
@@ -94,12 +102,12 @@ type Placing = (
 }>;
 
 /**
- * Returns a function that decides where programs run. One that starts in the workspace, or that is or gets a file that
- * a model can write, runs in the sandbox unless the user has set otherwise.
+ * Returns a function that decides where programs run. One that starts in the workspace, or that runs what a model could
+ * have written, now or in an earlier session, runs in the sandbox unless the user has set otherwise.
  */
 export function placing(trust: ProgramTrust, workDir: string): Placing {
-  return async (source, argv, { sandbox: wanted, cwd, isOfProject = false }) => {
-    const isOpen = cwd === "workspace" || (await trust.files(argv)).length > 0;
+  return async (source, argv, { sandbox: wanted, cwd, isOfProject = false, setEnv }) => {
+    const isOpen = cwd === "workspace" || (await trust.isWritten(argv, setEnv));
     const sandbox = wanted ?? (isOfProject || isOpen);
     return {
       sandbox,

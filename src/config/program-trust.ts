@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { readFile, realpath, stat } from "node:fs/promises";
-import { extname, join, resolve } from "node:path";
+import { delimiter, dirname, extname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
+import type { Env } from "../contract/effect.ts";
 import type { Tool } from "../contract/tool.ts";
 import { isInside } from "../util/paths.ts";
 import { replacePrivateFile } from "../util/private-file.ts";
@@ -10,8 +11,13 @@ import type { Trust, TrustedFile } from "./trust.ts";
 
 /** Decides whether programs that provide tools may be started, and whether their tools may be used. */
 export interface ProgramTrust {
-  /** Returns the files in the workspace among a program and its arguments, with their current content. */
+  /** Returns the files that a model can write among a program and its arguments, with their current content. */
   files(argv: readonly string[]): Promise<readonly TrustedFile[]>;
+  /**
+   * Returns whether a model could have written what a program runs: one of these files, a module beside it, or what a
+   * variable such as `NODE_OPTIONS` or `PYTHONPATH` leads to.
+   */
+  isWritten(argv: readonly string[], env?: Env): Promise<boolean>;
   /**
    * Returns why the program must not be started, as a sentence. A model can change files in the workspace, so trust in
    * them depends on their bytes.
@@ -45,30 +51,85 @@ export interface ProgramTrustOptions {
   readonly workDir: string;
   /** Other folders that a model can write to. */
   readonly writable?: readonly string[];
+  /** Returns what models could write in any session, as real paths (`writtenPlaces`). */
+  readonly written?: () => Promise<readonly string[]>;
+  /** Where programs without a folder in their name are found. Default: the environment's PATH. */
+  readonly path?: string | undefined;
 }
 
 const SEE = "See: handrail trust";
 
-export function createProgramTrust({ trust, workDir, writable = [] }: ProgramTrustOptions): ProgramTrust {
-  const files = async (argv: readonly string[]): Promise<readonly TrustedFile[]> => {
+/** Variables that name code which interpreters load. */
+const LOADS =
+  /^(NODE_OPTIONS|NODE_PATH|PYTHON(PATH|STARTUP|HOME)|RUBY(LIB|OPT)|PERL5(LIB|OPT)|BASH_ENV|ENV|PATH|LD_.*)$/;
+/** Their programs load nothing that lies beside them. */
+const SYSTEM_FOLDER = /^\/(usr(\/local)?\/)?s?bin$/;
+
+export function createProgramTrust({
+  trust,
+  workDir,
+  writable = [],
+  written = async () => [],
+  path: searched = process.env["PATH"],
+}: ProgramTrustOptions): ProgramTrust {
+  const placesOf = async () => {
     const folders = await Promise.all([workDir, ...writable].map((each) => realpath(each).catch(() => each)));
-    const isOpen = (path: string) => folders.some((folder) => isInside(path, folder));
-    // For "--script=./x.py", also the part after the equals sign.
-    const candidates = argv.flatMap((word, index) => [
-      ...(index === 0 && !word.includes("/") ? [] : [word]),
-      ...(word.includes("=") ? [word.slice(word.indexOf("=") + 1)] : []),
-    ]);
+    return { folders, places: await written() };
+  };
+  const realFile = async (path: string): Promise<string | undefined> => {
+    const real = await realpath(path).catch(() => undefined);
+    const info = real === undefined ? undefined : await stat(real).catch(() => undefined);
+    return info?.isFile() === true ? real : undefined;
+  };
+  const onPath = async (name: string): Promise<string> => {
+    const paths = (searched ?? "").split(delimiter).map((folder) => resolve(workDir, folder, name));
+    for (const path of paths) if ((await realFile(path)) !== undefined) return path;
+    return "";
+  };
+  const filesOf = async (words: readonly string[]) => {
     const found = await Promise.all(
-      candidates.map(async (word): Promise<TrustedFile | undefined> => {
+      words.map(async (word): Promise<{ path: string; real: string } | undefined> => {
         if (word === "" || word.includes("\0")) return undefined;
         const path = resolve(workDir, word);
-        const real = await realpath(path).catch(() => undefined);
-        if (real === undefined || !(isOpen(path) || isOpen(real))) return undefined;
-        const info = await stat(real).catch(() => undefined);
-        return info?.isFile() === true ? { path, sha256: await hashOf(real) } : undefined;
+        const real = await realFile(path);
+        return real === undefined ? undefined : { path, real };
       }),
     );
     return found.filter((file) => file !== undefined);
+  };
+  const namedBy = async (argv: readonly string[]) => {
+    const [first = "", ...args] = argv;
+    return filesOf([
+      first.includes("/") ? first : await onPath(first),
+      ...args.flatMap((word) => [word, word.slice(word.indexOf("=") + 1), /^-\w(.+)$/s.exec(word)?.[1] ?? ""]),
+    ]);
+  };
+  const files = async (argv: readonly string[]): Promise<readonly TrustedFile[]> => {
+    const { folders, places } = await placesOf();
+    const isOpen = (path: string) => [...folders, ...places].some((folder) => isInside(path, folder));
+    const open = new Map(
+      (await namedBy(argv)).filter(({ path, real }) => isOpen(path) || isOpen(real)).map((file) => [file.path, file]),
+    );
+    return Promise.all([...open.values()].map(async ({ path, real }) => ({ path, sha256: await hashOf(real) })));
+  };
+  const isWritten = async (argv: readonly string[], env: Env = {}): Promise<boolean> => {
+    if ((await files(argv)).length > 0) return true;
+    const { folders, places } = await placesOf();
+    const loaded = Object.entries(env).flatMap(([name, value]) => (LOADS.test(name) ? value.split(/[\s:=]+/) : []));
+    // Relative ones are looked for in the private folder in which it starts.
+    const paths = loaded.filter((word) => word.startsWith("/")).map((word) => resolve(word));
+    const reals = await Promise.all(paths.map((path) => realpath(path).catch(() => path)));
+    if ([...paths, ...reals].some((path) => [...folders, ...places].some((root) => isInside(path, root)))) return true;
+    // Interpreters find modules beside a script, and in `node_modules` of the folders above.
+    const scripts = await namedBy(argv);
+    return places.some((place) => {
+      const above = /^(.*)\/node_modules(\/|$)/s.exec(place)?.[1];
+      return scripts.some(({ real }) => {
+        const folder = dirname(real);
+        const isBeside = !SYSTEM_FOLDER.test(folder) && isInside(place, folder);
+        return isBeside || (above !== undefined && isInside(folder, above));
+      });
+    });
   };
   const byName = (argv: readonly string[], { source }: OpenedProgram): TrustedFile => ({
     path: `${source} in ${resolve(workDir)}, outside the sandbox`,
@@ -76,6 +137,7 @@ export function createProgramTrust({ trust, workDir, writable = [] }: ProgramTru
   });
   return {
     files,
+    isWritten,
     byName,
     async copyOf(path, folder) {
       const [file] = await files([path]);
@@ -95,7 +157,7 @@ export function createProgramTrust({ trust, workDir, writable = [] }: ProgramTru
         const standing = await trust.standing(file);
         if (standing === "trusted") continue;
         const why = standing === "changed" ? "has changed since you trusted it" : "is not trusted";
-        return `is not started: ${file.path} lies in the workspace and ${why}. ${SEE}`;
+        return `is not started: ${file.path} lies where a model can write, and ${why}. ${SEE}`;
       }
       return undefined;
     },

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createProgramTrust } from "../../src/config/program-trust.ts";
 import { createTrust } from "../../src/config/trust.ts";
 import type { ToolSource } from "../../src/contract/tool-source.ts";
@@ -10,7 +10,13 @@ import { mcpServer } from "../../src/mcp/client/source.ts";
 import { moduleSource } from "../../src/plugins/module.ts";
 import { plugin } from "../../src/plugins/plugin.ts";
 import { placing } from "../../src/cli/sources.ts";
+import { asText } from "../../src/engine/result.ts";
+import { writtenPlaces } from "../../src/provenance/written-places.ts";
+import { noSandbox, worldFolder } from "../sandbox/world.ts";
+import { mustBeHere } from "../support/here.ts";
 import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
+
+mustBeHere("what the sandbox opens", noSandbox);
 
 async function script(path: string, text: string): Promise<string> {
   await mkdir(dirname(path), { recursive: true });
@@ -122,6 +128,74 @@ test("outside the sandbox in the workspace, a program starts when it is trusted 
   expect(await trust.mayStart(["npx", "server"], opened)).toBeUndefined();
   expect(await trust.mayStart(["npx", "other"], opened)).toContain("is not trusted");
   expect(await trust.mayStart(["npx", "server"], { source: "mcp:y" })).toContain("is not trusted");
+});
+
+describe("what a model could write in an earlier session", () => {
+  /** Makes calls as a model does, in a workspace of their own; every question is answered with yes. */
+  async function session(stateDir: string, calls: readonly (readonly [name: string, input: object])[]) {
+    const workDir = await workspace();
+    const toolkit = await toolkitWith({
+      ...{ preset: "workspace", workDir, stateDir, sandbox: noSandbox === undefined ? "on" : "off" },
+      ...{ approver: async () => ({ answer: "once" }), policy: { workspaceOnly: false, forbiddenPaths: [] } },
+    });
+    for (const [name, input] of calls) expect(asText(await toolkit.call({ name, input }))).not.toMatch(/error|denied/i);
+    await toolkit.close();
+    return workDir;
+  }
+  const placed = async (stateDir: string, argv: readonly string[], setEnv = {}, path?: string) => {
+    const [workDir, written] = [await workspace(), writtenPlaces(stateDir).list];
+    const trust = createProgramTrust({ trust: createTrust(stateDir), workDir, written, path });
+    return { ...(await placing(trust, workDir)("mcp:x", argv, { setEnv })), refused: await trust.mayStart(argv) };
+  };
+
+  test.skipIf(noSandbox !== undefined)(
+    "runs in the sandbox: a program in a folder that was granted, once",
+    async () => {
+      const [stateDir, folder] = [temporaryFolder(), worldFolder()];
+      const bin = join(folder, "bin");
+      await script(join(bin, "tool"), "true");
+      await writeFile(join(folder, "server.mjs"), "");
+      const cases: readonly (readonly [argv: readonly string[], env?: object])[] = [
+        [[join(bin, "tool")]],
+        [["tool"]], // found on the PATH
+        [["node", join(bin, "tool")]],
+        [["node", `-r${join(bin, "tool")}`]],
+        [["node", "x.mjs"], { NODE_OPTIONS: `--import=${join(bin, "tool")}` }],
+        [["python3", "-m", "x"], { PYTHONPATH: `/usr/x:${bin}` }],
+        [["node", join(folder, "server.mjs")]], // finds modules beside itself
+      ];
+      for (const [argv, env] of cases) expect(await placed(stateDir, argv, env, bin)).toMatchObject({ sandbox: false });
+      await session(stateDir, [["bash", { command: `touch ${bin}/new`, write: [bin] }]]);
+      for (const [argv, env] of cases)
+        expect(await placed(stateDir, argv, env, bin), argv.join(" ")).toMatchObject({ sandbox: true });
+      // As the user set it, outside the sandbox: with the bytes that a person has seen.
+      expect((await placed(stateDir, ["tool"], {}, bin)).refused).toContain("lies where a model can write");
+      expect(await placed(stateDir, ["node", "/usr/lib/server.mjs"], {}, "/usr/bin")).toMatchObject({ sandbox: false });
+      expect(await writtenPlaces(stateDir).forget(bin)).toBe(true);
+      expect(await placed(stateDir, ["tool"], {}, bin)).toMatchObject({ sandbox: false });
+    },
+  );
+
+  test("runs in the sandbox: a file that a tool wrote, and any in another workspace", async () => {
+    const [stateDir, folder] = [temporaryFolder(), worldFolder()];
+    const path = join(folder, "server.py");
+    const other = await session(stateDir, [["write", { path, content: "x = 1\n" }]]);
+    expect(await placed(stateDir, ["python3", path])).toMatchObject({ sandbox: true });
+    expect(await placed(stateDir, ["python3", join(other, "p.py")])).toMatchObject({ sandbox: false });
+    const wrote = await session(stateDir, [["write", { path: "p.py", content: "x = 1\n" }]]);
+    expect(await placed(stateDir, ["python3", join(wrote, "p.py")])).toMatchObject({ sandbox: true });
+  });
+
+  test.skipIf(noSandbox !== undefined)("has the state folder in it: no program of the user starts there", async () => {
+    const folder = worldFolder();
+    const stateDir = join(folder, "state/handrail");
+    await session(stateDir, [["bash", { command: "true", write: [folder] }]]);
+    const mark = join(temporaryFolder(), "ran");
+    const path = await script(join(temporaryFolder(), "plugin.sh"), `touch ${mark}`);
+    const notices = await start(await workspace(), plugin({ path, mostFailures: 1 }), stateDir);
+    expect(notices).toContain("where a model can write");
+    expect(existsSync(mark)).toBe(false);
+  });
 });
 
 test("a module in the workspace is loaded from a copy, so that it imports nothing that was planted", async () => {

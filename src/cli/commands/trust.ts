@@ -9,6 +9,7 @@ import { stateFolder } from "../../config/state.ts";
 import { type Trust, createTrust } from "../../config/trust.ts";
 import { unifiedDiff } from "../../files/diff.ts";
 import { oneLine } from "../../output/terminal-text.ts";
+import { writtenPlaces } from "../../provenance/written-places.ts";
 import { quoteWords } from "../../util/quote.ts";
 import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
@@ -21,13 +22,14 @@ import { askOnTerminal, hasTerminal } from "../terminal.ts";
 /**
  * Shows what needs the user's trust: settings of a project's file that only the user may set, programs in the workspace
  * that plugins run, and tools that have changed. Asks at the user's terminal; no option answers this. `list` shows what
- * is trusted, `revoke` ends the trust. Exit code 1 when the file is not trusted in the end.
+ * is trusted, `revoke` ends the trust, `forget` is for a folder that the user has looked at. Exit code 1 when the file is not trusted in the end.
  */
 export async function trust(
   file: string | undefined,
-  { list, revoke, workDir = "." }: GlobalOptions & { list?: true; revoke?: true },
+  { list, revoke, forget, workDir = "." }: GlobalOptions & { list?: true; revoke?: true; forget?: true },
 ): Promise<void> {
   const trusted = createTrust(stateFolder());
+  if (forget) return await forgetPlace(file);
   if (list) return await showTrusted(trusted);
   const named = file === undefined ? undefined : resolve(file);
   const mcpFile = basename(named ?? "") === MCP_FILE ? named : findProjectFile(workDir, MCP_FILE);
@@ -207,8 +209,16 @@ async function isAgreed(question: string): Promise<boolean> {
   }
 }
 
+async function forgetPlace(file: string | undefined): Promise<void> {
+  if (file === undefined) throw new Error("trust: expected a folder, as in handrail trust --forget ~/bin");
+  const path = inRealFolder(resolve(file));
+  const was = await writtenPlaces(stateFolder()).forget(path);
+  say(was ? `${displayed(path)} counts as yours again.` : `${displayed(path)} was not written by a model. See --list`);
+}
+
 async function showTrusted(trusted: Trust): Promise<void> {
-  const files = await trusted.list();
+  const [files, places] = await Promise.all([trusted.list(), writtenPlaces(stateFolder()).list()]);
+  for (const path of places) say(`written  ${displayed(path)}`);
   if (files.length === 0) return say("No file is trusted.");
   for (const { path, sha256 } of files) {
     const now = await hashOf(path).catch(() => undefined);

@@ -1,0 +1,90 @@
+import { appendFile, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ApprovedCall, BeforeAct } from "../contract/call.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import { messageOf } from "../util/errors.ts";
+import { parseJson } from "../util/json.ts";
+import { isInside } from "../util/paths.ts";
+import { isMissing, makePrivateFolder, replacePrivateFile } from "../util/private-file.ts";
+
+/** Where models may have written, in any session: workspaces, and what was opened for writing beside them. */
+export interface WrittenPlaces {
+  /** Adds real paths, durably. Rejects with the system's error. */
+  add(paths: readonly string[]): Promise<void>;
+  /** The real paths, oldest first. Rejects with the system's error if they cannot be read. */
+  list(): Promise<readonly string[]>;
+  /** Resolves to false if the path was not there. */
+  forget(path: string): Promise<boolean>;
+}
+
+const NAME = "written";
+
+/** Opens the list in the state folder: a file (0600) with a path as JSON on each line. */
+export function writtenPlaces(stateFolder: string): WrittenPlaces {
+  const file = join(stateFolder, NAME);
+  const known = new Set<string>();
+  const list = async (): Promise<readonly string[]> => {
+    const text = await readFile(file, "utf8").catch((error: unknown) => {
+      if (isMissing(error)) return "";
+      throw error;
+    });
+    const paths = text.split("\n").map((line) => parseJson(line));
+    return [...new Set(paths.flatMap((path) => (path.ok && typeof path.value === "string" ? [path.value] : [])))];
+  };
+  return {
+    list,
+    async add(paths) {
+      if (paths.every((path) => known.has(path))) return;
+      for (const path of await list()) known.add(path);
+      const missing = paths.filter((path) => !known.has(path));
+      if (missing.length > 0) {
+        await makePrivateFolder(stateFolder);
+        const lines = missing.map((path) => `${JSON.stringify(path)}\n`).join("");
+        await appendFile(file, lines, { mode: 0o600, flush: true });
+      }
+      for (const path of missing) known.add(path);
+    },
+    async forget(path) {
+      const all = await list();
+      const left = all.filter((each) => each !== path);
+      known.delete(path);
+      if (left.length === all.length) return false;
+      await replacePrivateFile(stateFolder, NAME, left.map((each) => `${JSON.stringify(each)}\n`).join(""));
+      return true;
+    },
+  };
+}
+
+/** The folders of a backend, as real paths. */
+interface Folders {
+  readonly workDir: string;
+  readonly home: string;
+  /** Folders besides the workspace that are always writable. */
+  readonly writable: readonly string[];
+}
+
+/**
+ * Returns a hook that keeps what an act may write. Not `/tmp`, which is the session's own, and not a workspace that has
+ * the home in it: then every program of the user would count.
+ */
+export function keepPlaces(places: WrittenPlaces, folders: Folders): BeforeAct {
+  return async (call) => {
+    await places.add(writtenBy(call, folders)).catch((error: unknown) => {
+      throw new ToolFailure(`the folders of this call could not be recorded, so nothing ran: ${messageOf(error)}`);
+    });
+    return undefined;
+  };
+}
+
+function writtenBy({ effects, decision: { within } }: ApprovedCall, { workDir, home, writable }: Folders) {
+  const isContained = within !== undefined && within !== "none" && within.readOnly !== true;
+  const files = effects.flatMap((effect) => (effect.kind === "write" && effect.real !== undefined ? effect.real : []));
+  const opened = isContained ? [...(within.write ?? []), ...writable] : [];
+  const beside = [...files, ...opened].filter((path) => ![workDir, ...TEMPORARY].some((root) => isInside(path, root)));
+  const isReadOnly = within !== undefined && within !== "none" && within.readOnly === true;
+  const runs = !isReadOnly && effects.some(({ kind }) => kind === "exec" || kind === "terminal");
+  const isUsed = runs || files.some((path) => isInside(path, workDir));
+  return isUsed && !isInside(home, workDir) ? [workDir, ...beside] : beside;
+}
+
+const TEMPORARY = ["/tmp", "/var/tmp"];
