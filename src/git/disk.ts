@@ -1,4 +1,14 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, readdirSync, realpathSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { bytesOf, pathFrom } from "../util/byte-paths.ts";
 import { tried } from "../util/errors.ts";
 import type { Reader } from "./reader.ts";
@@ -53,5 +63,7 @@ export function readRegular(path: string, most: number): Buffer | undefined {
   });
 }
 
+const sizeOf = (path: string) => tried(() => statSync(bytesOf(path)).size);
+
 /** Reads this machine. */
-export const DISK: Reader = { kindOf, namesIn, read: readRegular, realOf };
+export const DISK: Reader = { kindOf, namesIn, read: readRegular, sizeOf, realOf };

@@ -1,9 +1,8 @@
 import { dirname, join, resolve } from "node:path";
 import { pathFrom } from "../util/byte-paths.ts";
-import { settingsIn } from "./config.ts";
-import { gitlinksOf, hashBytes, isIndexName } from "./index-file.ts";
+import { gitlinksOf, hashBytes, indexesIn } from "./index-file.ts";
 import { DEEPER, OPERATION, WORKING, isRepository } from "./layout.ts";
-import { LARGEST_INDEX, LONGEST_CONFIG, type Reader, leadsTo } from "./reader.ts";
+import { LARGEST_INDEX, type Reader, leadsTo, settingAt } from "./reader.ts";
 
 /** How many linked worktrees, and how many submodules, of a repository are followed. */
 const MOST = 4_096;
@@ -46,8 +45,7 @@ export function repositoryAbove(reader: Reader, folder: string): string | undefi
 export function workTreeOf(reader: Reader, gitFolder: string): string | undefined {
   const pointer = leadsTo(reader, join(gitFolder, "gitdir"), /^([^]+?)[\r\n]*$/, gitFolder);
   if (pointer !== undefined) return dirname(pointer);
-  const config = reader.read(join(gitFolder, "config"), LONGEST_CONFIG)?.toString("latin1") ?? "";
-  const value = settingsIn(config).findLast(({ section, key }) => section === "core" && key === "worktree")?.value;
+  const value = settingAt(reader, join(gitFolder, "config"), "core", "worktree");
   return value === undefined ? undefined : resolve(gitFolder, pathFrom(Buffer.from(value, "latin1")));
 }
 
@@ -72,12 +70,12 @@ export function withSubmodules(
 
 /** The submodules in the index of a `.git` folder, relative to the work tree. `unknown`: indexes past the limit. */
 export function submodulesIn(reader: Reader, gitFolder: string): FoundFolders {
-  const hash = hashBytes(reader.read(join(gitFolder, "config"), LONGEST_CONFIG)?.toString("latin1") ?? "");
-  const indexes = reader.namesIn(gitFolder).filter(isIndexName);
-  const read = indexes.map((name) => reader.read(join(gitFolder, name), LARGEST_INDEX));
+  const hash = hashBytes(reader, gitFolder);
+  const indexes = indexesIn(reader, gitFolder);
+  const read = indexes.map((path) => reader.read(path, LARGEST_INDEX));
   return {
     found: read.flatMap((bytes) => (bytes === undefined ? [] : gitlinksOf(bytes, hash))),
-    unknown: indexes.filter((_, index) => read[index] === undefined).map((name) => join(gitFolder, name)),
+    unknown: indexes.filter((_, index) => read[index] === undefined),
   };
 }
 

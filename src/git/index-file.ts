@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import { pathFrom } from "../util/byte-paths.ts";
+import { type Reader, settingAt } from "./reader.ts";
 
 /** The mode of an index entry that is a commit of another repository (a submodule). */
 const GITLINK = 0o160_000;
@@ -11,14 +13,16 @@ export interface IndexEntry {
   stat(): string;
 }
 
-/** The names of the files in a git folder that are its index. A split index has more entries in files beside it. */
-export function isIndexName(name: string): boolean {
-  return name === "index" || name.startsWith("sharedindex.");
+/** The files in a `.git` folder that are its index. A split index has more entries in files beside it. */
+export function indexesIn(reader: Reader, gitFolder: string): readonly string[] {
+  const names = reader.namesIn(gitFolder).filter((name) => name === "index" || name.startsWith("sharedindex."));
+  return names.map((name) => join(gitFolder, name));
 }
 
-/** How many bytes an object's name has in the index of a repository with this configuration. */
-export function hashBytes(config: string): 20 | 32 {
-  return /objectformat\s*=\s*"?sha256/i.test(config) ? 32 : 20;
+/** How many bytes an object's name has in the index of a `.git` folder. */
+export function hashBytes(reader: Reader, gitFolder: string): 20 | 32 {
+  const format = settingAt(reader, join(gitFolder, "config"), "extensions", "objectformat");
+  return format?.toLowerCase() === "sha256" ? 32 : 20;
 }
 
 /**

@@ -20,6 +20,9 @@ export const WORKING = new RegExp(
   ].join("|")})$`,
 );
 
+/** Names of files that were put aside. */
+export const ASIDE = /\.held-back(-\d+)?$/;
+
 /** State of an unfinished rebase, cherry-pick, revert or bisect. git continues it and runs the programs it names. */
 export const OPERATION = /^(rebase-merge|rebase-apply|sequencer|BISECT_.+)$/;
 

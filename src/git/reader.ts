@@ -2,6 +2,7 @@ import { posix, resolve } from "node:path";
 import type { Files } from "../contract/backend.ts";
 import { Unreachable } from "../contract/failure.ts";
 import { pathFrom } from "../util/byte-paths.ts";
+import { settingsIn } from "./config.ts";
 
 /** A longer configuration is not read. Bytes: 1 MiB. */
 export const LONGEST_CONFIG = 1_048_576;
@@ -20,6 +21,8 @@ export interface Reader {
   namesIn(folder: string): readonly string[];
   /** The content of a regular file, links followed. `undefined`: no such file, or more than `most` bytes. */
   read(path: string, most: number): Buffer | undefined;
+  /** How many bytes a file has, links followed. */
+  sizeOf(path: string): number | undefined;
   /** The path with its links followed, as far as it exists. */
   realOf(path: string): string;
 }
@@ -32,6 +35,12 @@ export function leadsTo(reader: Reader, file: string, pattern: RegExp, base: str
   const bytes = reader.read(file, 8_192);
   const named = bytes === undefined ? undefined : pattern.exec(pathFrom(bytes))?.[1];
   return named === undefined ? undefined : reader.realOf(resolve(base, named));
+}
+
+/** The last value of a setting without a subsection in one configuration file, as latin1. */
+export function settingAt(reader: Reader, config: string, section: string, key: string): string | undefined {
+  const settings = settingsIn(reader.read(config, LONGEST_CONFIG)?.toString("latin1") ?? "");
+  return settings.findLast((each) => each.section === section && !each.subsection && each.key === key)?.value;
 }
 
 /** How often `withFiles` asks again, and how many facts it looks up. */
@@ -64,6 +73,7 @@ export async function withFiles<T>(files: Files, ask: (reader: Reader) => T): Pr
           return names;
         }),
       read: (path, most) => fact(`read ${most} ${path}`, undefined, () => contentOf(files, path, most)),
+      sizeOf: (path) => fact(`size ${path}`, undefined, async () => (await files.stat(path))?.size),
       realOf: (path) => fact(`real ${path}`, path, () => files.realPath(path)),
     });
     if (missing.size === 0) return answer;

@@ -79,10 +79,10 @@ const STARTING = new Set(
   filter.*.clean filter.*.smudge filter.*.process diff.external diff.*.command diff.*.textconv merge.*.driver
   difftool.*.* mergetool.*.* guitool.*.* browser.*.* man.*.* include.path includeif.*.path init.templatedir
   credential.helper credential.*.helper gpg.program gpg.*.program gpg.*.defaultkeycommand hook.*.*
-  remote.*.uploadpack remote.*.receivepack remote.*.vcs uploadpack.packobjectshook protocol.ext.allow
+  remote.*.uploadpack remote.*.receivepack remote.*.vcs uploadpack.packobjectshook protocol.ext.allow protocol.allow
   pull.octopus pull.twohead branch.*.mergeoptions submodule.*.update gc.recentobjectshook tar.*.command
   trailer.*.cmd trailer.*.command imap.tunnel instaweb.httpd instaweb.browser web.browser help.browser
-  sendemail.* sendemail.*.*`
+  sendemail.smtpserver sendemail.sendmailcmd sendemail.tocmd sendemail.cccmd sendemail.headercmd`
     .trim()
     .split(/\s+/),
 );

@@ -3,7 +3,8 @@ import { isListedProgram } from "./reasons.ts";
 import { type FoundCommand, nameOf } from "./search.ts";
 import { SENDING, SENDS } from "./sending.ts";
 import { editor, isWrapper } from "./wrapped.ts";
-import { EDITORS, GIT_PROGRAM_SETTING, SHELLS, expandNames } from "./wrappers.ts";
+import { startsProgram } from "../../git/settings.ts";
+import { EDITORS, SHELLS, expandNames } from "./wrappers.ts";
 
 /** Why a command is of high risk wherever it runs; `undefined`: it is not. */
 export function highRisk(command: FoundCommand): string | undefined {
@@ -139,7 +140,7 @@ const BY_WORDS: ReadonlyMap<string, Look> = new Map([
     git: ({ words }) => {
       const setting = optionValues(words, "-c --config-env").find(({ prefix }) => {
         const [key = "", value = ""] = prefix.split(/=(.*)/s);
-        return GIT_PROGRAM_SETTING.test(key) && !isOff(value);
+        return startsProgram(key) && !isOff(value);
       });
       return setting === undefined ? undefined : `the setting ${setting.text} makes git run a program`;
     },
@@ -168,7 +169,7 @@ export function loads({ name, value, text }: FoundCommand["assigns"][number]): s
     return value === "" ? undefined : `the variable ${name} makes programs load or run something else`;
   // Settings as git gets them from variables: `alias.x`, or `'alias.x=!id' 'a.b'='c'`.
   const isSetting = /^GIT_CONFIG_(KEY_\d+|PARAMETERS)$/.test(name);
-  if (isSetting && (value ?? "alias.").split(/[\s']+/).some((each) => GIT_PROGRAM_SETTING.test(each)))
+  if (isSetting && (value ?? "alias.").split(/[\s']+/).some(startsProgram))
     return `the variable ${name} makes git run a program`;
   if (!HELPER.test(name) || isOff(value ?? "$") || PLAIN_HELPER.test(value ?? "$")) return undefined;
   return `the variable in ${text} names a program that is run`;

@@ -1,6 +1,7 @@
 import { type FoundWord, behindPrefix, knownWord, optionValues, scriptIn, subcommandOf } from "./found-words.ts";
 import { isListedProgram } from "./reasons.ts";
-import { EDITORS, EVALUATING, GIT_PROGRAM_SETTING, SHELLS, type Wrapper, expandNames, wrapperOf } from "./wrappers.ts";
+import { startsProgram } from "../../git/settings.ts";
+import { EDITORS, EVALUATING, SHELLS, type Wrapper, expandNames, wrapperOf } from "./wrappers.ts";
 
 export type Wrapped =
   | { readonly kind: "command"; readonly words: readonly FoundWord[] }
@@ -178,10 +179,10 @@ function gitCommands(words: readonly FoundWord[]): readonly Wrapped[] {
 /** `git -c alias.x='!command'`, `git config alias.x '!command'`. */
 function gitSettings(words: readonly FoundWord[]): readonly Wrapped[] {
   const given = optionValues(words, "-c").map(({ value = "" }) => value.split(/=(.*)/s));
-  const at = words.findIndex(({ value }) => GIT_PROGRAM_SETTING.test(value ?? ""));
+  const at = words.findIndex(({ value }) => startsProgram(value ?? ""));
   const kept = at > 1 && subcommandOf(words)?.value === "config" ? [[words[at]?.value, words[at + 1]?.value]] : [];
   return [...given, ...kept].flatMap(([key = "", value = ""]): readonly Wrapped[] => {
-    if (!GIT_PROGRAM_SETTING.test(key) || /^(true|false|\d*)$/i.test(value)) return [];
+    if (!startsProgram(key) || /^(true|false|\d*)$/i.test(value)) return [];
     if (/^alias\./i.test(key) && !value.startsWith("!"))
       return [{ kind: "script", text: `git ${value}`, hidden: true }];
     return [{ kind: "script", text: value.replace(/^!/, ""), hidden: true }];

@@ -88,15 +88,6 @@ const HIDING: { readonly [names: string]: string } = {
     "--tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter",
 };
 
-/** Settings of git whose value is a program, or leads to one (git-config(1)). */
-export const GIT_PROGRAM_SETTING = new RegExp(
-  String.raw`^(alias\.|pager\.|filter\.|credential\.|(diff|merge)tool\.|include(if)?\.|uploadpack\.|protocol\.ext` +
-    String.raw`|diff\.external|(diff|merge)\..*\.(command|textconv|driver)|sequence\.editor|gpg\..*program` +
-    String.raw`|core\.(editor|pager|fsmonitor|hookspath|sshcommand|gitproxy|askpass|alternaterefscommand)` +
-    String.raw`|core\.attributesfile|remote\..*\.(uploadpack|receivepack|vcs))`,
-  "i",
-);
-
 /** Builtins that evaluate words which look like data: subscripts, names of variables, arrays. */
 export const EVALUATING = new Set(
   "test [ read unset let declare typeset local export readonly wait mapfile readarray getopts printf".split(" "),

@@ -7,11 +7,12 @@ import { absolutePath, isInside } from "../../../util/paths.ts";
 import { words } from "../../../util/text.ts";
 import { DISK, realOf } from "../../../git/disk.ts";
 import { gitFoldersOf, leadingIn, linkedWorktree, worktreesIn } from "../../../git/folders.ts";
+import { type Before, stateOf } from "../../../git/hold-back.ts";
 import type { FolderChanges } from "./folder-changes.ts";
 import { type Homes, hiddenPaths, secretAt } from "./hidden.ts";
 import type { Facts } from "./mounts.ts";
 import { protectedFinder } from "./protected.ts";
-import { type Before, filesInGit, heldRepository, holdBack, repositoryFinder, stateOf } from "./repositories.ts";
+import { filesInGit, heldRepository, holdBack, submoduleFinder } from "./repositories.ts";
 import { isFolder } from "../read-files.ts";
 import type { Session } from "../session/session.ts";
 import { toolchainsOf } from "./toolchains.ts";
@@ -78,7 +79,7 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
   const replaced = [...temporary.map(({ at }) => at), ...emptied];
   const home = replaced.some((at) => at !== options.home && isInside(options.home, at)) ? [options.home] : [];
 
-  const { withSubmodules } = repositoryFinder();
+  const withSubmodules = submoduleFinder();
   const gitFoldersIn = (folder: string) => gitFoldersOf(DISK, folder);
   const repositoriesOf = (root: string) => {
     const { paths, repositories } = findProtected(root);
@@ -116,7 +117,7 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
       const { paths, all, below } = repositoriesOf(root);
       const old = oldOnes(root, all);
       const repository = heldRepository(root, {
-        worktree: root === workDir ? worktree : undefined,
+        linked: root === workDir ? worktree : undefined,
         isHeld: (path) => old.has(path),
         home: options.home,
       });
@@ -131,7 +132,7 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
     });
     const repositories = found.flatMap((each) => each.repositories);
     const gitFolders = unique(found.flatMap((each) => each.gitFolders));
-    const state = stateOf(gitFolders);
+    const state = stateOf(DISK, gitFolders);
     const held = unique([
       ...found.flatMap(({ paths }) => paths),
       ...repositories.flatMap(({ readOnly }) => readOnly),
@@ -207,7 +208,7 @@ function homesBeside(workDir: string, { home, accountHome = home }: Homes): read
 /** Holds back what a command has left that was running when its owner was killed, or that was detached. */
 export function holdBackLeft(before: Before): void {
   const find = protectedFinder(() => false);
-  const { withSubmodules } = repositoryFinder();
+  const withSubmodules = submoduleFinder();
   const trees = before.roots.filter(isFolder).flatMap((root) => [root, ...find(root).repositories]);
   holdBack(before, unique(withSubmodules(trees).flatMap((tree) => gitFoldersOf(DISK, tree))));
 }

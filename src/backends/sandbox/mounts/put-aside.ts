@@ -15,9 +15,6 @@ import { kindOf } from "../../../git/disk.ts";
 import { bytesOf, pathFrom } from "../../../util/byte-paths.ts";
 import { tried } from "../../../util/errors.ts";
 
-/** Names of files that were put aside. */
-export const ASIDE = /\.held-back(-\d+)?$/;
-
 const { O_DIRECTORY, O_NOFOLLOW } = constants;
 
 /** A flag of open(2) on Linux: opens only the location, whatever the file's mode. */

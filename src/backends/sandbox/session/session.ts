@@ -14,7 +14,7 @@ import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { namesIn } from "../../../git/disk.ts";
-import type { Before } from "../mounts/repositories.ts";
+import type { Before } from "../../../git/hold-back.ts";
 import { tried } from "../../../util/errors.ts";
 import { randomName } from "../../../util/identifier.ts";
 import { startOf } from "../../spawner/process-start.ts";
