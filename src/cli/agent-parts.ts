@@ -2,6 +2,7 @@ import type { LanguageModelV3 } from "@ai-sdk/provider";
 import { type Limits, type SubAgents, buildInstructions } from "../agent/agent.ts";
 import { type LoadedModel, type ModelSettings, NoModel, loadModel } from "../agent/models/load.ts";
 import { keyFile } from "../config/state.ts";
+import type { McpChoices } from "../config/mcp.ts";
 import type { ThreadSummary } from "../contract/activity.ts";
 import type { Approver } from "../contract/policy.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
@@ -38,7 +39,8 @@ export interface AgentParts {
 }
 
 /**
- * Loads the model and opens the toolkit. `tell` is called with news about plugins and servers. With `--show-prompt`, or
+ * Loads the model and opens the toolkit. `tell` is called with news about plugins and servers; `servers` are started in
+ * addition to those of the configuration. With `--show-prompt`, or
  * `--resume` without an id, prints the requested text and returns `undefined`.
  *
  * @throws Error with the next step: no model, no key, no such agent or thread, and what `createToolkit` throws.
@@ -47,10 +49,11 @@ export async function openParts(
   given: AgentOptions,
   approver: Approver | undefined,
   tell?: ToolkitNeeds["tell"],
+  servers?: McpChoices,
 ): Promise<AgentParts | undefined> {
   const continued = await resumed(given);
   try {
-    return await openWith(continued, approver, tell);
+    return await openWith(continued, approver, tell, servers);
   } catch (error) {
     throw notContinued(continued, error);
   }
@@ -60,6 +63,7 @@ async function openWith(
   { options, thread }: Resumed,
   approver: Approver | undefined,
   tell: ToolkitNeeds["tell"] = (text) => warn([text]),
+  added: McpChoices = {},
 ): Promise<AgentParts | undefined> {
   const { preset, instructions: own, coreBytes, notices, ...settings } = await agentSettings(options);
   const onlyPrints = options.showPrompt === true || options.resume === true;
@@ -67,7 +71,7 @@ async function openWith(
   const loaded = onlyPrints ? undefined : await modelFor(settings.model);
   const given = await toolkitOptions(
     { ...options, ...(preset !== undefined && { preset }) },
-    { sources: !onlyPrints, tell },
+    { sources: !onlyPrints, servers: added, tell },
   );
   const others = loaded && (await loadSubAgents(options));
   const toolkit = await createToolkit({

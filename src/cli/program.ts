@@ -137,6 +137,14 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
       await runAgent(prompt, given(command, command.opts<Omit<RunOptions, keyof GlobalOptions>>()));
     });
 
+  withAgentOptions(root.command("acp"))
+    .description("be the agent of an editor: the Agent Client Protocol on stdin and stdout")
+    .hook("preAction", requirePerson)
+    .action(async (_, command: Command) => {
+      const { acp } = await import("./commands/acp.ts");
+      await acp(given(command, command.opts<Omit<AgentOptions, keyof GlobalOptions>>()));
+    });
+
   root
     .command("serve")
     .description("serve the console, the HTTP API and MCP: watch, approve and stop the calls of all processes")

@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { TargetOptions } from "../backends/targets.ts";
 import { MCP_FILE, findConfig, findProjectFile } from "../config/find.ts";
+import type { McpChoices } from "../config/mcp.ts";
 import { type Loaded, loadSettings } from "../config/load.ts";
 import type { Settings, ToolSettings } from "../config/settings.ts";
 import { databaseFile } from "../config/state.ts";
@@ -130,6 +131,8 @@ export interface ToolkitNeeds {
   readonly lookMs?: number;
   /** True starts plugins and MCP servers. A source's name starts only that one. Default false. */
   readonly sources?: boolean | string;
+  /** MCP servers in addition to those of the configuration, which they override. Default: none. */
+  readonly servers?: McpChoices;
   /** Called with news about a plugin or a server, for people. Default: prints a line to stderr. */
   readonly tell?: (text: string) => void;
 }
@@ -139,7 +142,7 @@ const NOT_STARTED: ToolSource = { name: "others", start: async () => {}, close: 
 
 /** Returns the options of a toolkit, from files and options. Rejects like `settingsFrom`. */
 export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds = {}): Promise<ToolkitOptions> {
-  const { lookMs, sources: starts = false, tell = (text) => warn([text]) } = needs;
+  const { lookMs, sources: starts = false, servers = {}, tell = (text) => warn([text]) } = needs;
   const settings = await settingsFrom(options);
   const { commands } = settings.policy;
   if (Object.values(commands).some(({ length }) => length > 0)) {
@@ -147,10 +150,10 @@ export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds
   }
   const store = await storeOf(settings, lookMs);
   const { log } = options;
-  const areNamed = hasSources(settings, options);
+  const areNamed = hasSources(settings, options) || Object.keys(servers).length > 0;
   const { sources, notices } =
     areNamed && starts !== false
-      ? await (await import("./sources.ts")).sourcesOf(settings, options)
+      ? await (await import("./sources.ts")).sourcesOf(settings, options, servers)
       : { sources: [], notices: [] };
   notices.forEach(tell);
   const started = sources.filter(({ name }) => starts === true || starts === name);

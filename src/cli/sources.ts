@@ -20,10 +20,10 @@ import { displayPath } from "../util/paths.ts";
 import type { GlobalOptions } from "./options.ts";
 
 /**
- * Returns the sources of tools that the settings and a `.mcp.json` name, with notices for people. Starts none: a
+ * Returns the sources of tools that the settings and a `.mcp.json` name, and servers that are `added`, with notices for people. Starts none: a
  * toolkit does that.
  */
-export async function sourcesOf(settings: Settings, options: GlobalOptions) {
+export async function sourcesOf(settings: Settings, options: GlobalOptions, added: McpChoices = {}) {
   const trust = trustFor(settings, options);
   const project = findProjectFile(options.workDir ?? ".") ?? "";
   const place = placing(trust, options.workDir ?? settings.tools.workDir ?? process.cwd());
@@ -41,7 +41,7 @@ export async function sourcesOf(settings: Settings, options: GlobalOptions) {
   );
   const { servers, notices } = await namedServers(settings, options);
   const mcp = await Promise.all(
-    Object.entries(servers).map(([name, choice]) => mcpSource(name, choice, settings, options)),
+    Object.entries({ ...servers, ...added }).map(([name, choice]) => mcpSource(name, choice, settings, options)),
   );
   return { sources: [...plugins, ...modules, ...mcp], notices };
 }

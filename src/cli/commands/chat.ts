@@ -3,15 +3,12 @@ import { NoModel, parseModel } from "../../agent/models/load.ts";
 import type { Job } from "../../contract/job.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
 import type { Approver } from "../../contract/policy.ts";
-import { check } from "../../engine/check.ts";
-import { parse } from "../../engine/parse.ts";
 import { takeReady } from "../../engine/take-ready.ts";
 import { describeExit } from "../../output/describe-exit.ts";
-import { NO_MASK } from "../../output/mask.ts";
 import { oneLine } from "../../output/terminal-text.ts";
-import { describeCall } from "../../policy/describe.ts";
 import { messageOf } from "../../util/errors.ts";
 import { type AgentParts, modelFor, openParts } from "../agent-parts.ts";
+import { callTitle } from "../call-title.ts";
 import { agentSettings } from "../agent-settings.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import type { AgentOptions } from "../options.ts";
@@ -187,7 +184,7 @@ async function talk(
   for (const name of signals) process.on(name, leave);
   process.on("SIGINT", interrupt);
   const history = agent.messages.flatMap(wordsOfPerson).toReversed();
-  const titleOf = (name: string, input: string) => titleIn(agent, name, input);
+  const titleOf = (name: string, input: string) => callTitle(agent.tools, name, input);
   const { workDir } = toolkit.backend;
   const face =
     approvals === undefined
@@ -273,17 +270,6 @@ function stoppedLine(job: Job): string {
 
 function shortOf({ command }: Job): string {
   return oneLine(command, 80);
-}
-
-/**
- * Returns the title of a call as in questions: "Run: npm test". For an invalid call, returns its name and arguments.
- */
-async function titleIn({ tools }: Agent, name: string, input: string): Promise<string> {
-  try {
-    return describeCall(await check(parse({ name, input }), { tools, mask: NO_MASK }));
-  } catch {
-    return `${name} ${input}`;
-  }
 }
 
 function nameOf({ provider, modelId }: AgentParts["model"]): string {
