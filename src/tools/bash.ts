@@ -1,30 +1,30 @@
 import { Type } from "typebox";
-import type { Command, Exit, ScriptShell, ToolBackend } from "../contract/backend.ts";
-import { type Content, text } from "../contract/content.ts";
+import type { Command, ToolBackend } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import { type ToolContext, type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
+import { type ToolContext, type ToolNames, defineTool, withToolNames } from "../contract/tool.ts";
 import { DEFAULT_LIMIT } from "../output/truncate.ts";
 import { quoteWords } from "../util/quote.ts";
 import { shownTail } from "./shared/command-output.ts";
 import { attachSecondsHint } from "./shared/duration.ts";
-import { goesOnText, waitFor } from "./shared/wait-for-command.ts";
-import { COMMAND_NAMES, mendCommand } from "./shared/other-agents.ts";
-import { scriptCommand } from "./shared/script.ts";
+import { goesOnText, runAndWait } from "./shared/wait-for-command.ts";
+import { mendCommand } from "./shared/other-agents.ts";
+import {
+  RUNS_SCRIPTS,
+  type ScriptOptions,
+  endingText,
+  execEffect,
+  requireEnded,
+  scriptCommand,
+} from "./shared/script.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 import type { JobLifetime, Lifetime } from "../contract/lifetime.ts";
 
 const DEFAULT_TIMEOUT_S = 120;
 const MAX_TIMEOUT_S = 86_400;
 
-export interface BashOptions extends ToolOptions {
+export interface BashOptions extends ScriptOptions {
   /** Timeout in seconds for calls that give none. Does not apply in the background. Default 120. */
   readonly timeout?: number;
-  /** Whether commands run in a live terminal, where they continue after their timeout. Default false. */
-  readonly terminal?: boolean;
-  /** Whether commands run in a sandbox. Adds the arguments that ask it for more access. Default false. */
-  readonly sandboxed?: boolean;
-  /** The shell that runs the script: "sh" on a target without bash. Default "bash". */
-  readonly shell?: ScriptShell;
 }
 
 /** Runs a shell script and returns its output, stdout and stderr merged; or starts it in the background. */
@@ -65,7 +65,6 @@ export const bash = ({
   return withToolNames((names) =>
     defineTool({
       name: "bash",
-      title: "Run command",
       description:
         `Run a ${shell === "bash" ? "bash" : "POSIX shell (sh, not bash)"} command in the working directory and ` +
         "return its output. Stdout and stderr are merged; long output is cut at the beginning. " +
@@ -76,40 +75,41 @@ export const bash = ({
         (sandboxed
           ? " It runs in a sandbox: it can write to the workspace and /tmp, and has no network unless you name hosts."
           : ""),
-      aliases: COMMAND_NAMES,
+      ...RUNS_SCRIPTS,
       ...options,
       limit,
       keep: "tail",
       paramsHint: "command (required), timeout, background, detached",
-      touches: ["exec"],
       input,
       mend: (raw) => withSeconds(mendCommand(raw, SPELLINGS)),
-      effects: ({ command, ...how }) => {
-        const lifetime = lifetimeOf(how);
-        const within = withinOf(how);
-        return [
-          {
-            kind: "exec",
-            command,
-            ...(lifetime !== "call" && { lifetime }),
-            ...(within !== undefined && { within }),
-          },
-        ];
-      },
+      effects: ({ command, ...how }) => [execEffect(command, withinOf(how), lifetimeOf(how))],
       async run({ command, timeout, ...how }, context) {
         const lifetime = lifetimeOf(how);
         attachSecondsHint("timeout", timeout, context);
         const argv = scriptCommand(shell, command);
         if (lifetime !== "call") return startJob(argv, command, { lifetime, timeout }, context);
-        return runToEnd(argv, { command, timeout: timeout ?? defaultTimeout, limit }, context);
+        const timeoutMs = (timeout ?? defaultTimeout) * 1_000;
+        const { process, waited } = await runAndWait({ argv, script: command, timeoutMs }, context);
+        if ("goesOn" in waited) {
+          const { goesOn } = waited;
+          const output = await shownTail(process.output, limit, context, { savedAs: `job-${goesOn.job}` });
+          return { ...goesOn, output, timeout_ms: timeoutMs };
+        }
+        const output = await shownTail(process.output, limit, context);
+        const written = output === "" ? "It had written no output" : "Its output so far is below";
+        const afterTimeout = `${written}. Use a longer timeout, run less, or run it in the background.`;
+        const exit = requireEnded(waited.ended, { timeoutMs, afterTimeout, output });
+        if (exit.how === "exited") return { output, exit_code: exit.code, signal: null };
+        return { output, exit_code: null, signal: exit.signal };
       },
       render: (data) => {
         if ("process" in data) return startedText(data, names);
         if ("job" in data) return `${data.output}${gap(data.output)}${goesOnText(data, data.timeout_ms, names)}`;
         const { output, exit_code, signal } = data;
-        if (signal !== null) return `${output}${gap(output)}Killed by signal: ${signal}`;
-        if (exit_code !== 0) return `${output}${gap(output)}Exit code: ${exit_code}`;
-        return output === "" ? "(no output)" : output;
+        if (exit_code === 0) return output === "" ? "(no output)" : output;
+        const exit =
+          signal === null ? { how: "exited" as const, code: exit_code } : { how: "signaled" as const, signal };
+        return `${output}${gap(output)}${endingText(exit)}`;
       },
     }),
   );
@@ -132,46 +132,6 @@ function withSeconds(raw: unknown): unknown {
 function lifetimeOf({ background, detached }: { background?: boolean; detached?: boolean }): Lifetime {
   if (detached === true) return "detached";
   return background === true ? "toolkit" : "call";
-}
-
-async function runToEnd(
-  argv: Command["argv"],
-  {
-    command,
-    timeout,
-    limit,
-  }: { readonly command: string; readonly timeout: number; readonly limit: typeof DEFAULT_LIMIT },
-  context: ToolContext,
-) {
-  const timeoutMs = timeout * 1_000;
-  // In a live terminal a command continues after its timeout, so the backend gets no timeout to enforce.
-  const isLive = context.backend.terminal !== undefined;
-  const process = await context.backend.spawn({ argv, ...(isLive ? { stdin: "terminal" } : { timeoutMs }) });
-  const waited = await waitFor(process, { timeoutMs: isLive ? timeoutMs : undefined, script: command }, context);
-  if ("goesOn" in waited) {
-    const { goesOn } = waited;
-    const output = await shownTail(process.output, limit, context, { savedAs: `job-${goesOn.job}` });
-    return { ...goesOn, output, timeout_ms: timeoutMs };
-  }
-  const exit = waited.ended;
-  const output = await shownTail(process.output, limit, context);
-  const content = contentOf(output);
-  if (exit.how === "timed-out") {
-    throw new ToolFailure(`the command did not finish within ${timeout} s and was stopped`, {
-      hint:
-        `${output === "" ? "It had written no output" : "Its output so far is below"}. ` +
-        "Use a longer timeout, run less, or run it in the background.",
-      content,
-    });
-  }
-  if (exit.how === "aborted") throw new ToolFailure("the command was stopped", { content });
-  if (exit.how === "lost") {
-    throw new ToolFailure(`the exit status of the command is unknown: ${exit.reason}`, {
-      hint: "It may have done part of its work. Check that before you run it again.",
-      content,
-    });
-  }
-  return { output, ...ending(exit) };
 }
 
 async function startJob(
@@ -219,17 +179,6 @@ function startedText(
     ? ` A port that it serves is reached only in the sandbox: the user opens it (/open PORT).`
     : "";
   return `Job ${job} was started${where} (process ${process}). A later result reports its end. ${isIn}${use}${ports}`;
-}
-
-function ending(exit: Extract<Exit, { how: "exited" | "signaled" }>): {
-  exit_code: number | null;
-  signal: string | null;
-} {
-  return exit.how === "exited" ? { exit_code: exit.code, signal: null } : { exit_code: null, signal: exit.signal };
-}
-
-function contentOf(output: string): readonly Content[] {
-  return output === "" ? [] : [text(output)];
 }
 
 function gap(output: string): string {

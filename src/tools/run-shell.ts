@@ -1,16 +1,14 @@
 import { constants } from "node:os";
 import { Type } from "typebox";
-import type { Command, Exit, OutputLog, Process, ScriptShell } from "../contract/backend.ts";
-import { text } from "../contract/content.ts";
+import type { Command, Process } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import { type ToolContext, type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
-import { decodeOutput } from "../output/decode.ts";
-import { truncateHead } from "../output/truncate.ts";
+import { type ToolContext, type ToolNames, defineTool, withToolNames } from "../contract/tool.ts";
+import { shownHead } from "./shared/command-output.ts";
 import { LONGEST_MS, attachSecondsHint, parseDuration } from "./shared/duration.ts";
-import { type GoesOn, goesOnText, waitFor } from "./shared/wait-for-command.ts";
-import { COMMAND_NAMES, mendCommand } from "./shared/other-agents.ts";
+import { type GoesOn, goesOnText, runAndWait } from "./shared/wait-for-command.ts";
+import { mendCommand } from "./shared/other-agents.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
-import { scriptCommand } from "./shared/script.ts";
+import { RUNS_SCRIPTS, type ScriptOptions, execEffect, requireEnded, scriptCommand } from "./shared/script.ts";
 
 /** Characters shown of each stream, from its beginning. */
 const MAX_CHARACTERS = 4_000;
@@ -19,14 +17,7 @@ const TRUNCATED = "...[truncated]";
 /** Both streams and their headings. */
 const LIMIT = { characters: 2 * MAX_CHARACTERS + 4_096 };
 
-export interface RunShellOptions extends ToolOptions {
-  /** Whether commands run in a live terminal, where they can be left running. Default false. */
-  readonly terminal?: boolean;
-  /** Whether commands run in a sandbox. Adds the arguments that ask it for more access. Default false. */
-  readonly sandboxed?: boolean;
-  /** The shell that runs the script. Default "bash". */
-  readonly shell?: ScriptShell;
-}
+export type RunShellOptions = ScriptOptions;
 
 /**
  * Runs a shell script and returns its exit code, stdout and stderr. Waits until it ends, or as long as `wait` allows.
@@ -35,7 +26,6 @@ export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", 
   withToolNames((names) =>
     defineTool({
       name: "run_shell",
-      title: "Run command",
       description:
         `Run a ${shell === "bash" ? "bash" : "POSIX shell"} command and return its exit code, stdout and stderr ` +
         `(the first ${MAX_CHARACTERS} characters of each). ` +
@@ -43,11 +33,10 @@ export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", 
           ? "It runs in a tmux pane that people see. A command that is still running after the wait continues in " +
             `the pane${handlingText(names)}.`
           : "It has no terminal and no stdin, and is stopped when the wait is over."),
-      aliases: COMMAND_NAMES,
+      ...RUNS_SCRIPTS,
       ...options,
       limit: options.limit ?? LIMIT,
       paramsHint: "command (required), wait",
-      touches: ["exec"],
       input: Type.Object(
         {
           command: Type.String({ minLength: 1, description: "Shell command" }),
@@ -68,15 +57,8 @@ export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", 
         if ("problem" in mode || (mode.how === "dispatch" && !terminal)) return []; // nothing runs
         // A command typed into a pane runs outside the sandbox, and is judged as such.
         const within = mode.how === "dispatch" && sandboxed ? "none" : withinOf(asked);
-        return [
-          {
-            kind: "exec",
-            command,
-            // It keeps running in its pane after the session.
-            ...(mode.how === "dispatch" && { lifetime: "detached" as const }),
-            ...(within !== undefined && { within }),
-          },
-        ];
+        // A dispatched one keeps running in its pane after the session.
+        return [execEffect(command, within, mode.how === "dispatch" ? "detached" : "call")];
       },
       async run({ command, wait }, context) {
         const mode = modeOf(wait);
@@ -84,16 +66,18 @@ export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", 
         if (typeof wait === "number") attachSecondsHint("wait", wait, context);
         const argv = scriptCommand(shell, command);
         if (mode.how === "dispatch") return dispatched(argv, context);
-        const process = await started(argv, mode.timeoutMs, context);
-        const isLive = context.backend.terminal !== undefined;
-        const waited = await waitFor(
-          process,
-          { timeoutMs: isLive ? mode.timeoutMs : undefined, script: command },
-          context,
-        );
+        const { timeoutMs } = mode;
+        const { process, waited } = await runAndWait({ argv, streams: "split", timeoutMs, script: command }, context);
         const streams = await streamsOf(process, context);
-        if ("goesOn" in waited) return { ...streams, ...waited.goesOn, timeout_ms: mode.timeoutMs ?? null };
-        return { ...streams, exit_code: codeOf(waited.ended, { ...mode, streams }) };
+        if ("goesOn" in waited) return { ...streams, ...waited.goesOn, timeout_ms: timeoutMs ?? null };
+        const isSilent = streams.stdout === "" && streams.stderr === "";
+        const exit = requireEnded(waited.ended, {
+          timeoutMs,
+          afterTimeout: "So were the processes that it had started. Use a longer wait, or run less.",
+          output: isSilent ? "" : resultText("", streams).trimStart(),
+        });
+        // A signal as a shell reports it: 128 plus its number.
+        return { ...streams, exit_code: exit.how === "exited" ? exit.code : 128 + (SIGNALS[exit.signal] ?? 0) };
       },
       render: (data) => {
         if ("dispatched" in data) {
@@ -146,56 +130,17 @@ async function dispatched(argv: Command["argv"], { backend }: ToolContext) {
   return { dispatched: (await backend.terminal.dispatch({ argv })).pane };
 }
 
-/** In a live terminal a command continues after its timeout, so the backend gets no timeout to enforce. */
-function started(argv: Command["argv"], timeoutMs: number | undefined, { backend }: ToolContext): Promise<Process> {
-  const isLive = backend.terminal !== undefined;
-  return backend.spawn({
-    argv,
-    streams: "split",
-    ...(isLive ? { stdin: "terminal" } : timeoutMs !== undefined && { timeoutMs }),
-  });
-}
-
 interface Streams {
   readonly stdout: string;
   readonly stderr: string;
 }
 
-async function streamsOf({ output, errors }: Process, { mask }: ToolContext): Promise<Streams> {
-  return { stdout: await beginning(output, mask), stderr: errors === undefined ? "" : await beginning(errors, mask) };
-}
-
-/** The first characters of a stream. UTF-8 has at most four bytes a character. */
-async function beginning(log: OutputLog, mask: ToolContext["mask"]): Promise<string> {
-  const bytes = await log.read(0, Math.min(log.kept, 4 * MAX_CHARACTERS + 4));
-  const cut = truncateHead(decodeOutput(bytes), { characters: MAX_CHARACTERS }, mask);
-  return cut.truncated === false && log.size <= bytes.length ? cut.text : `${cut.text}${TRUNCATED}`;
-}
-
-/** The exit code as a shell reports it: for a signal 128 plus its number. */
-function codeOf(
-  exit: Exit,
-  { timeoutMs = 0, streams }: { readonly timeoutMs?: number; readonly streams: Streams },
-): number {
-  const content = streams.stdout === "" && streams.stderr === "" ? [] : [text(resultText("", streams).trimStart())];
-  switch (exit.how) {
-    case "exited":
-      return exit.code;
-    case "signaled":
-      return 128 + (SIGNALS[exit.signal] ?? 0);
-    case "timed-out":
-      throw new ToolFailure(`the command did not finish within ${timeoutMs / 1_000} s and was stopped`, {
-        hint: "So were the processes that it had started. Use a longer wait, or run less.",
-        content,
-      });
-    case "aborted":
-      throw new ToolFailure("the command was stopped", { content });
-    case "lost":
-      throw new ToolFailure(`the exit status of the command is unknown: ${exit.reason}`, {
-        hint: "It may have done part of its work. Check that before you run it again.",
-        content,
-      });
-  }
+async function streamsOf({ output, errors }: Process, context: ToolContext): Promise<Streams> {
+  const beginning = async (log: Process["output"]) => {
+    const { text, isAll } = await shownHead(log, { characters: MAX_CHARACTERS }, context);
+    return isAll ? text : `${text}${TRUNCATED}`;
+  };
+  return { stdout: await beginning(output), stderr: errors === undefined ? "" : await beginning(errors) };
 }
 
 const SIGNALS: { readonly [name: string]: number | undefined } = constants.signals;

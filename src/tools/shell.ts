@@ -1,14 +1,20 @@
 import { Type } from "typebox";
-import type { Command, Exit, OutputLog, Process, ScriptShell } from "../contract/backend.ts";
-import { text } from "../contract/content.ts";
+import type { Command, OutputLog, Process } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
-import { decodeOutput } from "../output/decode.ts";
-import { savedNotice, truncateHead } from "../output/truncate.ts";
+import { type ToolContext, defineTool } from "../contract/tool.ts";
+import { savedNotice } from "../output/truncate.ts";
 import { messageOf } from "../util/errors.ts";
-import { reportOutput } from "./shared/command-output.ts";
-import { COMMAND_NAMES, mendCommand } from "./shared/other-agents.ts";
-import { scriptCommand } from "./shared/script.ts";
+import { reportOutput, shownHead } from "./shared/command-output.ts";
+import { mendCommand } from "./shared/other-agents.ts";
+import {
+  RUNS_SCRIPTS,
+  type ScriptOptions,
+  contentOf,
+  endingText,
+  execEffect,
+  hasEnded,
+  scriptCommand,
+} from "./shared/script.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 
 /** The limits that the tool's description names: 60 s, and 1 MB of each stream. */
@@ -18,13 +24,9 @@ const MAX_STREAM_BYTES = 1_048_576;
 /** Both streams, with their headings and notices. */
 const LIMIT = { bytes: 2 * MAX_STREAM_BYTES + 4_096 };
 
-export interface ShellOptions extends ToolOptions {
+export interface ShellOptions extends Omit<ScriptOptions, "terminal"> {
   /** Seconds after which a command is stopped. Default 60. */
   readonly timeout?: number;
-  /** Whether commands run in a sandbox. Adds the arguments that ask it for more access. Default false. */
-  readonly sandboxed?: boolean;
-  /** The shell that runs the script. Default "bash". */
-  readonly shell?: ScriptShell;
 }
 
 /** Runs a shell script with separate stdout and stderr. A non-zero exit code is a failed call. */
@@ -36,13 +38,11 @@ export const shell = ({
 }: ShellOptions = {}) =>
   defineTool({
     name: "shell",
-    title: "Run command",
     description: "Execute a shell command in the workspace directory",
     limit: LIMIT,
-    aliases: COMMAND_NAMES,
+    ...RUNS_SCRIPTS,
     ...options,
     paramsHint: "command (required), approved",
-    touches: ["exec"],
     input: Type.Object(
       {
         command: Type.String({ minLength: 1, description: "Shell command to execute" }),
@@ -55,10 +55,7 @@ export const shell = ({
       { additionalProperties: false },
     ),
     mend: (raw) => trimmed(mendCommand(raw, SPELLINGS)),
-    effects: ({ command, ...asked }) => {
-      const within = withinOf(asked);
-      return [{ kind: "exec", command, ...(within !== undefined && { within }) }];
-    },
+    effects: ({ command, ...asked }) => [execEffect(command, withinOf(asked))],
     async run({ command }, context) {
       const process = await started(scriptCommand(program, command), timeout, context);
       const ended = new AbortController();
@@ -69,9 +66,8 @@ export const shell = ({
       const stdout = await streamText(process.output, context);
       const stderr = process.errors === undefined ? "" : await streamText(process.errors, context);
       if (exit.how === "exited" && exit.code === 0) return { stdout, stderr, exit_code: 0 };
-      const output = combined(stdout, stderr);
-      throw new ToolFailure(failureOf(exit, timeout), {
-        content: output === "" ? [] : [text(output)],
+      throw new ToolFailure(`${hasEnded(exit) ? "" : "Execution failed: "}${endingText(exit, timeout * 1_000)}`, {
+        content: contentOf(combined(stdout, stderr)),
         data: { stdout, stderr, exit_code: exit.how === "exited" ? exit.code : null },
       });
     },
@@ -99,30 +95,16 @@ async function started(argv: Command["argv"], timeout: number, { backend }: Tool
 }
 
 /** The first 1 MB of a stream. A notice below a truncated one names the saved output. */
-async function streamText(log: OutputLog, { outputs, mask }: ToolContext): Promise<string> {
-  const whole = decodeOutput(await log.read(0, Math.min(log.kept, MAX_STREAM_BYTES + 4)));
-  const cut = truncateHead(whole, { bytes: MAX_STREAM_BYTES }, mask);
-  if (cut.truncated === false && log.size <= MAX_STREAM_BYTES) return whole;
+async function streamText(log: OutputLog, context: ToolContext): Promise<string> {
+  const limit = { bytes: MAX_STREAM_BYTES };
+  const { text, isAll } = await shownHead(log, limit, context);
+  if (isAll) return text;
+  const { outputs } = context;
   const id = await outputs.save(log).catch(() => undefined);
-  return `${cut.text}\n${savedNotice({ truncated: "bytes", limit: { bytes: MAX_STREAM_BYTES } }, id, outputs.forCommands)}`;
+  return `${text}\n${savedNotice({ truncated: "bytes", limit }, id, outputs.forCommands)}`;
 }
 
 function combined(stdout: string, stderr: string): string {
   if (stderr === "") return stdout;
   return stdout === "" ? stderr : `stdout:\n${stdout}\n\nstderr:\n${stderr}`;
-}
-
-function failureOf(exit: Exit, timeout: number): string {
-  switch (exit.how) {
-    case "exited":
-      return `Exit code: ${exit.code}`;
-    case "signaled":
-      return `Killed by signal: ${exit.signal}`;
-    case "timed-out":
-      return `Execution failed: the command did not finish within ${timeout} s and was stopped`;
-    case "aborted":
-      return "Execution failed: the command was stopped";
-    case "lost":
-      return `Execution failed: the exit status of the command is unknown: ${exit.reason}`;
-  }
 }

@@ -1,7 +1,7 @@
 import type { OutputLog } from "../../contract/backend.ts";
 import { decodeOutput } from "../../output/decode.ts";
 import { formatSize } from "../../output/size.ts";
-import { savedNotice, truncateTail } from "../../output/truncate.ts";
+import { savedNotice, truncateHead, truncateTail } from "../../output/truncate.ts";
 import type { Limit, ToolContext } from "../../contract/tool.ts";
 import { pause } from "../../util/abort.ts";
 
@@ -28,9 +28,7 @@ export async function shownTail(
   const { size } = output;
   const { kept: all } = output;
   const kept = to ?? all;
-  // UTF-8 has at most four bytes a character, and U+FFFD has three in place of one.
-  const most = (limit.bytes ?? 4 * (limit.characters ?? Infinity)) + 4;
-  const start = Math.max(from, kept - most);
+  const start = Math.max(from, kept - mostBytes(limit));
   const bytes = await output.read(start, kept);
   const cut = truncateTail(decodeOutput(bytes, { cut: start > 0 }), limit, mask);
   if (cut.truncated === false && start === from && size <= all) return cut.text;
@@ -38,6 +36,22 @@ export async function shownTail(
   const what = { truncated: cut.truncated === false ? ("bytes" as const) : cut.truncated, limit };
   const notice = savedNotice(what, id, savedAs === undefined ? outputs.forCommands : undefined);
   return `${cut.text}\n${notice}${size <= all ? "" : lossNotice({ size, kept: all })}`;
+}
+
+/** The beginning of the output, and whether that is all of it. */
+export async function shownHead(
+  output: OutputLog,
+  limit: Limit,
+  { mask }: Pick<ToolContext, "mask">,
+): Promise<{ readonly text: string; readonly isAll: boolean }> {
+  const bytes = await output.read(0, Math.min(output.kept, mostBytes(limit)));
+  const cut = truncateHead(decodeOutput(bytes), limit, mask);
+  return { text: cut.text, isAll: cut.truncated === false && output.size <= bytes.length };
+}
+
+/** How many bytes a limit may need: UTF-8 has at most four a character, and U+FFFD has three in place of one. */
+function mostBytes({ bytes, characters = Infinity }: Limit): number {
+  return (bytes ?? 4 * characters) + 4;
 }
 
 /** A log keeps only the beginning of an output that is too large, or that the disk could not take. */

@@ -1,7 +1,8 @@
-import type { Exit, Process } from "../../contract/backend.ts";
+import type { Command, Exit, Process } from "../../contract/backend.ts";
 import type { ToolContext, ToolNames } from "../../contract/tool.ts";
 import { pause } from "../../util/abort.ts";
 import { reportOutput } from "./command-output.ts";
+import { hasEnded } from "./script.ts";
 
 /** How many lines of the screen are shown when a command waits for input. */
 const LAST_LINES = 15;
@@ -19,7 +20,30 @@ export type GoesOn = {
 };
 
 /** How the wait for a command ended. */
-export type Waited = { readonly ended: Exit } | { readonly goesOn: GoesOn };
+type Waited = { readonly ended: Exit } | { readonly goesOn: GoesOn };
+
+/**
+ * Starts a command and waits for it. In a live terminal it continues after its time, so the backend gets no timeout to
+ * enforce.
+ *
+ * @param timeoutMs Default: no limit.
+ */
+export async function runAndWait(
+  { argv, script, timeoutMs, streams = "merged" }: RunOptions,
+  context: ToolContext,
+): Promise<{ readonly process: Process; readonly waited: Waited }> {
+  const isLive = context.backend.terminal !== undefined;
+  const limited = timeoutMs === undefined ? {} : { timeoutMs };
+  const process = await context.backend.spawn({ argv, streams, ...(isLive ? { stdin: "terminal" } : limited) });
+  return { process, waited: await waitFor(process, { ...(isLive && limited), script }, context) };
+}
+
+interface RunOptions {
+  readonly argv: Command["argv"];
+  readonly script: string;
+  readonly timeoutMs?: number | undefined;
+  readonly streams?: "merged" | "split";
+}
 
 /**
  * Waits for a command, and shows people its output meanwhile. In a live terminal a command continues as a job after its
@@ -27,9 +51,9 @@ export type Waited = { readonly ended: Exit } | { readonly goesOn: GoesOn };
  *
  * @param timeoutMs Default: no limit.
  */
-export async function waitFor(
+async function waitFor(
   process: Process,
-  { timeoutMs, script }: { readonly timeoutMs?: number | undefined; readonly script: string },
+  { timeoutMs, script }: Pick<RunOptions, "timeoutMs" | "script">,
   context: ToolContext,
 ): Promise<Waited> {
   const over = new AbortController();
@@ -50,8 +74,7 @@ export async function waitFor(
     if (goesOn !== undefined) return { goesOn };
     await process.kill();
     const exit = await process.exit;
-    const isOurs = exit.how === "exited" || exit.how === "signaled";
-    return { ended: isOurs ? { how: "timed-out", afterMs: timeoutMs ?? 0 } : exit };
+    return { ended: hasEnded(exit) ? { how: "timed-out", afterMs: timeoutMs ?? 0 } : exit };
   } finally {
     over.abort();
     await watching;
