@@ -72,7 +72,7 @@ const STARTED_TOGETHER = [
     test: /src\/(toolkit|policy\/describe|output\/terminal-text|backends\/sandbox\/(sandbox|hidden|session-files|temporary))\.ts$/,
     priority: 2,
   },
-  { name: "settings", test: /src\/cli\/(settings|signals)\.ts$/, priority: 1 },
+  { name: "settings", test: /src\/cli\/(settings|signals|say)\.ts$/, priority: 1 },
   { name: "call", test: /src\/cli\/(commands\/call|approver)\.ts$/, priority: 0 },
 ];
 

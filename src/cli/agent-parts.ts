@@ -12,7 +12,8 @@ import { messageOf } from "../util/errors.ts";
 import { agentSettings } from "./agent-settings.ts";
 import type { AgentOptions } from "./options.ts";
 import { type Resumed, moved, notContinued, resumed } from "./resume.ts";
-import { type ToolkitNeeds, tellHowToAttach, toolkitOptions, warn } from "./settings.ts";
+import { type ToolkitNeeds, tellHowToAttach, toolkitOptions } from "./settings.ts";
+import { warn } from "./say.ts";
 import { loadSubAgents } from "./sub-agents.ts";
 import { listThreads } from "./threads.ts";
 

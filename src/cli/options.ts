@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import type { SandboxMode } from "../contract/containment.ts";
 import type { Autonomy } from "../contract/policy.ts";
 import type { TargetKind } from "../contract/target.ts";
@@ -38,9 +37,6 @@ export interface AgentOptions extends GlobalOptions {
   readonly maxTime?: number;
   readonly maxTokens?: number;
 }
-
-/** Returns the options of a command: its own and the global ones, with the target that a flag names, and the log. */
-export type Given = <Own extends object>(command: Command, own: Own) => GlobalOptions & Own;
 
 // Repeated here so that printing the help loads no tool. The types keep the lists equal.
 const PRESETS: { readonly [name in PresetName]: true } = {

@@ -9,7 +9,6 @@ import { databaseFile } from "../config/state.ts";
 import type { Store } from "../contract/activity.ts";
 import type { ToolSource } from "../contract/tool-source.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
-import { oneLine } from "../output/terminal-text.ts";
 import { messageOf } from "../util/errors.ts";
 import type { ToolOptionsByName } from "../tools/presets/built-in.ts";
 import { NO_SUCH_TOOL, type ToolChoice } from "../tools/presets/choose.ts";
@@ -17,6 +16,7 @@ import type { SearchEngine } from "../web/search.ts";
 import type { ToolkitOptions } from "../toolkit-options.ts";
 import type { DebugLog } from "./log.ts";
 import { type GlobalOptions, PRESET_NAMES } from "./options.ts";
+import { warn } from "./say.ts";
 
 /** The shared owner of saved outputs: an output that one `handrail call` saved can be read by the next. */
 const OUTPUT_OWNER = "command-line";
@@ -97,11 +97,6 @@ export async function startLog(command: string, options: GlobalOptions): Promise
     settings,
   });
   return log;
-}
-
-/** Prints sentences for people to stderr. */
-export function warn(sentences: readonly string[]): void {
-  for (const sentence of sentences) process.stderr.write(`handrail: ${oneLine(sentence, 1_000)}\n`);
 }
 
 /**

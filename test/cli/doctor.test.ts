@@ -28,6 +28,7 @@ describe("handrail doctor", () => {
     const { code, stdout, stderr } = await line.run(["doctor"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const lines = stdout.split("\n");
+    expect(lines.filter((each) => /^\w+:$/.test(each))).toEqual(["machine:", "state:", "settings:", "work:"]);
     for (const name of ["Node.js", "ripgrep", "bash", "git", "state folder", "configuration", "/proc", "pictures"]) {
       expect(lines.find((each) => each.startsWith(`ok       ${name.padEnd(13)}  `))).toBeDefined();
     }
@@ -191,7 +192,8 @@ describe("handrail doctor", () => {
 });
 
 describe("a check", () => {
-  const ok: Check = { name: "fine", required: true, fix: "none", run: async () => ({ status: "ok", detail: "yes" }) };
+  const run: Check["run"] = async () => ({ status: "ok", detail: "yes" });
+  const ok: Check = { name: "fine", group: "machine", required: true, fix: "none", run };
 
   test("that throws, at once or later, is broken, and the others are reported", async () => {
     const thrown = () => {

@@ -146,7 +146,7 @@ describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on
     [
       "something that policy grants does not do",
       ["policy", "grants", "x"],
-      'handrail: policy grants: expected revoke ID, got "x"\n',
+      'handrail: policy grants: expected list or revoke ID, got "x"\n',
     ],
     [
       "too many words",

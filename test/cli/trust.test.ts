@@ -180,7 +180,7 @@ describe("commands for people", () => {
 
   test.each<[string, string]>([
     ["$h trust", "trust"],
-    ["$h policy grants", "policy grants"],
+    ["$h policy grants", "policy grants list"],
     ["$h policy grants revoke --all", "policy grants revoke"],
     ['(sleep 1; echo y) | script -qec "$h trust" /dev/null', "trust"],
     ["setsid -w $h trust", "trust"],

@@ -4,7 +4,7 @@ import { settingsFrom, storeOf } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 
 /** Serves the Agent Client Protocol on stdin and stdout, until the client disconnects. */
-export async function acp(options: AgentOptions): Promise<void> {
+export async function run(options: AgentOptions): Promise<void> {
   const stopped = untilStopped();
   const server = serveAcp(options, async (work) => {
     const store = await storeOf(await settingsFrom(options));

@@ -14,6 +14,10 @@ import type { GlobalOptions } from "../options.ts";
 import { withStore } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 import { hasTerminal } from "../terminal.ts";
+import { say } from "../say.ts";
+
+/** The commands of `handrail approvals`. */
+export const run = { list: listApprovals, answer: answerApproval, wait: waitForApprovals };
 
 /** How often the store is checked for questions, in milliseconds. */
 const LOOK_MS = 500;
@@ -24,7 +28,7 @@ type Options = GlobalOptions & { readonly json?: true };
  * Lists the open questions of all processes, parked ones included: a few lines each, or with `json` as
  * `[OpenQuestion]`.
  */
-export async function listApprovals(options: Options): Promise<void> {
+async function listApprovals(options: Options): Promise<void> {
   await withStore(options, async (store) => {
     const questions = await store.questions();
     if (options.json) return say(JSON.stringify(questions));
@@ -34,7 +38,7 @@ export async function listApprovals(options: Options): Promise<void> {
 }
 
 /** Answers a question. Exit code 1 when it is no longer open. @throws Error without a terminal of its own. */
-export async function answerApproval(
+async function answerApproval(
   id: string,
   answer: Approval["answer"],
   { reason, input, ...options }: Options & { readonly reason?: string; readonly input?: string },
@@ -72,7 +76,7 @@ export async function answerApproval(
  * Waits for questions until it is stopped. Meanwhile, calls wait whose questions nobody else could answer. On a
  * terminal, asks each question there. Otherwise, or with `json`, only prints it, for `answerApproval`.
  */
-export async function waitForApprovals(options: Options): Promise<void> {
+async function waitForApprovals(options: Options): Promise<void> {
   const asks = options.json === undefined && process.stdout.isTTY && hasTerminal();
   const stopped = untilStopped();
   await withStore(options, async (store) => {
@@ -163,8 +167,4 @@ function show(open: OpenQuestion): void {
 function callerOf({ name, agent, thread }: OpenQuestion): string {
   const by = agent === undefined ? "" : ` of agent ${oneLine(agent, 100)}`;
   return `${oneLine(name, 100)}${by} in thread ${oneLine(thread, 100)}`;
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

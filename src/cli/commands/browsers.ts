@@ -2,12 +2,16 @@ import { browsersFolder, stateFolder } from "../../config/state.ts";
 import { type BrowserSessions, browserSessions } from "../../console/browser-sessions.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { localTime } from "../local-time.ts";
+import { say } from "../say.ts";
+
+/** The commands of `handrail browsers`. */
+export const run = { list: listBrowsers, revoke: revokeBrowsers };
 
 /**
  * Lists the sessions of browsers and phones: a line each, or with `json` `[BrowserSession]`, with times in milliseconds
  * since 1970.
  */
-export async function listBrowsers({ json }: { readonly json?: true }): Promise<void> {
+async function listBrowsers({ json }: { readonly json?: true }): Promise<void> {
   const sessions = await ours().list();
   if (json) return say(JSON.stringify(sessions));
   if (sessions.length === 0) return say("No browser has a session. Open the address that `handrail serve` prints.");
@@ -22,7 +26,7 @@ export async function listBrowsers({ json }: { readonly json?: true }): Promise<
  *
  * @throws Error when no session has this id.
  */
-export async function revokeBrowsers(id: string | undefined, { all }: { readonly all?: true }): Promise<void> {
+async function revokeBrowsers(id: string | undefined, { all }: { readonly all?: true }): Promise<void> {
   if ((id === undefined) === (all === undefined)) {
     throw new Error("name the id of a session (handrail browsers lists them), or give --all");
   }
@@ -36,8 +40,4 @@ export async function revokeBrowsers(id: string | undefined, { all }: { readonly
 
 function ours(): BrowserSessions {
   return browserSessions(browsersFolder(stateFolder()));
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
 }

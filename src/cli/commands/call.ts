@@ -14,7 +14,7 @@ import { START_MS, untilStopped } from "../signals.ts";
 import { readStdin } from "../stdin.ts";
 
 /** Makes one call. Prints its text, or with `json` the whole result. Exit code 1 when it did not succeed. */
-export async function call(
+export async function run(
   name: string,
   input: string | undefined,
   options: GlobalOptions & { json?: true },

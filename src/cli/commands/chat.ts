@@ -14,7 +14,7 @@ import { approveAll, terminalApprover } from "../approver.ts";
 import type { AgentOptions } from "../options.ts";
 import { moved, startedWith } from "../resume.ts";
 import { scheduleRunner, tellOutcomes } from "../schedules.ts";
-import { warn } from "../settings.ts";
+import { warn } from "../say.ts";
 import { type Approvals, createApprovals } from "../chat/approvals.ts";
 import { commandToContinue, findThread } from "../threads.ts";
 import { type Chat, COMMAND_NAMES, runCommand } from "../chat/commands.ts";
@@ -28,7 +28,7 @@ import { type TerminalChoices, askOnTerminal } from "../terminal.ts";
  * Otherwise each line of stdin is a message, text goes to stdout and calls to stderr. Ends when the input ends, with
  * `/exit`, or with a second Ctrl-C.
  */
-export async function chat(given: AgentOptions): Promise<void> {
+export async function run(given: AgentOptions): Promise<void> {
   let options = given;
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY && process.env["TERM"] !== "dumb";
   let face: Face | undefined;

@@ -15,13 +15,27 @@ import { EXIT } from "../exit.ts";
 import { localTime } from "../local-time.ts";
 import type { GlobalOptions } from "../options.ts";
 import { type ScheduledAgents, outcomeOf, scheduleRunner } from "../schedules.ts";
-import { toolkitOptions, warn } from "../settings.ts";
+import { toolkitOptions } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 import { loadSubAgents } from "../sub-agents.ts";
+import { say, warn } from "../say.ts";
+
+/** The commands of `handrail cron`. */
+export const run = {
+  list: listSchedules,
+  add: addSchedule,
+  remove: changeSchedule("remove"),
+  pause: changeSchedule("pause"),
+  resume: changeSchedule("resume"),
+  secret: changeSchedule("secret"),
+  run: runSchedule,
+  log: logRuns,
+  runner: runSchedules,
+};
 
 type Options = GlobalOptions & { readonly json?: true };
 
-export interface AddOptions extends GlobalOptions {
+interface AddOptions extends GlobalOptions {
   readonly name?: string;
   readonly cron?: string;
   readonly at?: string;
@@ -36,13 +50,13 @@ export interface AddOptions extends GlobalOptions {
   readonly keep?: true;
 }
 
-export interface RunnerCommandOptions extends GlobalOptions {
+interface RunnerCommandOptions extends GlobalOptions {
   readonly model?: string;
   readonly baseUrl?: string;
 }
 
 /** Lists the schedules of all folders: one line each, or with `json` as `[Schedule]`. */
-export async function listSchedules(options: Options): Promise<void> {
+async function listSchedules(options: Options): Promise<void> {
   await withToolkit(options, async ({ schedules, backend }) => {
     const all = await schedules.list();
     if (options.json) return say(JSON.stringify(all.map(({ grant: _, ...schedule }) => schedule)));
@@ -53,7 +67,7 @@ export async function listSchedules(options: Options): Promise<void> {
 }
 
 /** Adds a schedule, as `cron_add` does: the person is asked. */
-export async function addSchedule(command: string | undefined, options: AddOptions): Promise<void> {
+async function addSchedule(command: string | undefined, options: AddOptions): Promise<void> {
   const { cron, at, every, onFile, onRequest, tz, prompt, use, overlap, maxSeconds } = options;
   const kinds = [
     ...(cron === undefined ? [] : [{ kind: "cron", expr: cron }]),
@@ -87,24 +101,21 @@ export async function addSchedule(command: string | undefined, options: AddOptio
 }
 
 /** Removes, pauses or resumes a schedule, or prints how its requests are signed. */
-export async function changeSchedule(
-  action: "remove" | "pause" | "resume" | "secret",
-  id: string,
-  options: GlobalOptions,
-): Promise<void> {
-  await withToolkit(options, async (toolkit) => {
-    const { schedules } = toolkit;
-    const found = await scheduleWith(id, toolkit);
-    if (action === "secret") return say(await signingOf(id, toolkit));
-    if (action === "remove") await schedules.remove(id);
-    else await schedules.pause(id, action === "pause" ? "by a person" : undefined);
-    const done = { remove: "Removed", pause: "Paused", resume: "Resumed" }[action];
-    say(`${done} job ${id} "${oneLine(found.name, 100)}"`);
-  });
+function changeSchedule(action: "remove" | "pause" | "resume" | "secret") {
+  return (id: string, options: GlobalOptions): Promise<void> =>
+    withToolkit(options, async (toolkit) => {
+      const { schedules } = toolkit;
+      const found = await scheduleWith(id, toolkit);
+      if (action === "secret") return say(await signingOf(id, toolkit));
+      if (action === "remove") await schedules.remove(id);
+      else await schedules.pause(id, action === "pause" ? "by a person" : undefined);
+      const done = { remove: "Removed", pause: "Paused", resume: "Resumed" }[action];
+      say(`${done} job ${id} "${oneLine(found.name, 100)}"`);
+    });
 }
 
 /** Runs a schedule now: in the process that runs the schedules of its folder or, if there is none, in this one. */
-export async function runSchedule(id: string, options: RunnerCommandOptions): Promise<void> {
+async function runSchedule(id: string, options: RunnerCommandOptions): Promise<void> {
   await withToolkit(
     options,
     async (toolkit) => {
@@ -126,24 +137,24 @@ export async function runSchedule(id: string, options: RunnerCommandOptions): Pr
       await runner.once();
       await runner.close();
       stopped.release();
-      const [run] = await schedules.runs({ schedule: id, limit: 1 });
-      if (run?.state !== "succeeded") process.exitCode = EXIT.notSucceeded;
+      const [last] = await schedules.runs({ schedule: id, limit: 1 });
+      if (last?.state !== "succeeded") process.exitCode = EXIT.notSucceeded;
     },
     true,
   );
 }
 
 /** Prints the runs, newest first: one line each, or with `json` as lines of JSON. */
-export async function logRuns(id: string | undefined, options: Options): Promise<void> {
+async function logRuns(id: string | undefined, options: Options): Promise<void> {
   await withToolkit(options, async ({ schedules }) => {
     const runs = await schedules.runs(id === undefined ? {} : { schedule: id });
     if (runs.length === 0 && !options.json) say("(no runs)");
-    for (const run of runs) say(options.json ? JSON.stringify(run) : runLine(run));
+    for (const each of runs) say(options.json ? JSON.stringify(each) : runLine(each));
   });
 }
 
 /** Runs the schedules of the folder until it is asked to end. Prints each outcome. */
-export async function runSchedules(options: RunnerCommandOptions): Promise<void> {
+async function runSchedules(options: RunnerCommandOptions): Promise<void> {
   await withToolkit(
     options,
     async (toolkit) => {
@@ -215,14 +226,11 @@ function lineOf({ id, name, timing, work, nextMs, paused, target }: Schedule, he
     .join("  ");
 }
 
-function runLine(run: Run): string {
-  const late = run.startedMs - run.plannedMs > LATE_MS ? ` (planned ${localTime(run.plannedMs)})` : "";
-  return `${localTime(run.startedMs)}${late}  ${run.schedule}  ${outcomeOf(run, undefined).text}`;
+function runLine(ended: Run): string {
+  const { startedMs, plannedMs, schedule } = ended;
+  const late = startedMs - plannedMs > LATE_MS ? ` (planned ${localTime(plannedMs)})` : "";
+  return `${localTime(startedMs)}${late}  ${schedule}  ${outcomeOf(ended, undefined).text}`;
 }
 
 /** A run that starts later than this is shown as late. Milliseconds. */
 const LATE_MS = 60_000;
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
-}

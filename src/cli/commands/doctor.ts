@@ -1,21 +1,28 @@
 import { oneLine } from "../../output/terminal-text.ts";
-import { type Checked, runChecks } from "../doctor/check.ts";
+import { type CheckGroup, type Checked, runChecks } from "../doctor/check.ts";
 import { checks } from "../doctor/checks.ts";
 import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
+import { write } from "../say.ts";
 
 /**
  * Prints what works on this machine, and what to type where something does not. Exit code 1 when a required check
  * fails.
  */
-export async function doctor({ json, ...options }: GlobalOptions & { json?: true }): Promise<void> {
+export async function run({ json, ...options }: GlobalOptions & { json?: true }): Promise<void> {
   const found = await runChecks(checks(options));
   const isWell = found.every(({ required, status }) => !required || status === "ok");
   process.exitCode = isWell ? EXIT.ok : EXIT.notSucceeded;
-  const text = json ? JSON.stringify({ ok: isWell, checks: found.map(plain) }, null, 2) : found.map(lines).join("\n");
-  await new Promise<void>((resolve) => process.stdout.write(`${text}\n`, () => resolve()));
+  const text = json ? JSON.stringify({ ok: isWell, checks: found.map(plain) }, null, 2) : report(found);
+  await write(`${text}\n`);
   // A check that hangs in a system call cannot be ended, and would keep this process alive.
   if (found.some(({ timedOut }) => timedOut)) process.exit();
+}
+
+function report(found: readonly Checked[]): string {
+  const groups = [...new Set(found.map(({ group }) => group))];
+  const ofGroup = (name: CheckGroup) => found.filter(({ group }) => group === name).map(lines);
+  return groups.map((name) => [`${name}:`, ...ofGroup(name)].join("\n")).join("\n");
 }
 
 function plain({ timedOut: _, ...finding }: Checked): object {

@@ -16,9 +16,21 @@ import { createToolkit } from "../../toolkit.ts";
 import type { GlobalOptions } from "../options.ts";
 import { settingsFrom, toolkitOptions, withStore } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
+import { say } from "../say.ts";
+
+type Options = GlobalOptions & { readonly follow?: boolean };
+
+/** The commands of `handrail jobs`. */
+export const run = {
+  list: (options: Options) => jobs("list", undefined, options),
+  output: (id: string, options: Options) => jobs("output", id, options),
+  kill: (id: string, options: Options) => jobs("kill", id, options),
+  remove: (id: string, options: Options) => jobs("remove", id, options),
+  open: openJobPort,
+};
 
 /** What people can do with jobs, whichever process started them. */
-export type JobsAction = "list" | "output" | "kill" | "remove";
+type JobsAction = "list" | "output" | "kill" | "remove";
 
 interface Found {
   readonly job: DetachedProcess;
@@ -32,7 +44,7 @@ interface Found {
  *
  * @throws ToolFailure when there is no such job.
  */
-export async function jobs(
+async function jobs(
   action: JobsAction,
   id: string | undefined,
   { follow = false, ...options }: GlobalOptions & { readonly follow?: boolean },
@@ -108,7 +120,7 @@ async function ofOtherProcess(store: Store, found: RecordedJob, action: JobsActi
  *
  * @throws ToolFailure
  */
-export async function openJobPort(id: string, port: string, options: GlobalOptions): Promise<void> {
+async function openJobPort(id: string, port: string, options: GlobalOptions): Promise<void> {
   await withStore(options, async (store) => {
     const found = (await store.jobs()).find((job) => String(job.id) === id);
     if (found === undefined) throw new ToolFailure(`there is no job ${id}`, { hint: "`handrail jobs` lists them." });
@@ -210,8 +222,4 @@ function age(startedMs: number): string {
   const seconds = Math.floor((Date.now() - startedMs) / 1_000);
   if (seconds < 120) return `${seconds} s`;
   return seconds < 7_200 ? `${Math.floor(seconds / 60)} min` : `${Math.floor(seconds / 3_600)} h`;
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

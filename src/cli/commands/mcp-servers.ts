@@ -7,13 +7,17 @@ import { createToolkit } from "../../toolkit.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
-import { loadedSettings, toolkitOptions, warn } from "../settings.ts";
+import { loadedSettings, toolkitOptions } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 import { hasOwnToken, mcpSource, namedServers, oauthSettings, tokensOf, unsetVariables } from "../sources.ts";
 import { withoutBoundaries } from "../../util/boundary.ts";
+import { say, warn } from "../say.ts";
+
+/** The commands of `handrail mcp` about servers of others. */
+export const run = { list: listServers, test: testServer, login: loginToServer };
 
 /** Lists the configured MCP servers. Starts none. */
-export async function listServers(options: GlobalOptions): Promise<void> {
+async function listServers(options: GlobalOptions): Promise<void> {
   const { servers, notices } = await serversOf(options);
   warn(notices);
   const rows = await Promise.all(
@@ -27,7 +31,7 @@ export async function listServers(options: GlobalOptions): Promise<void> {
   say(rows.length === 0 ? "No MCP servers are configured." : rows.join("\n"));
 }
 
-export interface TestOptions extends GlobalOptions {
+interface TestOptions extends GlobalOptions {
   /** The tool to call, by the server's name for it. `input` has its arguments as JSON. */
   readonly call?: string;
   readonly input?: string;
@@ -37,7 +41,7 @@ export interface TestOptions extends GlobalOptions {
  * Starts one server and lists what it offers. Calls a tool only if one is named. Exit code 1 when the server cannot be
  * used, or the call fails.
  */
-export async function testServer(name: string, { call, input, ...options }: TestOptions): Promise<void> {
+async function testServer(name: string, { call, input, ...options }: TestOptions): Promise<void> {
   if (call === undefined && input !== undefined) throw new Error("--input is of a call: name its tool with --call");
   const { source } = await serverOf(name, options);
   const approver = options.yes ? approveAll : terminalApprover();
@@ -80,7 +84,7 @@ const LOGIN_MS = 600_000;
 const NO_REGISTRATION = ". If the server has a login, register a client at its authority and configure oauth.client_id";
 
 /** Logs in to a server in a browser, and stores its tokens. */
-export async function loginToServer(name: string, options: GlobalOptions): Promise<void> {
+async function loginToServer(name: string, options: GlobalOptions): Promise<void> {
   const { choice, settings } = await serverOf(name, options);
   const { url, oauth = {} } = choice;
   if (url === undefined) throw new Error(`${name} is a program, not a URL: it has no login`);
@@ -135,8 +139,4 @@ async function serverOf(name: string, options: GlobalOptions) {
 function toolLine(tool: Tool): string {
   const [first = ""] = tool.description.split("\n");
   return `${tool.name}  ${paramsHint(tool)}  ${first}`;
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
 }

@@ -4,6 +4,7 @@ import { createToolkit } from "../../toolkit.ts";
 import { approveAll } from "../approver.ts";
 import type { GlobalOptions } from "../options.ts";
 import { howToApprove, loadedSettings, tellHowToAttach, toolkitOptions } from "../settings.ts";
+import { requirePerson } from "../people.ts";
 import { untilStopped } from "../signals.ts";
 
 export interface McpOptions extends GlobalOptions {
@@ -12,8 +13,11 @@ export interface McpOptions extends GlobalOptions {
 }
 
 /** Serves MCP on stdin and stdout until the client disconnects, or over HTTP until the process is asked to end. */
-export async function mcp({ http, ...options }: McpOptions): Promise<void> {
-  if (http !== undefined) return mcpOverHttp(http, options);
+export async function run({ http, ...options }: McpOptions): Promise<void> {
+  if (http !== undefined) {
+    await requirePerson("handrail mcp");
+    return mcpOverHttp(http, options);
+  }
   // sessions must not share saved outputs
   const { outputOwner: _, ...own } = await toolkitOptions(options, { sources: true });
   const toolkit = await createToolkit({ ...own, ...(options.yes && { approver: approveAll }) });

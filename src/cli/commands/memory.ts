@@ -10,6 +10,7 @@ import type { GlobalOptions } from "../options.ts";
 import { localTime } from "../local-time.ts";
 import { toolkitOptions } from "../settings.ts";
 import { readStdin } from "../stdin.ts";
+import { write } from "../say.ts";
 
 /** Memories read at a time. */
 const PAGE = 500;
@@ -47,7 +48,21 @@ const ACTIONS = {
   },
 } satisfies { readonly [action: string]: (memories: Memories, argument: string) => Promise<void> };
 
-export type MemoryAction = keyof typeof ACTIONS;
+type Action = keyof typeof ACTIONS;
+
+const without = (action: Action) => (options: GlobalOptions) => useMemories(action, "", options);
+const withOne = (action: Action) => (argument: string, options: GlobalOptions) =>
+  useMemories(action, argument, options);
+
+/** The commands of `handrail memory`, without an argument or with one. */
+export const run = {
+  list: without("list"),
+  search: withOne("search"),
+  show: withOne("show"),
+  forget: withOne("forget"),
+  export: without("export"),
+  import: withOne("import"),
+};
 
 /**
  * Runs a command on the memories of the configured scope.
@@ -55,7 +70,7 @@ export type MemoryAction = keyof typeof ACTIONS;
  * @throws ToolFailure when there is no memory with the key; Error for a file that cannot be imported, in which case
  * nothing is stored.
  */
-export async function useMemories(action: MemoryAction, argument: string, options: GlobalOptions): Promise<void> {
+async function useMemories(action: Action, argument: string, options: GlobalOptions): Promise<void> {
   const toolkit = await createToolkit({ ...(await toolkitOptions(options)), preset: "none" });
   try {
     await ACTIONS[action](toolkit.memories, argument);
@@ -123,8 +138,4 @@ function noMemory(key: string): ToolFailure {
   return new ToolFailure(`No memory found with key: ${oneLine(key, 200)}`, {
     hint: "`handrail memory list` lists the keys.",
   });
-}
-
-function write(text: string): Promise<void> {
-  return new Promise((resolve) => process.stdout.write(text, () => resolve()));
 }

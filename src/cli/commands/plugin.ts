@@ -15,8 +15,11 @@ import { pluginTemplate } from "../plugin-templates.ts";
 import { loadedSettings } from "../settings.ts";
 import { trustFor } from "../sources.ts";
 
+/** The commands of `handrail plugin`. */
+export const run = { new: newPlugin, test: testPlugin, list: listPlugins };
+
 /** Creates a working plugin and its test in a new folder with the plugin's name, in the current folder. */
-export async function newPlugin(name: string, { lang }: { readonly lang: (typeof LANGUAGES)[number] }): Promise<void> {
+async function newPlugin(name: string, { lang }: { readonly lang: (typeof LANGUAGES)[number] }): Promise<void> {
   if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name)) {
     throw new Error(`plugin new: expected a name of small letters, digits and "-", got ${oneLine(name, 100)}`);
   }
@@ -52,7 +55,7 @@ function requireProgram(path: string): void {
   throw new Error(`plugin test: there is no program ${oneLine(path, 500)} on the PATH${hint}`);
 }
 
-export interface PluginTestOptions extends GlobalOptions {
+interface PluginTestOptions extends GlobalOptions {
   /** Calls that must succeed, as "TOOL JSON". */
   readonly call?: readonly string[];
   /** The names of environment variables that the plugin gets. */
@@ -60,7 +63,7 @@ export interface PluginTestOptions extends GlobalOptions {
 }
 
 /** Runs the plugin suite, and prints each test. Exit code 1 when a test fails. */
-export async function testPlugin(path: string, args: readonly string[], options: PluginTestOptions): Promise<void> {
+async function testPlugin(path: string, args: readonly string[], options: PluginTestOptions): Promise<void> {
   const tests: { readonly title: string; readonly body: () => Promise<void> }[] = [];
   const ends: (() => Promise<void>)[] = [];
   const test = (title: string, body: () => Promise<void>) => void tests.push({ title, body });
@@ -107,7 +110,7 @@ function callsOf(given: readonly string[]): { readonly [tool: string]: readonly 
 const HELD = "is not started: its project is not trusted. See: handrail trust";
 
 /** Prints the configured plugins: name, whether it may be started, and the command. Starts none. */
-export async function listPlugins(options: GlobalOptions & { readonly json?: true }): Promise<void> {
+async function listPlugins(options: GlobalOptions & { readonly json?: true }): Promise<void> {
   const { settings } = await loadedSettings(options);
   const trust = trustFor(settings, options);
   const plugins = await Promise.all(

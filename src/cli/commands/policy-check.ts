@@ -27,7 +27,7 @@ type Operation = "read" | "write" | "cwd";
  * Prints the policy's decision on a command, a path or a URL: as text on a terminal, otherwise as JSON. Or prints a
  * decision for each line of stdin, as JSON. Exit code 2 for invalid lines.
  */
-export async function policyCheck(options: PolicyCheckOptions): Promise<void> {
+export async function run(options: PolicyCheckOptions): Promise<void> {
   const asked = questions(options);
   const [first] = asked;
   if (first === undefined || asked.length > 1)

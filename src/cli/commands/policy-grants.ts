@@ -3,11 +3,15 @@ import { oneLine } from "../../output/terminal-text.ts";
 import { type KeptGrants, type Workspace, keptGrants } from "../../policy/kept-grants.ts";
 import { grantsFolder } from "../../config/state.ts";
 import { localTime } from "../local-time.ts";
+import { say } from "../say.ts";
+
+/** The commands of `handrail policy grants`. */
+export const run = { list: listGrants, revoke: revokeGrants };
 
 /**
  * Lists the permanent grants of all workspaces: a line each, or with `json` `[{id, label, workspace, since, until}]`.
  */
-export async function listGrants({ json }: { readonly json?: true }): Promise<void> {
+async function listGrants({ json }: { readonly json?: true }): Promise<void> {
   const grants = await ours().list();
   if (json) {
     const listed = grants.map(({ id, label, workspace, since, until }) => ({
@@ -32,7 +36,7 @@ export async function listGrants({ json }: { readonly json?: true }): Promise<vo
  *
  * @throws Error when no grant has this id.
  */
-export async function revokeGrants(id: string | undefined, { all }: { readonly all?: true }): Promise<void> {
+async function revokeGrants(id: string | undefined, { all }: { readonly all?: true }): Promise<void> {
   if ((id === undefined) === (all === undefined)) {
     throw new Error("name the id of a grant (handrail policy grants lists them), or give --all");
   }
@@ -56,8 +60,4 @@ function isoTime(milliseconds: number): string {
   return Number.isFinite(milliseconds) && Math.abs(milliseconds) < 8.64e15
     ? new Date(milliseconds).toISOString()
     : String(milliseconds);
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
 }

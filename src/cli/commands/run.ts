@@ -7,7 +7,7 @@ import { startedWith } from "../resume.ts";
 import { type RunView, jsonView, textView } from "../run-view.ts";
 import { untilStopped } from "../signals.ts";
 import { readStdin } from "../stdin.ts";
-import { warn } from "../settings.ts";
+import { warn } from "../say.ts";
 import { commandToContinue } from "../threads.ts";
 
 export interface RunOptions extends AgentOptions {

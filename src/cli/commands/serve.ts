@@ -41,7 +41,7 @@ const DEFAULT_PORT = 4747;
  * Serves the HTTP API, and MCP at /mcp, until the process is asked to end. Prints the address with the token, which
  * opens a session in a browser.
  */
-export async function serve(options: ServeOptions): Promise<void> {
+export async function run(options: ServeOptions): Promise<void> {
   const tls = tlsOf(options);
   const { preset, instructions: own, coreBytes, model: chosen, limits, disable } = await agentSettings(options);
   const loaded = chosen === undefined ? undefined : await loadModel(chosen, { keyFile: keyFile() });

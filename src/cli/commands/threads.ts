@@ -5,11 +5,19 @@ import { localTime } from "../local-time.ts";
 import type { GlobalOptions } from "../options.ts";
 import { withStore } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
+import { say } from "../say.ts";
+
+/** The commands of `handrail threads`. */
+export const run = {
+  list: listThreads,
+  show: showThread,
+  follow: (thread: string, options: Options) => showThread(thread, { ...options, follow: true }),
+};
 
 type Options = GlobalOptions & { readonly json?: true };
 
 /** Lists the threads of all processes: a line each, or with `json` each `ThreadSummary` as a line. */
-export async function listThreads({ json, ...options }: Options): Promise<void> {
+async function listThreads({ json, ...options }: Options): Promise<void> {
   await withStore(options, async (store) => {
     const all = await store.threads();
     if (all.length === 0 && !json) say("(no threads)");
@@ -28,7 +36,7 @@ export async function listThreads({ json, ...options }: Options): Promise<void> 
  *
  * @throws ToolFailure when there is no such thread.
  */
-export async function showThread(
+async function showThread(
   thread: string,
   { json, follow = false, ...options }: Options & { readonly follow?: boolean },
 ): Promise<void> {
@@ -68,8 +76,4 @@ function lineOf(message: ThreadMessage): string {
 
 function minuteOf(milliseconds: number): string {
   return localTime(milliseconds).slice(0, 16);
-}
-
-function say(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

@@ -8,7 +8,7 @@ import { pause } from "../../util/abort.ts";
 import { START_MS, untilStopped } from "../signals.ts";
 
 /** Prints the toolset: as a table for people, or as JSON in the named format. */
-export async function tools({
+export async function run({
   format,
   ...options
 }: GlobalOptions & { format: "table" | DefinitionFormat }): Promise<void> {

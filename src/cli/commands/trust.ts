@@ -18,13 +18,14 @@ import { pluginName } from "../../plugins/plugin.ts";
 import { trustFor } from "../sources.ts";
 import { untilStopped } from "../signals.ts";
 import { askOnTerminal, hasTerminal } from "../terminal.ts";
+import { say } from "../say.ts";
 
 /**
  * Shows what needs the user's trust: settings of a project's file that only the user may set, programs in the workspace
  * that plugins run, and tools that have changed. Asks at the user's terminal; no option answers this. `list` shows what
  * is trusted, `revoke` ends the trust, `forget` is for a folder that the user has looked at. Exit code 1 when the file is not trusted in the end.
  */
-export async function trust(
+export async function run(
   file: string | undefined,
   { list, revoke, forget, workDir = "." }: GlobalOptions & { list?: true; revoke?: true; forget?: true },
 ): Promise<void> {
@@ -234,8 +235,4 @@ async function takeBack(path: string, trusted: Trust): Promise<void> {
 
 function displayed(path: string): string {
   return oneLine(path, 1_000);
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
 }

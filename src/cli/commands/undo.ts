@@ -11,6 +11,7 @@ import { untilStopped } from "../signals.ts";
 import { askOnTerminal, hasTerminal } from "../terminal.ts";
 import { pointLine, previewText, restoredText } from "../undo-text.ts";
 import { allJobs } from "./jobs.ts";
+import { say, warn } from "../say.ts";
 
 export interface UndoCommandOptions extends GlobalOptions {
   readonly list?: true;
@@ -24,7 +25,7 @@ export interface UndoCommandOptions extends GlobalOptions {
  * tools changed since the last turn or call began. Exit code 1 when nothing was restored although something could be,
  * or when restoring a path failed.
  */
-export async function undo(id: string | undefined, options: UndoCommandOptions): Promise<void> {
+export async function run(id: string | undefined, options: UndoCommandOptions): Promise<void> {
   const { list, diff, force = false, gitState = false } = options;
   if (options.target !== undefined) throw new Error("undo keeps files of this machine only, not those of a target");
   const settings = await settingsFrom(options);
@@ -32,7 +33,7 @@ export async function undo(id: string | undefined, options: UndoCommandOptions):
   const points = await openPoints({ folder: undoFolder(stateFolder()), workDir });
   if (list) return say(listText(await points.list()));
   const unfinished = await points.unfinished();
-  if (unfinished !== undefined) warn(`an undo was interrupted. To finish it: handrail undo ${unfinished}`);
+  if (unfinished !== undefined) warn([`an undo was interrupted. To finish it: handrail undo ${unfinished}`]);
   const preview = await points.preview(id);
   if (diff) return showDiff(await points.diff(preview), preview);
   const choices = { force: "--force", repository: "--git-state", list: "handrail undo --list" };
@@ -49,7 +50,7 @@ export async function undo(id: string | undefined, options: UndoCommandOptions):
 
 function showDiff(diff: string, { point }: Preview): void {
   if (diff === "")
-    return warn(`no content that a tool changed differs from ${point.id}. Other points: handrail undo --list`);
+    return warn([`no content that a tool changed differs from ${point.id}. Other points: handrail undo --list`]);
   say(terminalSafe(Buffer.from(diff, "latin1").toString("utf8")));
 }
 
@@ -65,7 +66,7 @@ function listText(points: Awaited<ReturnType<UndoPoints["list"]>>): string {
 
 async function isAgreed(count: number): Promise<boolean> {
   if (!hasTerminal()) {
-    warn("only a person can answer this: run handrail undo in a terminal, or with --yes");
+    warn(["only a person can answer this: run handrail undo in a terminal, or with --yes"]);
     return false;
   }
   const stopped = untilStopped();
@@ -90,12 +91,4 @@ async function runningJobs(options: GlobalOptions, workDir: string): Promise<rea
     for (const job of recorded) if (job.ended === undefined && job.lifetime !== "detached") names.push(job.command);
   });
   return names;
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
-function warn(sentence: string): void {
-  process.stderr.write(`handrail: ${sentence}\n`);
 }

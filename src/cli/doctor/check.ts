@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { messageOf } from "../../util/errors.ts";
 
 /** The state of one thing on this machine, and what to type if it is not right. */
@@ -5,9 +8,13 @@ export type Finding =
   | { readonly status: "ok"; readonly detail: string }
   | { readonly status: "missing" | "broken"; readonly detail: string; readonly fix: string };
 
-/** One check. To add one, add a file to this folder and a line in checks.ts. */
+/** What a check is about, in the order of the report. */
+export type CheckGroup = "machine" | "state" | "settings" | "work";
+
+/** One check. To add one, add an entry to the file of its group. */
 export interface Check {
   readonly name: string;
+  readonly group: CheckGroup;
   /** False if Handrail works without it, with less. */
   readonly required: boolean;
   /** What to type when the check itself fails. */
@@ -22,7 +29,7 @@ export interface Check {
 }
 
 /** A finding with the name of its check. */
-export type Checked = Finding & Pick<Check, "name" | "required"> & { readonly timedOut: boolean };
+export type Checked = Finding & Pick<Check, "name" | "group" | "required"> & { readonly timedOut: boolean };
 
 /**
  * Runs the checks concurrently, each with a deadline in milliseconds. Returns findings in the given order; never
@@ -32,29 +39,34 @@ export async function runChecks(checks: readonly Check[], deadlineMs = 10_000): 
   return await Promise.all(checks.map((check) => runCheck({ deadlineMs, ...check })));
 }
 
-async function runCheck({ name, required, fix, deadlineMs, run }: Check & { deadlineMs: number }): Promise<Checked> {
+async function runCheck({ deadlineMs, run, fix, ...check }: Check & { deadlineMs: number }): Promise<Checked> {
+  const { name, group, required } = check;
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<Checked>((resolve) => {
     timer = setTimeout(() => {
-      resolve({
-        name,
-        required,
-        status: "broken",
-        detail: `no answer within ${deadlineMs / 1_000} s`,
-        fix,
-        timedOut: true,
-      });
+      const detail = `no answer within ${deadlineMs / 1_000} s`;
+      resolve({ name, group, required, status: "broken", detail, fix, timedOut: true });
       controller.abort(new Error("the check took too long"));
     }, deadlineMs);
   });
   const looking = Promise.resolve()
     .then(() => run(controller.signal))
     .catch((error: unknown): Finding => ({ status: "broken", detail: messageOf(error), fix }))
-    .then((finding): Checked => ({ name, required, ...finding, timedOut: false }));
+    .then((finding): Checked => ({ name, group, required, ...finding, timedOut: false }));
   try {
     return await Promise.race([looking, deadline]);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** Gives the work an empty folder, which is removed afterwards. */
+export async function inTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "handrail-doctor-"));
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
 }

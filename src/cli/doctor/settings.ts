@@ -1,11 +1,112 @@
+import { readKeyFile } from "../../agent/models/keys.ts";
+import { PROVIDERS, keyIn } from "../../agent/models/load.ts";
+import { findConfig } from "../../config/find.ts";
+import { ConfigError } from "../../config/problem.ts";
+import { readSettings } from "../../config/read-settings.ts";
 import { type Settings, defaultSettings } from "../../config/settings.ts";
+import { keyFile, stateFolder } from "../../config/state.ts";
+import { createTrust } from "../../config/trust.ts";
+import { ruleWarnings } from "../../policy/rules/warnings.ts";
+import { quoteWord } from "../../util/quote.ts";
+import { plural } from "../../util/text.ts";
 import type { GlobalOptions } from "../options.ts";
 import { loadedSettings } from "../settings.ts";
+import { hasTerminal } from "../terminal.ts";
+import type { Check, Finding } from "./check.ts";
+
+/** Checks what configures Handrail: files and options, model providers, and where a person can be asked. */
+export const settings = (options: GlobalOptions): readonly Check[] =>
+  [
+    { name: "configuration", required: true, fix: "handrail tools", run: () => configuration(options) },
+    {
+      name: "models",
+      required: false,
+      fix: `chmod 600 ${keyFile()}`,
+      run: (signal: AbortSignal) => models(options, signal),
+    },
+    { name: "approvals", required: false, fix: "tty", run: async () => approvals() },
+  ].map((check) => ({ ...check, group: "settings" }));
 
 /** Returns the settings, or the defaults if they are invalid: the check of the configuration reports errors. */
 export async function settingsOf(options: GlobalOptions): Promise<Settings> {
   return loadedSettings(options).then(
-    ({ settings }) => settings,
+    (loaded) => loaded.settings,
     () => defaultSettings(options.preset),
   );
+}
+
+/** Which files configure Handrail, and whether they and the options are valid. */
+async function configuration(options: GlobalOptions): Promise<Finding> {
+  const { config } = options;
+  const workDir = options.target === undefined ? options.workDir : undefined;
+  const files = findConfig({
+    ...(config !== undefined && { named: config }),
+    ...(workDir !== undefined && { from: workDir }),
+  });
+  const names = Object.values(files);
+  try {
+    const { project } = await readSettings(files, { trust: createTrust(stateFolder()) });
+    const { settings: loaded } = await loadedSettings(options);
+    if (names.length === 0) return { status: "ok", detail: "no file; the defaults apply" };
+    const waits = project !== undefined && project.asks.length > 0 && project.standing !== "trusted";
+    const untrusted = waits ? `; some settings have no effect (see: handrail trust)` : "";
+    const warnings = ruleWarnings(loaded.policy.commands);
+    return { status: "ok", detail: [`${names.join(", ")}${untrusted}`, ...warnings].join("\n") };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const [first] = error.problems;
+    const where = first?.place === undefined ? "" : `+${first.place.line} `;
+    return {
+      status: "broken",
+      detail: `${plural(error.problems.length, "problem")}\n${error.message.split("\n").slice(1).join("\n")}`,
+      fix: `\${EDITOR:-vi} ${where}${quoteWord(first?.file ?? "")}`,
+    };
+  }
+}
+
+/** The default addresses of local servers: Ollama, LM Studio, vLLM, llama.cpp. */
+const LOCAL = [11434, 1234, 8000, 8080].map((port) => `http://127.0.0.1:${port}/v1`);
+
+/** How long to wait for a local server, in milliseconds. A running server answers at once. */
+const ANSWER_MS = 1_500;
+
+/** Which model providers have a key, and which local server answers. */
+async function models(options: GlobalOptions, signal: AbortSignal): Promise<Finding> {
+  const [inFile, { model }] = await Promise.all([readKeyFile(keyFile()), settingsOf(options)]);
+  const variables = (name: string) => PROVIDERS[name]?.keyVariables ?? [];
+  const withKey = Object.keys(PROVIDERS).filter((name) => keyIn(variables(name), process.env, inFile) !== undefined);
+  const configured = model?.baseUrl === undefined ? [] : [model.baseUrl];
+  const servers = [...new Set([...configured, ...LOCAL])];
+  const answers = await Promise.all(servers.map((url) => answersAt(url, signal)));
+  const found = [
+    ...withKey.map((name) => `${name} (key)`),
+    ...servers.filter((_, index) => answers[index]).map((url) => `openai-compatible (${url} answers)`),
+  ];
+  if (configured.length > 0 && !answers[0]) {
+    const detail = `${configured[0]} does not answer`;
+    return { status: "broken", detail, fix: "start the server, or correct model.base_url in the configuration" };
+  }
+  if (found.length > 0) return { status: "ok", detail: found.join(", ") };
+  return {
+    status: "missing",
+    detail: "no API key and no local server: only --model demo works",
+    fix: "export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, GEMINI_API_KEY), or start a local server such as Ollama",
+  };
+}
+
+async function answersAt(url: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    const how = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+    const response = await fetch(`${url.replace(/\/$/, "")}/models`, { signal: how });
+    await response.body?.cancel();
+    return (response.headers.get("content-type") ?? "").includes("json");
+  } catch {
+    return false;
+  }
+}
+
+function approvals(): Finding {
+  if (hasTerminal()) return { status: "ok", detail: "approval questions appear on this terminal" };
+  const detail = "no terminal here: calls that need approval are denied, unless an MCP client can ask";
+  return { status: "missing", detail, fix: "handrail call … --yes   (approves in advance)" };
 }

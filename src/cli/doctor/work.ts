@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { findTarget, requireContainment } from "../../backends/targets.ts";
 import { searchWay } from "../../backends/shell/search.ts";
 import { tmux } from "../../backends/tmux/tmux.ts";
@@ -14,7 +11,8 @@ import { createToolkit } from "../../toolkit.ts";
 import { randomName } from "../../util/identifier.ts";
 import type { GlobalOptions } from "../options.ts";
 import { placeOf, toolkitOptionsOf } from "../settings.ts";
-import type { Check, Finding } from "./check.ts";
+import { type Check, type Finding, inTemporaryFolder } from "./check.ts";
+import { outputOf } from "./machine.ts";
 import { settingsOf } from "./settings.ts";
 
 /** Uploading ripgrep (6 MB) over a slow connection may take this long, in milliseconds. */
@@ -25,31 +23,33 @@ const DEADLINE_MS = 60_000;
  * must allow the folder. On a target and in a terminal, a command is run. Leaves only ripgrep behind, as any search
  * does.
  */
-export const placeOfWork = (options: GlobalOptions): Check => ({
-  name: "work folder",
-  required: true,
-  fix: fixOf(options),
-  deadlineMs: DEADLINE_MS,
-  async run(signal) {
-    const folder = await mkdtemp(join(tmpdir(), "handrail-doctor-"));
-    try {
-      const settings = await settingsOf(options);
-      const toolkit = await openToolkit(options, settings, folder);
-      try {
-        return (await refused(toolkit.backend, settings)) ?? (await tried(toolkit.backend, options, signal));
-      } finally {
-        await toolkit.close();
-      }
-    } catch (error) {
-      if (!(error instanceof ToolFailure)) throw error;
-      // An error without a hint means that the folder cannot be worked in.
-      const fix = error.hint ?? (options.workDir === undefined ? fixOf(options) : OTHER_FOLDER);
-      return { status: "broken", detail: error.message, fix };
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+export const work = (options: GlobalOptions): readonly Check[] => [
+  {
+    name: "work folder",
+    group: "work",
+    required: true,
+    fix: fixOf(options),
+    deadlineMs: DEADLINE_MS,
+    run: (signal) => inTemporaryFolder((folder) => workFolder(options, folder, signal)),
   },
-});
+];
+
+async function workFolder(options: GlobalOptions, stateDir: string, signal: AbortSignal): Promise<Finding> {
+  try {
+    const settings = await settingsOf(options);
+    const toolkit = await openToolkit(options, settings, stateDir);
+    try {
+      return (await refused(toolkit.backend, settings)) ?? (await tried(toolkit.backend, options, signal));
+    } finally {
+      await toolkit.close();
+    }
+  } catch (error) {
+    if (!(error instanceof ToolFailure)) throw error;
+    // An error without a hint means that the folder cannot be worked in.
+    const fix = error.hint ?? (options.workDir === undefined ? fixOf(options) : OTHER_FOLDER);
+    return { status: "broken", detail: error.message, fix };
+  }
+}
 
 const OTHER_FOLDER = "handrail … --work-dir FOLDER   (with each command)";
 
@@ -102,7 +102,7 @@ async function tried(inner: Backend, options: GlobalOptions, signal: AbortSignal
   try {
     return { status: "ok", detail: await found(inner, live, signal) };
   } finally {
-    await runs(inner, ["sh", "-c", END_SERVER, socket], signal).catch(() => undefined);
+    await outputOf(inner, ["sh", "-c", END_SERVER, socket], signal).catch(() => undefined);
     await live.close();
   }
 }
@@ -117,17 +117,11 @@ async function found(inner: Backend, backend: Backend, signal: AbortSignal): Pro
   const asked = performance.now();
   await backend.files.stat("/");
   const answered = performance.now() - asked;
-  const written = await runs(backend, ["sh", "-c", "echo out"], signal);
+  const { written } = await outputOf(backend, ["sh", "-c", "echo out"], signal);
   if (written !== "out\n") throw new Error(`a command wrote ${JSON.stringify(written)}, not "out"`);
   const search = (await searchWay(inner)) ?? "ripgrep";
   return (
     `${name} answers in ${answered.toFixed(1)} ms; tools work in ${workDir}, commands run in ${shell}, searches ` +
     `with ${search}`
   );
-}
-
-async function runs(backend: Backend, argv: readonly [string, ...string[]], signal: AbortSignal): Promise<string> {
-  const child = await backend.spawn({ argv, signal });
-  await child.exit;
-  return Buffer.from(await child.output.tail(100)).toString();
 }
