@@ -6,9 +6,10 @@ import { boundaryOf } from "../util/boundary.ts";
 import { randomName } from "../util/identifier.ts";
 import { withoutUnseen } from "../util/unseen.ts";
 
-/** How many bytes of each AGENTS.md are read. */
+/** How many bytes of each file of notes are read. */
 const MOST_BYTES = 32_768;
-const PROJECT_NOTES = "AGENTS.md";
+/** The files with notes for agents. One that says the same as an earlier one of its folder is omitted. */
+const PROJECT_NOTES = ["AGENTS.md", "CLAUDE.md"];
 
 export interface InstructionsOptions {
   /** The user's own instructions: `agents.NAME.instructions` of the configuration. */
@@ -26,8 +27,8 @@ const MOST_CORE = 1_000;
 
 /**
  * Builds the system prompt: the target and working directory, the tools, the containment of commands, the date, and the
- * AGENTS.md files from the root of the repository to the working directory, marked as the project's text. If the
- * toolkit has `memory_recall`, adds its core memories, marked as notes.
+ * AGENTS.md and CLAUDE.md files from the root of the repository to the working directory, marked as the project's text.
+ * If the toolkit has `memory_recall`, adds its core memories, marked as notes.
  */
 export async function buildInstructions(
   toolkit: Toolkit,
@@ -112,17 +113,21 @@ interface ProjectNotes {
 }
 
 /**
- * Reads the AGENTS.md files from the root of the repository to the working directory, so that the nearest comes last.
- * Outside a repository, reads only that of the working directory. In the working directory the policy decides, also
+ * Reads the notes from the root of the repository to the working directory, so that the nearest comes last. Outside a
+ * repository, reads only those of the working directory. In the working directory the policy decides, also
  * about the target of a link. Above it, where tools may not read, links are not followed.
  */
 async function projectNotes({ backend, judge, mask }: Toolkit): Promise<readonly ProjectNotes[]> {
   const { workDir, outside: files = backend.files } = backend;
   const found: ProjectNotes[] = [];
   for (const folder of await foldersOf(backend)) {
-    const path = posix.join(folder, PROJECT_NOTES);
-    const text = await readAllowed(path, folder === workDir).catch(() => undefined); // unreadable ones are skipped
-    if (text !== undefined && text !== "") found.push({ path, text: mask(text) });
+    const ofFolder = new Set<string | undefined>(["", undefined]);
+    for (const name of PROJECT_NOTES) {
+      const path = posix.join(folder, name);
+      const text = await readAllowed(path, folder === workDir).catch(() => undefined); // unreadable ones are skipped
+      if (text !== undefined && !ofFolder.has(text)) found.push({ path, text: mask(text) });
+      ofFolder.add(text);
+    }
   }
   return found;
 

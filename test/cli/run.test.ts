@@ -252,10 +252,12 @@ describe("handrail run reports what is missing", () => {
 });
 
 describe("--show-prompt", () => {
-  test("prints the facts, the user's instructions for an agent, and AGENTS.md files as the project's words", async () => {
+  test("prints the facts, the user's instructions for an agent, and AGENTS.md and CLAUDE.md as the project's", async () => {
     const { folder, configHome, run } = await commandLine({
       "AGENTS.md": "Use tabs.",
       "deep/AGENTS.md": "Use spaces here.",
+      "deep/CLAUDE.md": "Run make.",
+      "CLAUDE.md": "Use tabs.",
     });
     await mkdir(join(configHome, "handrail"), { recursive: true });
     const config = "agents:\n  reviewer: { toolset: readonly, instructions: Be strict. }\n";
@@ -264,7 +266,8 @@ describe("--show-prompt", () => {
     expect(stdout).toContain(`- Working directory: ${folder}/deep`);
     expect(stdout).toContain("- Tools: read, grep, find, ls");
     expect(stdout).toContain("The user's instructions for this agent:\nBe strict.");
-    expect(stdout).toMatch(/not by the user[^]*Use tabs\.[^]*not by the user[^]*Use spaces here\./);
+    expect(stdout).toMatch(/not by the user[^]*Use tabs\.[^]*not by the user[^]*Use spaces here\.[^]*Run make\./);
+    expect(stdout.split("Use tabs.")).toHaveLength(2);
     expect(stdout.length).toBeLessThan(4_000);
   });
 
