@@ -38,6 +38,7 @@ const SYSTEM_PROGRAMS = [
         { program: "zsh", debianPackage: "zsh" },
         // Drives the page of the console; 110 MB.
         { program: "chromium", debianPackage: "chromium" },
+        { program: "Xvfb", debianPackage: "xvfb" },
         { program: "shellcheck", debianPackage: "shellcheck" },
       ]
     : []),

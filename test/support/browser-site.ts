@@ -4,6 +4,10 @@ import { webServer } from "./web-server.ts";
 const PAGES: { readonly [path: string]: string } = {
   "/login": `<form action="/welcome" method="post"><label>User <input name="user"></label>
     <label>Password <input name="password" type="password"></label><button>Log in</button></form>`,
+  "/remember": `<p id="who"></p><script>
+    who.textContent = "Hello, " + (localStorage.getItem("name") ?? "stranger");
+    localStorage.setItem("name", "friend");
+    </script>`,
   "/late": `<h1>Orders</h1><table></table><script>setTimeout(async () => {
     const rows = await (await fetch("/rows")).json();
     document.querySelector("table").innerHTML = rows.map((row) => "<tr><td>" + row.join("<td>")).join("");
@@ -53,4 +57,10 @@ export function browserSite(): Promise<string> {
     const page = PAGES[pathname];
     return page === undefined ? response.writeHead(404).end("no such page") : html(page);
   });
+}
+
+/** The reference of the element whose line in a snapshot has this text. */
+export function refOf(snapshot: string, element: string): string {
+  const line = snapshot.split("\n").find((each) => each.includes(element)) ?? "";
+  return /\[((?:f\d+)?e\d+)\]/.exec(line)?.[1] ?? `no reference of ${element} in ${snapshot}`;
 }

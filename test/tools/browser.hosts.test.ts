@@ -5,7 +5,7 @@ import { asContent } from "../../src/engine/result.ts";
 import { describeCall } from "../../src/policy/describe.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { mustHaveChromium, runningChromium } from "../support/browser.ts";
-import { browserSite } from "../support/browser-site.ts";
+import { browserSite, refOf } from "../support/browser-site.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 import { plainText } from "../support/plain-text.ts";
 
@@ -28,12 +28,6 @@ async function browsing(options: ToolkitOptions = {}) {
     plainText(await toolkit.call({ name: "browser", input: { action, ...input } }));
   const open = (path: string) => act("open", { url: `http://${at}${path}` });
   return { at, toolkit, act, open, asked };
-}
-
-/** The reference of the element whose line in a snapshot has this text. */
-function refOf(snapshot: string, element: string): string {
-  const line = snapshot.split("\n").find((each) => each.includes(element)) ?? "";
-  return /\[((?:f\d+)?e\d+)\]/.exec(line)?.[1] ?? `no reference of ${element} in ${snapshot}`;
 }
 
 describe.skipIf(mustHaveChromium() !== undefined)("the browser", () => {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import type { Browser, BrowserContext } from "playwright-core";
 import type { Decision } from "../../contract/decision.ts";
 import type { Effect } from "../../contract/effect.ts";
@@ -164,7 +165,11 @@ export function createBrowsers({ folder, network = {}, judge, ...settings }: Bro
     const before = await mine.session?.catch(() => undefined);
     const isGone = before !== undefined && !isAlive(before);
     if (isGone) await end(mine);
-    const session = await (mine.session ??= open(mine));
+    mine.session ??= open(mine).catch((error: unknown) => {
+      delete mine.session; // the next action tries again
+      throw error;
+    });
+    const session = await mine.session;
     if (isGone) session.tell(`The browser had crashed and was started again. Its pages are gone: ${mine.lastUrl}`);
     return session;
   };
@@ -179,7 +184,7 @@ export function createBrowsers({ folder, network = {}, judge, ...settings }: Bro
     try {
       return await doAction(session, action, input, caller);
     } catch (error) {
-      if (isAlive(session)) throw error;
+      if (isAlive(session)) throw inOneLine(error);
       if (action === "open") return await act(mine, action, input, by); // nothing has happened
       throw new ToolFailure("the browser crashed", {
         hint: "The next action starts it again. Open the page again.",
@@ -277,6 +282,12 @@ async function permitted(ask: () => Promise<unknown>): Promise<RequestVerdict> {
   } catch (error) {
     return { verdict: "refused", reason: messageOf(error) };
   }
+}
+
+/** An error of Playwright's without its log. */
+function inOneLine(error: unknown): unknown {
+  if (!(error instanceof Error) || !error.message.includes("\n") || error instanceof ToolFailure) return error;
+  return new ToolFailure(stripVTControlCharacters(error.message).split("\n", 1)[0] ?? "", { cause: error });
 }
 
 function hostOf(url: string): string {

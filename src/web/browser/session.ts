@@ -1,7 +1,7 @@
 import type { BrowserContext, Dialog, Download, Frame, Locator, Page, Request } from "playwright-core";
 import { ToolFailure } from "../../contract/failure.ts";
 import { formatSize } from "../../output/size.ts";
-import { pause, untilAborted } from "../../util/abort.ts";
+import { pause, untilAborted, within as withinMs } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
 import { clip } from "../../util/text.ts";
 import type { BrowserGuard } from "./guard.ts";
@@ -17,10 +17,12 @@ const ELEMENT_MS = 10_000;
 const SETTLE_MS = 5_000;
 const QUIET_MS = 150;
 const SNAPSHOT_MS = 5_000;
+const FRAMES_MS = 2_000;
 
 /** The least characters of a value that is hidden wherever it appears, not only in fields. */
 const LEAST_HIDDEN = 4;
 const MOST_NEWS = 20;
+const MOST_REFUSED = 10;
 const MOST_KEPT = 200;
 /** The largest download that is kept, in bytes. */
 const LARGEST_DOWNLOAD = 104_857_600;
@@ -34,7 +36,8 @@ export type Session = ReturnType<typeof openSession>;
  * Wraps a context of a browser. Without `guard` it is that of a browser that was joined: its own tabs stay as they are.
  */
 export function openSession(context: BrowserContext, guard?: BrowserGuard) {
-  const news: string[] = [];
+  /** What has happened, and how often. */
+  const news = new Map<string, number>();
   const consoleLines: string[] = [];
   const requests: string[] = [];
   const inFlight = new Set<Request>();
@@ -59,7 +62,8 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
   let quietSince = Date.now();
 
   const tell = (text: string) => {
-    if (news.length < MOST_NEWS) news.push(clip(text, 500));
+    const short = clip(text, 500);
+    if (news.has(short) || news.size < MOST_NEWS) news.set(short, (news.get(short) ?? 0) + 1);
   };
   const keep = (list: string[], line: string) => {
     list.push(clip(line, 1_000));
@@ -98,16 +102,17 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
     });
     page.on("console", (message) => {
       keep(consoleLines, `${message.type()}: ${message.text()}`);
-      if (message.type() === "error") tell(`Console error: ${message.text()}`);
+      // What was refused is told by itself.
+      const isRefusal = guard !== undefined && message.text().includes("ERR_BLOCKED_BY_CLIENT");
+      if (message.type() === "error" && !isRefusal) tell(`Console error: ${message.text()}`);
     });
     page.on("popup", goTo);
-    void context.newCDPSession(page).then(
-      async (session) => {
-        session.on("Page.windowOpen", () => opening++);
-        await session.send("Page.enable");
-      },
-      () => undefined, // it is closed already
-    );
+    const listen = async () => {
+      const session = await context.newCDPSession(page);
+      session.on("Page.windowOpen", () => opening++);
+      await session.send("Page.enable");
+    };
+    void listen().catch(() => undefined); // it is closed already
     page.on("close", () => {
       followed.delete(page);
       if (current === page) current = [...followed].at(-1);
@@ -167,10 +172,11 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
     opening = 0; // a tab that never came is not waited for again
   };
 
-  const secretsOn = async (at: Page): Promise<ReadonlySet<string>> => {
+  /** The values that are not shown in fields: all, if a frame does not tell which ones are passwords. */
+  const secretsOn = async (at: Page): Promise<Pick<ReadonlySet<string>, "has">> => {
     const perFrame = at.frames().map((frame) => passwordsIn(frame).catch((): readonly string[] => []));
-    const values = await within(Promise.all(perFrame), "Reading the page", SNAPSHOT_MS);
-    return new Set([...values.flat(), ...hidden]);
+    const values = await withinMs(FRAMES_MS, Promise.all(perFrame));
+    return values === undefined ? { has: () => true } : new Set([...values.flat(), ...hidden]);
   };
 
   /** The fields whose values are not shown: of passwords, and what a person typed. */
@@ -208,8 +214,12 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
     (guard?.takeRefused() ?? []).map(({ url, reason }) => `${clip(url, 200)}: ${reason}`);
 
   const takeNews = (): readonly string[] => {
-    for (const refused of takeRefused()) tell(`Refused: ${refused}`);
-    return news.splice(0).map(withoutSecrets);
+    const refused = takeRefused();
+    const more = refused.length > MOST_REFUSED ? [`Refused: ${refused.length - MOST_REFUSED} more requests`] : [];
+    const happened = Array.from(news, ([text, count]) => (count > 1 ? `${text} (${count} times)` : text));
+    news.clear();
+    const refusals = refused.slice(0, MOST_REFUSED).map((each) => `Refused: ${each}`);
+    return [...refusals, ...more, ...happened].map(withoutSecrets);
   };
 
   /** Asks about each download, and saves those that are approved. */

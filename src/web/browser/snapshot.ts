@@ -44,7 +44,7 @@ const STATES = ["checked", "disabled", "expanded", "invalid", "level", "pressed"
  *
  * @param hide Values of fields that are not shown: passwords, and what a person typed.
  */
-export function writeSnapshot(roots: readonly (AriaNode | string)[], hide: ReadonlySet<string>): Snapshot {
+export function writeSnapshot(roots: readonly (AriaNode | string)[], hide: Pick<ReadonlySet<string>, "has">): Snapshot {
   const refs = new Map<string, string>();
   const lines: string[] = [];
   const links: string[] = [];
