@@ -127,7 +127,7 @@ async function expectQuestion(store: Toolkit["store"]): Promise<string> {
 
 /** Starts an X server without a screen. Resolves to its name. */
 async function virtualDisplay(): Promise<string> {
-  const server = spawn("Xvfb", ["-displayfd", "3", "-screen", "0", "1280x900x24"], {
+  const server = spawn(installed("Xvfb") ?? "Xvfb", ["-displayfd", "3", "-screen", "0", "1280x900x24"], {
     stdio: ["ignore", "ignore", "ignore", "pipe"],
   });
   afterFile(() => void server.kill());
