@@ -1,4 +1,6 @@
-import { realOf } from "../../git/disk.ts";
+import { join } from "node:path";
+import { DISK, realOf } from "../../git/disk.ts";
+import { linkedWorktree } from "../../git/folders.ts";
 import type { Backend, Command, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { FindQuery, SearchQuery } from "../../contract/search.ts";
@@ -7,6 +9,8 @@ import { absolutePath, isInside } from "../../util/paths.ts";
 import { ripgrepPath } from "../local/ripgrep.ts";
 import { createSearching } from "../search/searching.ts";
 import { type Homes, accountHome, hiddenPaths } from "./mounts/hidden.ts";
+import { systemProgram } from "./programs.ts";
+import { searchViewWords } from "./wrap/search-view.ts";
 import { OUTPUTS_INSIDE, type SandboxOptions } from "./options.ts";
 import type { Ready } from "./prepare.ts";
 import { sessionFiles } from "./session/session-files.ts";
@@ -54,23 +58,39 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
     },
   });
 
-  /** Searches the session's own temporary folders inside the sandbox, where they have the usual paths. */
+  /** Writable roots: only in these can a command swap what is searched. */
+  const roots = [base.workDir, ...writable.map((path) => realOf(absolutePath(path, base)))];
+  const worktree = linkedWorktree(DISK, base.workDir); // before any command has run
+  const excludes =
+    worktree === undefined ? [] : [join(worktree.own, "commondir"), join(worktree.common, "info/exclude")];
+  const hiddenPathsNow = () => (hiddenNow ??= hiddenPaths(hiding, base, "all").hidden.map(({ path }) => path));
+  /**
+   * Starts programs that search: in the session's own temporary folders inside the sandbox, where they have the usual
+   * paths; elsewhere in a view that has nothing but what is searched.
+   */
   const contained = async (path: string): Promise<Pick<Backend, "search" | "find">> => {
-    const state = !closed && isTemporary(path) ? await prepared() : undefined;
-    if (state?.works !== true) return inner;
+    const own = !closed && isTemporary(path);
+    const bwrap = closed ? undefined : systemProgram("bwrap");
+    const state = own || bwrap !== undefined ? await prepared() : undefined;
+    if (state?.works !== true || (bwrap === undefined && !own)) return inner;
     const { spawn: start } = state;
     const program = realOf(await ripgrepPath());
+    const noSettings = { cwd: "/", env: { RIPGREP_CONFIG_PATH: "" }, streams: "split" } as const;
+    const view =
+      bwrap === undefined || own
+        ? []
+        : searchViewWords(bwrap, { path, roots, hidden: hiddenPathsNow(), excludes, program });
     return createSearching({
       files,
       programs: {
         place: "this machine",
         base,
         ripgrep: async () => program,
-        start: (command) =>
-          start(
-            { ...command, cwd: "/", env: { RIPGREP_CONFIG_PATH: "" }, streams: "split" }, // no user settings
-            { readOnly: true, read: [program] },
-          ),
+        start: (command) => {
+          if (own) return start({ ...command, ...noSettings }, { readOnly: true, read: [program] });
+          const [first, ...words] = [...view, ...command.argv];
+          return inner.spawn({ ...command, ...noSettings, passEnv: false, argv: [first ?? "", ...words] });
+        },
       },
       startHere: () => Promise.reject(new Error("what is no file is searched by the inner backend")),
     });
@@ -107,8 +127,7 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
       temporary,
       isTemporary,
       get hidden() {
-        hiddenNow ??= hiddenPaths(hiding, base, "all").hidden.map(({ path }) => path);
-        return hiddenNow;
+        return hiddenPathsNow();
       },
       get outputs() {
         return works && options.outputs !== undefined ? OUTPUTS_INSIDE : undefined;
