@@ -112,9 +112,9 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     await until("it runs", () => has("stopped-begun"));
     await server.suspend();
     try {
-      expect(await running).toContain(`the exit status of the command is unknown: ${LOST}: it no longer answers`);
+      expect(await running).toContain(`the exit status of the command is unknown: ${LOST}: Timeout, server`);
       expect(await call("bash", { command: "echo here" })).toMatch(
-        /^Tool error: .*handrail-test-host accepts the connection but does not answer/,
+        /^Tool error: no connection to .*handrail-test-host could be opened: .*timed out/,
       );
     } finally {
       await server.resume();
@@ -130,13 +130,11 @@ describe.skipIf(problem !== undefined)("over SSH", () => {
     await server.stop();
     try {
       expect(await call("bash", { command: "uptime" })).toMatch(
-        /^Tool error: 127\.0\.0\.1 refuses connections on port \d+\nCheck that sshd runs on it, on this port\./,
+        /^Tool error: no connection to .* could be opened: .*port \d+: Connection refused\nRun `ssh .* true`/,
       );
-      expect(await call("bash", { command: "touch never-run" })).toMatch(
-        /127\.0\.0\.1 refuses connections on port \d+/,
-      );
+      expect(await call("bash", { command: "touch never-run" })).toMatch(/port \d+: Connection refused/);
       expect(await call("read", { path: "looked-at" })).toMatch(
-        /^Tool error: 127\.0\.0\.1 refuses connections on port \d+\nCheck that sshd runs on it/,
+        /^Tool error: no connection to .* could be opened: .*Connection refused\nRun `ssh/,
       );
     } finally {
       await server.restart();

@@ -32,12 +32,6 @@ import { temporaryFolder } from "../support/workspace.ts";
 import { bytes, namingCases, onFullDisk, readAll, writingCases } from "./files-cases.ts";
 import { shellsHere } from "./there.ts";
 
-/** `plain` is a system without stat(1). */
-const SYSTEMS: readonly { readonly argv: readonly [string, ...string[]]; readonly plain?: boolean }[] = [
-  ...shellsHere().map((argv) => ({ argv })),
-  { argv: ["sh"], plain: true },
-];
-
 /** The number of files in one folder, created once for all shells, because this takes long on a slow disk. */
 const CROWD = 5_000;
 let crowd: Promise<string> | undefined;
@@ -47,7 +41,7 @@ async function crowded(): Promise<string> {
   return folder;
 }
 
-describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, plain = false }) => {
+describe.each(shellsHere().map((argv) => ({ argv })))("files through $argv", ({ argv }) => {
   let transport: LocalTransport;
   let shells: Shells;
   let facts: Facts;
@@ -60,9 +54,8 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
     transport = localTransport(argv);
     shells = await openShells({ transport, preamble: () => PATHS + FILES });
     const shell = await shells.take();
-    const asked = await askFacts(shell);
+    facts = await askFacts(shell);
     shells.giveBack(shell);
-    facts = plain ? { ...asked, stat: "none" } : asked;
     return async () => shells.close();
   });
   beforeEach(() => {
@@ -82,7 +75,7 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
     return JSON.parse(
       JSON.stringify(result, (key, value: unknown) => {
         if (key === "version") return "some";
-        if (key === "modifiedMs") return plain ? Math.floor(Number(value) / 86_400_000) : Math.floor(Number(value));
+        if (key === "modifiedMs") return Math.floor(Number(value));
         return value;
       }),
     );
@@ -257,7 +250,7 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
       const log = await files.open("log");
       await writeFile(at("log"), Buffer.alloc(50_000, 2), { flag: "a" });
       expect((await log.read(90_000, 100_000)).length).toBe(60_000);
-      if (facts.stat !== "none" && !argv.includes("busybox")) {
+      if (!argv.includes("busybox")) {
         await truncate(at("log"), 80_000);
         expect((await log.read(70_000, 100_000)).length).toBe(10_000);
       }
@@ -340,7 +333,7 @@ describe.each(SYSTEMS)("files through $argv (without stat: $plain)", ({ argv, pl
       await same((on) => on.list("sub"));
     });
 
-    test.skipIf(plain)("thousands of entries are returned at once", async () => {
+    test("thousands of entries are returned at once", async () => {
       crowd ??= crowded();
       const there = await crowd;
       expect((await files.list(there)).length).toBe(CROWD);

@@ -10,8 +10,7 @@ field home "$(cd -P -- "${HOME:-/}" 2>/dev/null && pwd -P)"
 field temporary "$(cd -P -- "${TMPDIR:-/tmp}" 2>/dev/null && pwd -P || echo /tmp)"
 field path "$PATH"
 if [ "$(stat -c %F / 2>/dev/null)" = directory ]; then field stat gnu
-elif [ "$(stat -f %HT / 2>/dev/null)" = Directory ]; then field stat bsd
-else field stat none; fi
+elif [ "$(stat -f %HT / 2>/dev/null)" = Directory ]; then field stat bsd; fi
 for program in $programs; do
   if command -v "$program" >/dev/null 2>&1; then field "program $program" ""; fi
 done

@@ -17,7 +17,7 @@ export interface Facts {
   /** The folder for temporary files. */
   readonly temporary: string;
   /** Which form of stat(1) the system has. */
-  readonly stat: "gnu" | "bsd" | "none";
+  readonly stat: "gnu" | "bsd";
   /** Which of `PROGRAMS` are installed. */
   readonly programs: ReadonlySet<Program>;
   /** The folders of its PATH. */
@@ -48,6 +48,11 @@ export async function askFacts(shell: Pick<Shell, "ask">, passEnv: readonly stri
   }
   const home = said.get("home") ?? "";
   const stat = said.get("stat");
+  if (stat !== "gnu" && stat !== "bsd") {
+    throw new ToolFailure("expected the program stat on the remote host, found none", {
+      hint: "Install it (coreutils or busybox).",
+    });
+  }
   const programs = new Set(PROGRAMS.filter((name) => said.has(`program ${name}`)));
   return {
     system: said.get("system") ?? "",
@@ -56,7 +61,7 @@ export async function askFacts(shell: Pick<Shell, "ask">, passEnv: readonly stri
     home: home.startsWith("/") ? home : "/",
     folder,
     temporary: said.get("temporary") ?? "/tmp",
-    stat: stat === "gnu" || stat === "bsd" ? stat : "none",
+    stat,
     programs,
     path: (said.get("path") ?? "").split(":").filter((each) => each.startsWith("/")),
     secrets: [...new Set((said.get("names") ?? "").split("\n"))].filter(

@@ -25,21 +25,6 @@ const STAT = inOrder(
   /(?: \S+ \d+:\d+:\d+(?:\.(\d+))? [-+]\d+)?(?: (.*))?$/,
 );
 
-/** `ls -ldn` and the inode. Devices have two numbers instead of a size. */
-const LS = inOrder(
-  "s",
-  /^([-dlpsbcD])([-rwxsStT]{9})\S* +(\d+) +\d+ +\d+ +(\d+)(?:, *\d+)? +/,
-  /([A-Z][a-z]{2}) +(\d+) +(?:(\d{4})|(\d+):(\d+)).* inode +(\d+)/,
-);
-
-/**
- * Parses a line of `hr_file_info`; `undefined` for other lines. Without stat(1) there is only ls(1), which reports
- * minutes at best. A change that keeps the size may then keep the version.
- */
-export function described(line: string, form: Facts["stat"], now = new Date()): Described | undefined {
-  return form === "none" ? fromLs(line, now) : fromStat(line.trimEnd(), form);
-}
-
 /** The `FileInfo` of the file at a real path. */
 export function infoOf(path: string, { kind, size, modifiedMs, mode, links, version }: Described): FileInfo {
   return {
@@ -58,8 +43,9 @@ export function entryOf(name: string, { kind, size, modifiedMs }: Described, tar
   return { name, kind, size, modifiedMs, ...(kind === "link" && target !== undefined && { target }) };
 }
 
-function fromStat(line: string, form: "gnu" | "bsd"): Described | undefined {
-  const found = STAT.exec(line);
+/** Parses a line of `hr_file_info`; `undefined` for other lines. */
+export function described(line: string, form: Facts["stat"]): Described | undefined {
+  const found = STAT.exec(line.trimEnd());
   if (found === null) return undefined;
   const [, mode = "", links, size, raw = "", inode = "", seconds = "", dotted, fraction = dotted ?? "", birth = ""] =
     found;
@@ -84,47 +70,11 @@ const KINDS: { readonly [type: number]: FileKind | "link" | undefined } = {
   0o140000: "socket",
 };
 
-function fromLs(line: string, now: Date): Described | undefined {
-  const found = LS.exec(line);
-  if (found === null) return undefined;
-  const [, type = "", letters = "", links, size, month = "", day, year, hour = "0", minute = "0", inode = ""] = found;
-  const at = (years: number) => Date.UTC(years, MONTHS.indexOf(month), Number(day), Number(hour), Number(minute));
-  const thisYear = at(now.getUTCFullYear());
-  // ls omits the year within the last half year; clocks may differ by a day.
-  const recent = thisYear > now.getTime() + DAY_MS ? at(now.getUTCFullYear() - 1) : thisYear;
-  const modifiedMs = year === undefined ? recent : at(Number(year));
-  const isSized = type !== "b" && type !== "c";
-  return {
-    kind: LETTERS[type] ?? "device",
-    size: isSized ? Number(size) : 0,
-    modifiedMs,
-    mode: modeOf(letters),
-    links: Number(links),
-    version: `${inode}:${size}:${modifiedMs}`,
-    inode,
-    born: "",
-  };
-}
-
-const DAY_MS = 86_400_000;
-
-const MONTHS: readonly string[] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-
-/** The letters of ls(1), which `find -printf %y` uses too, except that it prints f for a file. */
+/** The letters of `find -printf %y`. */
 export const LETTERS: { readonly [letter: string]: FileKind | "link" | undefined } = {
-  "-": "file",
   f: "file",
   d: "folder",
   l: "link",
   p: "fifo",
   s: "socket",
 };
-
-function modeOf(letters: string): number {
-  let mode = 0;
-  for (const [index, letter] of letters.split("").entries()) {
-    if (!"-ST".includes(letter)) mode |= 0o400 >> index;
-    if ("sStT".includes(letter)) mode |= 0o4000 >> Math.floor(index / 3);
-  }
-  return mode;
-}

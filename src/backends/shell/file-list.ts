@@ -6,14 +6,13 @@ import { type FileRequests, type PathWords, failureOf } from "./file-requests.ts
 
 /**
  * How a folder is listed. "find": with -printf, which only GNU find has. "names": with the shell's patterns, and one
- * stat(1) for all names. "each": one stat(1) for each name, if entries are removed at that moment or there is no
- * stat(1).
+ * stat(1) for all names. "each": one stat(1) for each name, if entries are removed at that moment.
  */
 type Way = "find" | "names" | "each";
 
 /** Creates `Files.list`: one round trip. */
 export function lister(requests: FileRequests, words: PathWords): Files["list"] {
-  let best: Way = requests.form === "none" ? "each" : "find";
+  let best: Way = "find";
 
   return async (path, options) => {
     for (const way of new Set<Way>([best, "each"])) {

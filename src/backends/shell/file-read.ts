@@ -1,6 +1,5 @@
 import type { Files, OpenFile } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import { later } from "../../util/promises.ts";
 import { quoteWord } from "../../util/quote.ts";
 import { type Described, described, infoOf } from "./file-info.ts";
 import { type FileRequests, type PathWords, failureOf } from "./file-requests.ts";
@@ -9,9 +8,6 @@ import { type FileRequests, type PathWords, failureOf } from "./file-requests.ts
  * Bytes that are read when a file is opened: most files are small, and large ones are mostly read from the beginning.
  */
 const BROUGHT = 65_536;
-
-/** Longer reads are not prefetched: that would use memory and save almost nothing. */
-const MOST_AHEAD = 8 * 1_024 * 1_024;
 
 /** dd(1) reads blocks: small ones for short ranges, so that little is read needlessly. */
 const SMALL_BLOCK = 4_096;
@@ -36,14 +32,6 @@ interface Range {
 interface Read {
   readonly held: Described;
   readonly bytes: Buffer;
-}
-
-/** A range that is being read. It may remain unused. */
-interface Piece extends Range {
-  /** The file's state, available before the bytes. Rejects like `whole`. */
-  readonly held: Promise<Described>;
-  /** Rejects with a `ToolFailure`. */
-  readonly whole: Promise<Read>;
 }
 
 /** Creates `Files.open`: one round trip for the real path, the info and the beginning. Later reads take one each. */
@@ -73,35 +61,14 @@ function openFile(requests: FileRequests, file: Opened, content: Buffer): OpenFi
   const { real, written, info } = file;
   const isWhole = content.length < BROUGHT && content.length >= info.size;
   let isClosed = false;
-  let ahead: Piece | undefined;
-  let endOfLast = 0;
 
   /** Reads a range, and continues if fewer bytes came than the file has. */
-  const complete = async (piece: Piece): Promise<Buffer> => {
-    const { held, bytes } = await piece.whole;
-    const end = piece.offset + bytes.length;
-    if (bytes.length >= piece.length || end >= held.size) return bytes;
+  const complete = async (offset: number, length: number): Promise<Buffer> => {
+    const { held, bytes } = await readRange(requests, file, { offset, length });
+    const end = offset + bytes.length;
+    if (bytes.length >= length || end >= held.size) return bytes;
     if (bytes.length === 0) throw new ToolFailure(`${written} cannot be read beyond byte ${end}`);
-    const rest = { offset: end, length: piece.length - bytes.length };
-    return Buffer.concat([bytes, await complete(readPiece(requests, file, rest))]);
-  };
-
-  /** The prefetched bytes, if the read that runs now shows that the file is unchanged since. */
-  const unchanged = async (piece: Piece, now: Piece, length: number): Promise<Buffer | undefined> => {
-    const known = await Promise.all([piece.whole, now.held]).catch(() => undefined);
-    if (known === undefined) return undefined; // the next request reports the error
-    const [{ held, bytes }, { version }] = known;
-    const isComplete = bytes.length === piece.length || piece.offset + bytes.length >= held.size;
-    return held.version === version && isComplete ? bytes.subarray(0, length) : undefined;
-  };
-
-  /** Reads a range. Uses the bytes from the opening only while the file is unchanged. */
-  const direct = async (offset: number, length: number): Promise<Buffer> => {
-    const before = content.subarray(offset, offset + length);
-    const piece = readPiece(requests, file, { offset: offset + before.length, length: length - before.length });
-    if (before.length === 0) return complete(piece);
-    if ((await piece.held).version !== info.version) return complete(readPiece(requests, file, { offset, length }));
-    return Buffer.concat([before, await complete(piece)]);
+    return Buffer.concat([bytes, await complete(end, length - bytes.length)]);
   };
 
   return {
@@ -109,37 +76,19 @@ function openFile(requests: FileRequests, file: Opened, content: Buffer): OpenFi
     async read(offset, length) {
       if (isClosed) throw new ToolFailure(`${written} has been closed`);
       if (isWhole || offset + length <= content.length) return content.subarray(offset, offset + length);
-      const stock = ahead?.offset === offset && ahead.length >= length ? ahead : undefined;
-      const isSequential = offset === endOfLast && offset > 0 && length <= MOST_AHEAD && requests.form !== "none";
-      endOfLast = offset + length;
-      const rest = stock === undefined ? direct(offset, length) : undefined;
-      // If prefetched bytes are used, always reads ahead: that read shows whether the file is unchanged.
-      const isWanted = isSequential && (stock !== undefined || endOfLast < info.size);
-      ahead = isWanted ? readPiece(requests, file, { offset: endOfLast, length }) : undefined;
-      const known = stock !== undefined && ahead !== undefined ? await unchanged(stock, ahead, length) : undefined;
-      return known ?? rest ?? direct(offset, length);
+      return complete(offset, length);
     },
     async close() {
       isClosed = true; // nothing is open on the remote host
-      ahead = undefined;
     },
   };
 }
 
-/** Starts to read a range: one round trip. */
-function readPiece(requests: FileRequests, file: Opened, range: Range): Piece {
-  const held = later<Described>();
-  const whole = readRange(requests, file, range, held.resolve);
-  const first = Promise.race([held.promise, whole.then((piece) => piece.held)]);
-  for (const each of [first, whole]) each.catch(() => undefined); // callers that await it get the error
-  return { ...range, held: first, whole };
-}
-
+/** Reads a range: one round trip. @throws ToolFailure */
 async function readRange(
   requests: FileRequests,
   { real, written, info }: Opened,
   { offset, length }: Range,
-  known: (held: Described) => void,
 ): Promise<Read> {
   const block = length <= BIG_BLOCK ? SMALL_BLOCK : BIG_BLOCK;
   const first = Math.floor(offset / block);
@@ -153,7 +102,6 @@ async function readRange(
     const found = word === "ok" ? described(rest.toString("utf8"), requests.form) : undefined;
     held = found !== undefined && isSame(info, found) ? found : undefined;
     if (held === undefined) return () => undefined;
-    known(held);
     let skip = offset - first * block;
     filled = 0;
     // Files of /proc and /sys have size 0.

@@ -85,7 +85,7 @@ hr_file_list() {
   [ $# -eq 0 ] || printf '%s\0' "$@"
   printf '/\0'
   case $hr_way:$hr_form in
-  each:* | *:none) for hr_one; do hr_file_info "$hr_one" 2>/dev/null || echo; done ;;
+  each:*) for hr_one; do hr_file_info "$hr_one" 2>/dev/null || echo; done ;;
   *:gnu) printf '%s\0' "$@" | xargs -0 stat -c '%a %h %u %g %s %f %d:%i %Y %y %w' 2>/dev/null ;;
   *:bsd) printf '%s\0' "$@" | xargs -0 stat -f '%Mp%Lp %l %u %g %z %p %d:%i %Fm %B' 2>/dev/null ;;
   esac
@@ -141,13 +141,10 @@ hr_file_folders() {
 
 # hr_file_fields INFO: sets hr_mode (without setuid and setgid), hr_names, hr_owner and hr_size from hr_file_info.
 hr_file_fields() {
-  hr_text=$1 hr_special=
-  # ls prints the mode as -rwxr-sr-t. chmod(1) takes u=rwx,g=rx,o=rx, without the setgid and sticky bits.
-  [ "$hr_form" != none ] || hr_text=$(printf '%s\n' "$1" |
-    sed -e 's/^.\(...\)\(...\)\(...\)[^ ]*/u=\1,g=\2,o=\3/' -e 's/[st]/x/g;s/[ST-]//g')
-  case ${1%% *} in [1-7][0-7][0-7][0-7] | *[sStT]*) hr_special=yes ;; esac
+  hr_special=
+  case ${1%% *} in [1-7][0-7][0-7][0-7]) hr_special=yes ;; esac
   # shellcheck disable=SC2086 # fields
-  set -- $hr_text
+  set -- $1
   hr_mode=$1 hr_names=$2 hr_owner=$3:$4 hr_size=$5
   # New content does not inherit setuid or setgid from the old content.
   case $hr_mode in [0-7][0-7][0-7][0-7]) hr_mode=${hr_mode#?} ;; esac

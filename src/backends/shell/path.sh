@@ -4,8 +4,7 @@
 #
 # When a path is resolved, the shell is in its folder, `./$hr_name` is its last part, and hr_real its real path.
 
-# hr_file_begin FORM: called first in each subshell. Resets what a profile may have set. FORM: gnu, bsd or none (which
-# stat).
+# hr_file_begin FORM: called first in each subshell. Resets what a profile may have set. FORM: gnu or bsd (which stat).
 hr_file_begin() {
   LC_ALL=C hr_form=$1
   export LC_ALL
@@ -130,9 +129,6 @@ hr_file_info() {
   case $hr_form in
   gnu) stat -c '%a %h %u %g %s %f %d:%i %Y %y %w' "$1" ;;
   bsd) stat -f '%Mp%Lp %l %u %g %z %p %d:%i %Fm %B' "$1" ;;
-  *)
-    hr_line=$(TZ=UTC0 ls -ldn "$1") && hr_inode=$(ls -di "$1") || return
-    printf '%s inode %s\n' "${hr_line%% ./*}" "${hr_inode%% ./*}" ;;
   esac
 }
 
@@ -142,9 +138,6 @@ hr_file_held() {
   case $hr_form in
   gnu) stat -L -c '%a %h %u %g %s %f %d:%i %Y %y %w' /dev/fd/0 <&3 ;;
   bsd) stat -f '%Mp%Lp %l %u %g %z %p %d:%i %Fm %B' <&3 ;;
-  *)
-    hr_line=$(TZ=UTC0 ls -ldnL /dev/fd/0 <&3) && hr_inode=$(ls -diL /dev/fd/0 <&3) || return
-    printf '%s inode %s\n' "${hr_line%% /*}" "${hr_inode%% /*}" ;;
   esac
 }
 

@@ -4,14 +4,9 @@
 
 hr_sh=/bin/sh; [ -x "$hr_sh" ] || hr_sh=$(command -v sh)
 
-# Words that run a program in its own session, or nothing. (Not a function: the shell would keep the program's streams
-# open meanwhile.)
-if hr_session=$(command -v setsid); then :
-elif hr_session=$(command -v perl); then hr_session="$hr_session -MPOSIX -e POSIX::setsid();exec{\$ARGV[0]}@ARGV"
-elif hr_session=$(command -v python3); then
-  hr_session="$hr_session -c __import__('os').setsid();"
-  hr_session="${hr_session}__import__('os').execv(__import__('sys').argv[1],__import__('sys').argv[1:])"
-else hr_session=; fi
+# The word that runs a program in its own session, or nothing. (Not a function: the shell would keep the program's
+# streams open meanwhile.)
+hr_session=$(command -v setsid) || hr_session=
 
 # hr_ready FOLDER PROGRAM: enters the folder and finds the program (hr_found). Fails with 1: no such folder, 2: the
 # folder may not be entered or is another one, 3: no such program, 4: not executable.

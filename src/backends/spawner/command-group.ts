@@ -4,8 +4,8 @@ import { tried } from "../../util/errors.ts";
 /** The name of a control group of commands, with the PID of the process that made it. */
 const NAME = "handrail.commands-";
 
-/** Where version 2 of control groups is mounted, alone or beside version 1. */
-const MOUNTS = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+/** Where version 2 of control groups is mounted. */
+const MOUNT = "/sys/fs/cgroup";
 
 /**
  * Moves a process into a control group of its own, below that of this process. Its descendants stay in it, whatever
@@ -15,9 +15,8 @@ const MOUNTS = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 export function markByGroup(pid: number): (() => void) | undefined {
   const own = groupOf("self");
   if (own === undefined) return undefined;
-  const mount = MOUNTS.find((each) => tried(() => readFileSync(`${each}/cgroup.subtree_control`)) !== undefined);
-  if (mount === undefined) return undefined;
-  const above = `${mount}${own === "/" ? "" : own}`;
+  if (tried(() => readFileSync(`${MOUNT}/cgroup.subtree_control`)) === undefined) return undefined;
+  const above = `${MOUNT}${own === "/" ? "" : own}`;
   for (const name of tried(() => readdirSync(above)) ?? [])
     if (name.startsWith(NAME)) tried(() => rmdirSync(`${above}/${name}`)); // only empty ones can be removed
   const folder = `${above}/${NAME}${process.pid}-${pid}`;

@@ -15,8 +15,7 @@ import {
 } from "../shell/login-shell.ts";
 import { type Line, type LineEnd, type Transport, unreachable } from "../shell/transport.ts";
 import { type SshSettings, configArguments, requireTarget, sshArguments } from "./arguments.ts";
-import { whyLost, whyNotOpened } from "./connection-failures.ts";
-import type { Host } from "./reasons.ts";
+import { type Host, whyLost, whyNotOpened } from "./failures.ts";
 import { removeLeftFolders, socketFolder, socketIn } from "./socket-folder.ts";
 import { sshVersion } from "./version.ts";
 
