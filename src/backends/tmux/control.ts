@@ -17,7 +17,7 @@ export interface Control {
 }
 
 /** The client has ended: the session, the server or the connection is gone. */
-class ControlEnded extends ToolFailure {}
+export class ControlEnded extends ToolFailure {}
 
 /** Bytes of output after which another client takes over: at 256 KiB a log leaves memory and is read less promptly. */
 const MOST_HEARD = 196_608;

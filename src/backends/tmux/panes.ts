@@ -3,9 +3,9 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
 import { quoteWord } from "../../util/quote.ts";
 import { clip } from "../../util/text.ts";
-import { closedFailure } from "../process/stop.ts";
+import { closedFailure } from "../process/run.ts";
 import { clearingKeys } from "./clearing-keys.ts";
-import { type Control, openControl } from "./control.ts";
+import { type Control, ControlEnded, openControl } from "./control.ts";
 import type { HelperShell } from "./helper-shell.ts";
 import { type PaneId, ownedPanes } from "./owned-panes.ts";
 import { ensureSession } from "./session.ts";
@@ -172,7 +172,7 @@ export function createPanes({ inner, helper, tmux, session, shell, notice }: Pan
       now.settlesMs = 0; // another command in this pane is a person's
       return {
         pane: now.id,
-        type: (words, typed) => type(now, { ...view, shell: stand.shell ?? view.command }, words, typed),
+        type: (words, command) => typed(now, { ...view, shell: stand.shell ?? view.command }, words, command),
         isIdle: async () => (await standing(now)).isIdle,
       };
     }
@@ -218,7 +218,18 @@ export function createPanes({ inner, helper, tmux, session, shell, notice }: Pan
     });
     await Promise.all([clearing, keys("-l", line.padEnd(length)), keys("Enter")]);
   };
+  /** Whether a line arrived whose client ended meanwhile shows at the start of its command. */
+  const typed: typeof type = (...line) =>
+    type(...line).catch((error: unknown) => {
+      if (!(error instanceof ControlEnded)) throw error;
+    });
 
+  /** Does the work again through another client if the client, the session or the server ended meanwhile. */
+  const unlessEnded = <T>(work: () => Promise<T>): Promise<T> =>
+    work().catch((error: unknown) => {
+      if (!(error instanceof ControlEnded) && control?.isOpen === true) throw error;
+      return work();
+    });
   /** Runs one after another, since choosing a pane may create one. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     if (closed) return Promise.reject(closedFailure());
@@ -228,21 +239,18 @@ export function createPanes({ inner, helper, tmux, session, shell, notice }: Pan
   };
 
   return {
-    prompt: (except) =>
+    prompt: (except) => inTurn(() => unlessEnded(() => prompt(except))),
+    // A command starts once: of two windows for it, the later one closes at once.
+    window: (name, argv, cwd) => unlessEnded(() => owned.openFor(argv, { name, cwd })),
+    main: () =>
       inTurn(() =>
-        prompt(except).catch(async (error: unknown) => {
-          if (control?.isOpen === true) throw error;
-          return prompt(except); // the server or the session has ended meanwhile
+        unlessEnded(async () => {
+          const now = await chosen(true);
+          if ((await look(now)) !== undefined) return now.id;
+          await leave(now, "was closed");
+          return (await chosen(true)).id;
         }),
       ),
-    window: (name, argv, cwd) => owned.openFor(argv, { name, cwd }),
-    main: () =>
-      inTurn(async () => {
-        const now = await chosen(true);
-        if ((await look(now)) !== undefined) return now.id;
-        await leave(now, "was closed");
-        return (await chosen(true)).id;
-      }),
     async close() {
       closed = true;
       await choosing;
