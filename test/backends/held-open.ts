@@ -23,7 +23,7 @@ export async function holdOpen(room: "ssh" | "container", options: object): Prom
   const folder = mkdtempSync(join(tmpdir(), "handrail-test-"));
   const program = `
 import { ${room}Transport } from ${JSON.stringify(join(SOURCE, room, "transport.ts"))};
-import { openShells } from ${JSON.stringify(join(SOURCE, "remote", "shells.ts"))};
+import { openShells } from ${JSON.stringify(join(SOURCE, "shell", "shells.ts"))};
 const shells = await openShells({ transport: await ${room}Transport(${JSON.stringify(options)}), preamble: () => "" });
 const second = await shells.take();
 const pids = [await shells.ask("echo $$"), await second.ask("echo $$")].map(({ out }) => Number(out.toString()));

@@ -5,7 +5,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { exitOf } from "../../src/backends/shell/end-processes.ts";
+import { exitOfCode } from "../../src/backends/process/life.ts";
 import { isAlive, until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { bundled } from "./bundled.ts";
@@ -298,13 +298,13 @@ console.log("started");`,
 });
 
 test("an exit code that no process can have is a signal, any other only if it was our signal", () => {
-  expect([9, 128, 137, 255].map((code) => exitOf(code, false))).toEqual(
+  expect([9, 128, 137, 255].map((code) => exitOfCode(code, false))).toEqual(
     [9, 128, 137, 255].map((code) => ({ how: "exited", code })),
   );
-  expect([137, 256 + 9, 384 + 9].map((code) => exitOf(code, code === 137))).toEqual(
+  expect([137, 256 + 9, 384 + 9].map((code) => exitOfCode(code, code === 137))).toEqual(
     [1, 2, 3].map(() => ({ how: "signaled", signal: "SIGKILL" })),
   );
-  expect(exitOf(3, true)).toEqual({ how: "exited", code: 3 });
+  expect(exitOfCode(3, true)).toEqual({ how: "exited", code: 3 });
 });
 
 describe("much output", () => {

@@ -6,6 +6,9 @@ import { type RemoteOptions, remote } from "../../src/backends/shell/backend.ts"
 import { loginScript, startLine, untilReady } from "../../src/backends/shell/login-shell.ts";
 import { type Line, type Transport, howOf } from "../../src/backends/shell/transport.ts";
 
+/** The client of Kubernetes. */
+const KUBECTL = "kubectl";
+
 /** Pods of Kubernetes: "k8s:web". All that a new kind of target needs when a shell reaches it. */
 export const kubernetes: TargetKind = {
   schemes: ["k8s"],
@@ -53,7 +56,7 @@ function podTransport(name: string): Transport {
       const held = first;
       const secret = randomBytes(16).toString("hex");
       const script = loginScript({ secret, profile: "sh", keepPath: true });
-      const line = await startLine({ argv: ["kubectl", "exec", "-i", name, "--", "/bin/sh", "-c", script] });
+      const line = await startLine({ argv: [KUBECTL, "exec", "-i", name, "--", "/bin/sh", "-c", script] });
       alive.add(line);
       void line.ended.then(() => alive.delete(line));
       if (which === "further") {
@@ -83,6 +86,6 @@ function podTransport(name: string): Transport {
 function phaseOf(name: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const words = ["get", "pod", name, "-o", "jsonpath={.status.phase}"];
-    execFile("kubectl", words, (error, stdout) => resolve(error === null ? stdout.trim() : undefined));
+    execFile(KUBECTL, words, (error, stdout) => resolve(error === null ? stdout.trim() : undefined));
   });
 }

@@ -6,14 +6,14 @@ import type { Backend, Command, DetachedProcesses, Process, PortAddress } from "
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { JobCommand } from "../../contract/job.ts";
-import type { JobHandle } from "../process/job.ts";
+import type { JobHandle } from "../process/folder.ts";
 import { commandEnvironment, programFolders } from "./environment.ts";
 import { realCwd } from "../process/command.ts";
 import { createSearching } from "../search/searching.ts";
 import { ripgrepPath } from "./ripgrep.ts";
 import { localFiles } from "./files.ts";
 import type { SpawnOptions } from "./spawn.ts";
-import { closedFailure } from "../process/stop.ts";
+import { closedFailure } from "../process/run.ts";
 
 export interface LocalOptions {
   /** Default: the current folder. */

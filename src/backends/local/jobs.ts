@@ -9,10 +9,17 @@ import type { JobCommand } from "../../contract/job.ts";
 import { onAbort } from "../../util/abort.ts";
 import { messageOf, tried } from "../../util/errors.ts";
 import { makePrivateFolder, readRange } from "../../util/private-file.ts";
-import { type FoundJob, type JobPlan, KEPT_MS, detachedProcesses, parsePlan, planJob } from "../process/detached.ts";
-import { type JobFolder, type JobHandle, NOT_READ, jobHandle } from "../process/job.ts";
+import {
+  type FoundJob,
+  type JobPlan,
+  KEPT_MS,
+  detachedProcesses,
+  foundJob,
+  parsePlan,
+  planJob,
+} from "../process/detached.ts";
+import { type JobFolder, type JobHandle, runJob } from "../process/folder.ts";
 import { type JobStatus, parseNotes, removedStatus } from "../process/status.ts";
-import { requireUnstopped } from "../process/stop.ts";
 import { startFailure } from "./spawn.ts";
 import { spawner } from "../spawner/connection.ts";
 import { startOf } from "../spawner/process-start.ts";
@@ -38,36 +45,32 @@ export interface StartJobOptions {
 export async function startJob(command: JobCommand, options: StartJobOptions): Promise<JobHandle> {
   const { argv, lifetime, stdin } = command;
   const { folder, cwd, env } = options;
-  requireUnstopped(command);
   const isLeased = lifetime === "toolkit";
   const lease = isLeased ? options.lease : undefined;
   const { name, plan } = planJob(command, { cwd, lease });
   const { mark } = plan;
   const own = resolve(folder, name); // the spawner has another working directory
   const service = await spawner();
-  try {
-    await makePrivateFolder(own);
-    for (const file of ["out", "running", "filling"]) closeSync(openSync(join(own, file), "a", 0o600));
-    const kept: JobPlan = isLeased ? { ...plan, owner: { pid: process.pid, start: startOf(process.pid) } } : plan;
-    await writeFile(join(own, "job"), JSON.stringify(kept), { mode: 0o600 });
-    const pid = await service.startJob({
-      argv,
-      cwd,
-      env,
-      mark,
-      ...(lease !== undefined && { lease }),
-      job: own,
-      stdout: join(own, "pipe"),
-      ...(stdin === "pipe" && { stdin: join(own, "in") }),
-    });
-    const job = jobHandle(jobFolder(own, mark, pid), { id: isLeased ? String(pid) : name, lifetime }, command);
-    if (isLeased) void service.died.then(() => job.process.kill());
-    return job;
-  } catch (error) {
-    await service.sweep({ mark }); // if it already runs, nothing else would end it
-    await removeFolder(own).catch(() => undefined);
-    throw startFailure(error, argv[0], cwd);
-  }
+  const job = await runJob(lifetime, command, async () => {
+    try {
+      await makePrivateFolder(own);
+      for (const file of ["out", "running", "filling"]) closeSync(openSync(join(own, file), "a", 0o600));
+      const kept: JobPlan = isLeased ? { ...plan, owner: { pid: process.pid, start: startOf(process.pid) } } : plan;
+      await writeFile(join(own, "job"), JSON.stringify(kept), { mode: 0o600 });
+      const pid = await service.startJob({
+        ...{ argv, cwd, env, mark, job: own, stdout: join(own, "pipe") },
+        ...(lease !== undefined && { lease }),
+        ...(stdin === "pipe" && { stdin: join(own, "in") }),
+      });
+      return { id: isLeased ? String(pid) : name, folder: jobFolder(own, mark, pid) };
+    } catch (error) {
+      await service.sweep({ mark }); // if it already runs, nothing else would end it
+      await removeFolder(own).catch(() => undefined);
+      throw startFailure(error, argv[0], cwd);
+    }
+  });
+  if (isLeased) void service.died.then(() => job.process.kill());
+  return job;
 }
 
 /** The detached processes whose folders are in `folder`. */
@@ -101,7 +104,7 @@ async function foundIn(folder: string, name: string): Promise<FoundJob | undefin
   const { pid } = plan === undefined ? {} : parseNotes(await readdir(own).catch(() => []));
   if (plan === undefined || pid === undefined) return undefined;
   const { mark, owner } = plan;
-  if (owner === undefined) return { plan, ...jobHandle(jobFolder(own, mark, pid), { id: name, lifetime: "detached" }) };
+  if (owner === undefined) return foundJob(plan, { id: name, folder: jobFolder(own, mark, pid) });
   if (lives(owner)) return undefined;
   const isRunning = statusIn(own).state === "running";
   if (isRunning) await (await spawner()).sweep({ mark, group: pid });
@@ -162,14 +165,9 @@ function sizeOf(path: string): number {
 /** Opens the FIFO for each text: an open end would keep stdin from ending. */
 function writeTo(fifo: string, text: string, ended: AbortSignal): Promise<void> {
   return new Promise((taken, reject) => {
-    const fail = (error: unknown) => reject(new ToolFailure(`${NOT_READ}: ${messageOf(error)}`, { cause: error }));
-    try {
-      const fd = openSync(fifo, constants.O_WRONLY | constants.O_NONBLOCK);
-      const writer = new Socket({ fd, readable: false, writable: true });
-      const release = onAbort(ended, () => writer.destroy(new Error("it has ended")));
-      writer.once("error", fail).once("finish", taken).once("close", release).end(text);
-    } catch (error) {
-      fail(error);
-    }
+    const fd = openSync(fifo, constants.O_WRONLY | constants.O_NONBLOCK);
+    const writer = new Socket({ fd, readable: false, writable: true });
+    const release = onAbort(ended, () => writer.destroy(new Error("it has ended")));
+    writer.once("error", reject).once("finish", taken).once("close", release).end(text);
   });
 }

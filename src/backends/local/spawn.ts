@@ -1,13 +1,15 @@
 import { statSync } from "node:fs";
+import type { Socket } from "node:net";
 import { resolve as resolvePath } from "node:path";
-import type { Command, Exit, Process } from "../../contract/backend.ts";
+import type { Command, Process } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { messageOf, tried } from "../../util/errors.ts";
-import { UNSTOPPABLE, requireUnstopped, stoppingOf } from "../process/stop.ts";
+import { later } from "../../util/promises.ts";
+import { type Input, requireUnstopped, run, untilOver } from "../process/run.ts";
 import { type Capture, capture } from "./capture.ts";
 import { liveCapture } from "./live-capture.ts";
-import { pipeToWrite } from "./pipe.ts";
+import { type PipeWriter, pipeToWrite } from "./pipe.ts";
 import { type Child, type Spawner, StartError, spawner } from "../spawner/connection.ts";
 
 export interface SpawnOptions {
@@ -28,93 +30,95 @@ export interface SpawnOptions {
  * @throws ToolFailure when it cannot be started.
  */
 export async function spawnLocal(command: Command, options: SpawnOptions): Promise<Process> {
-  const { streams = "merged", stdin = "closed" } = command;
-  const service = await spawner();
-  const input = stdin === "pipe" ? await pipeToWrite(service) : undefined;
-  const { out, errors } = await capturesFor(streams, service, options).catch((error: unknown) => {
-    input?.abandon();
-    throw error;
-  });
-  const captures = errors === undefined ? [out] : [out, errors];
-  let child: Child;
-  try {
-    requireUnstopped(command);
-    child = await service.start({
-      argv: command.argv,
-      cwd: options.cwd,
-      env: options.env,
-      stdout: out.pipe,
-      ...(errors !== undefined && { stderr: errors.pipe }),
-      ...(input !== undefined && { stdin: input.pipe }),
-      ...(options.mark !== undefined && { mark: options.mark }),
-      ...(options.lease !== undefined && { lease: options.lease }),
-    });
-  } catch (error) {
-    for (const each of captures) each.abandon();
-    input?.abandon();
-    throw startFailure(error, command.argv[0], options.cwd);
-  }
-  for (const each of captures) each.begin();
-  const writer = input?.begin();
-
-  let isLeft = false;
-  const stopping = stoppingOf(command, async () => {
-    isLeft = !(await child.stop());
-  });
-  const exit = (async (): Promise<Exit> => {
-    const ended = await child.exit;
-    if (streams === "live" && options.mark !== undefined) await service.sweep({ mark: options.mark });
-    await stopping.settled(); // its children are ended before the call is over
-    stopping.over();
-    writer?.destroy();
-    await Promise.all(captures.map((each) => each.finish()));
-    if (isLeft) return { how: "lost", reason: UNSTOPPABLE };
-    return stopping.stoppedAs ?? ended;
-  })();
-
-  return {
-    id: String(child.pid),
-    output: out.log,
-    errors: errors?.log,
-    exit,
-    async write(text) {
-      if (writer === undefined) throw new ToolFailure("this process was started with stdin closed");
-      await new Promise<void>((resolve, reject) => {
-        writer.write(text, (error) => {
-          // Node reports a write that `destroy` has ended as done.
-          const why = error?.message ?? (writer.destroyed ? "it has ended" : undefined);
-          if (why === undefined) resolve();
-          else reject(new ToolFailure(`the process no longer reads its stdin: ${why}`));
+  const { argv, streams = "merged", stdin = "closed" } = command;
+  const { cwd, env, mark, lease } = options;
+  const starting = later<Child>();
+  return run(command, {
+    async start() {
+      const service = await spawner();
+      const ends = await endsFor({ streams, stdin }, service, options);
+      const { out, errors, input } = ends;
+      const captures = errors === undefined ? [out] : [out, errors];
+      let child: Child;
+      try {
+        requireUnstopped(command);
+        child = await service.start({
+          ...{ argv, cwd, env, stdout: out.pipe },
+          ...(errors !== undefined && { stderr: errors.pipe }),
+          ...(input !== undefined && { stdin: input.pipe }),
+          ...(mark !== undefined && { mark }),
+          ...(lease !== undefined && { lease }),
         });
-      });
+      } catch (error) {
+        for (const each of captures) each.abandon();
+        input?.abandon();
+        throw startFailure(error, argv[0], cwd);
+      }
+      starting.resolve(child);
+      for (const each of captures) each.begin();
+      const writer = input?.begin();
+      return {
+        id: String(child.pid),
+        output: out.log,
+        errors: errors?.log,
+        async ended() {
+          const exit = await child.exit;
+          if (streams === "live" && mark !== undefined) await service.sweep({ mark });
+          return exit;
+        },
+        async complete() {
+          writer?.destroy();
+          await Promise.all(captures.map((each) => each.finish()));
+        },
+        ...(writer !== undefined && { input: inputOf(writer) }),
+      };
     },
-    endInput: () =>
-      new Promise((resolve) => {
-        // the callback of a destroyed stream never runs
-        if (writer === undefined || writer.destroyed) return resolve();
-        writer.end(() => resolve());
-      }),
-    kill: async () => {
-      await stopping.stop();
-      await exit;
-    },
+    signal: async () => ((await (await starting.promise).stop()) ? "all" : "left"),
+  });
+}
+
+function inputOf(writer: Socket): Input {
+  return {
+    write: (text, ended) =>
+      // Node reports a write that `destroy` has ended as done.
+      untilOver(
+        new Promise((resolve, reject) => writer.write(text, (error) => (error ? reject(error) : resolve()))),
+        ended,
+      ),
+    // the callback of a destroyed stream never runs
+    end: () => new Promise((resolve) => (writer.destroyed ? resolve() : writer.end(() => resolve()))),
   };
 }
 
-async function capturesFor(
-  streams: "merged" | "split" | "live",
+/** The ends of a command's pipes that this process holds. */
+interface Ends {
+  readonly out: Capture;
+  readonly errors?: Capture;
+  readonly input?: PipeWriter;
+}
+
+/** Creates the pipes of a command: all, or none. */
+async function endsFor(
+  { streams, stdin }: Required<Pick<Command, "streams" | "stdin">>,
   service: Spawner,
   { outputFolder, mark }: SpawnOptions,
-): Promise<{ readonly out: Capture; readonly errors?: Capture }> {
+): Promise<Ends> {
   // A program without a mark is one of ours. Its output is read while it runs, so it must pass through Node.
   const options = { spawner: service, folder: outputFolder, mayLeaveNode: mark !== undefined };
   const isLive = streams === "live";
-  const out = isLive ? await liveCapture(service, "queue") : await capture(options);
-  if (streams === "merged") return { out };
+  const made: { abandon(): void }[] = [];
+  const making = async <T extends { abandon(): void }>(end: Promise<T>): Promise<T> => {
+    made.push(await end);
+    return end;
+  };
   try {
-    return { out, errors: isLive ? await liveCapture(service, "end") : await capture(options) };
+    const input = stdin === "pipe" ? await making(pipeToWrite(service)) : undefined;
+    const out = await making(isLive ? liveCapture(service, "queue") : capture(options));
+    const errors =
+      streams === "merged" ? undefined : await making(isLive ? liveCapture(service, "end") : capture(options));
+    return { out, ...(errors !== undefined && { errors }), ...(input !== undefined && { input }) };
   } catch (error) {
-    out.abandon();
+    for (const each of made) each.abandon();
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { tried } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
 import { clip } from "../../util/text.ts";
-import type { JobHandle } from "./job.ts";
+import { type BegunJob, type JobHandle, runJob } from "./folder.ts";
 
 /** The most characters of a label that are kept. */
 const MOST_LABEL = 1_000;
@@ -46,6 +46,11 @@ export function planJob(
 /** A detached process, found by its folder. */
 export interface FoundJob extends JobHandle {
   readonly plan: JobPlan;
+}
+
+/** Creates a detached process of a folder that was found. */
+export async function foundJob(plan: JobPlan, begun: BegunJob): Promise<FoundJob> {
+  return { plan, ...(await runJob("detached", { argv: [plan.label] }, async () => begun)) };
 }
 
 /** Finds all detached processes, in any order, or the one with this id, which is a file name and no path. */

@@ -1,5 +1,3 @@
-import { constants } from "node:os";
-import type { Exit } from "../../contract/backend.ts";
 import { pause } from "../../util/abort.ts";
 import { quoteWords } from "../../util/quote.ts";
 import type { Shells } from "./shells.ts";
@@ -47,15 +45,3 @@ export async function endIfHeard(
   over.abort();
   return how;
 }
-
-/**
- * Converts an exit code that a shell reported. Most shells report a signal as 128 plus its number, which a program may
- * also exit with; so this counts as a signal only if we sent one. Codes that no program can have are certainly signals:
- * 256 (ksh93) or 384 (yash) plus the number.
- */
-export function exitOf(code: number, wasKilled: boolean): Exit {
-  const signal = code > 255 || (wasKilled && code > 128) ? SIGNALS.get(code % 128) : undefined;
-  return signal === undefined ? { how: "exited", code } : { how: "signaled", signal };
-}
-
-const SIGNALS = new Map<number, string>(Object.entries(constants.signals).map(([name, number]) => [number, name]));

@@ -6,11 +6,11 @@ import { onAbort } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
 import { shared } from "../../util/promises.ts";
 import { quoteWord } from "../../util/quote.ts";
-import { type FoundJob, type JobPlan, detachedProcesses, parsePlan, planJob } from "../process/detached.ts";
-import { type JobFolder, NOT_READ, jobHandle } from "../process/job.ts";
+import { type FoundJob, type JobPlan, detachedProcesses, foundJob, parsePlan, planJob } from "../process/detached.ts";
+import { type JobFolder, runJob } from "../process/folder.ts";
+import { closedFailure } from "../process/run.ts";
 import { type JobStatus, parseNotes, removedStatus } from "../process/status.ts";
-import { closedFailure, requireUnstopped } from "../process/stop.ts";
-import { endProcesses, exitOf } from "./end-processes.ts";
+import { endProcesses } from "./end-processes.ts";
 import { startInFolder } from "./job-script.ts";
 import type { Lease } from "./lease.ts";
 import { LineLost } from "./shell.ts";
@@ -69,11 +69,12 @@ export function remoteJobs({ shells, lease, home, owner, place }: JobsOptions): 
   const findJobs = async (id?: string): Promise<readonly FoundJob[]> => {
     const parent = await detachedFolder();
     const folders = id === undefined ? `${quoteWord(parent)}/*` : quoteWord(`${parent}/${id}`);
-    return (await seenIn(shells, folders)).flatMap(({ name, plan, pid }) => {
-      if (pid === undefined) return [];
-      const folder = folderOf(`${parent}/${name}`, plan.mark, pid);
-      return [{ plan, ...jobHandle(folder, { id: name, lifetime: "detached" }) }];
-    });
+    const seen = await seenIn(shells, folders);
+    return Promise.all(
+      seen.flatMap(({ name, plan, pid }) =>
+        pid === undefined ? [] : [foundJob(plan, { id: name, folder: folderOf(`${parent}/${name}`, plan.mark, pid) })],
+      ),
+    );
   };
 
   return {
@@ -81,17 +82,18 @@ export function remoteJobs({ shells, lease, home, owner, place }: JobsOptions): 
     async start(command, cwd) {
       const { argv, lifetime } = command;
       if (closing.signal.aborted) throw closedFailure();
-      requireUnstopped(command);
       const isLeased = lifetime === "toolkit";
       const { name, plan } = planJob(command, { cwd, lease: isLeased ? `${lease.mark}j` : undefined });
-      const parent = await (isLeased ? lease.folder() : detachedFolder()).catch((error: unknown) => {
-        throw new ToolFailure(`cannot start ${argv[0]}: it has no folder: ${messageOf(error)}`, { cause: error });
+      const { process } = await runJob(lifetime, command, async () => {
+        const parent = await (isLeased ? lease.folder() : detachedFolder()).catch((error: unknown) => {
+          throw new ToolFailure(`cannot start ${argv[0]}: it has no folder: ${messageOf(error)}`, { cause: error });
+        });
+        if (!isLeased) await shells.ask(`umask 077; mkdir -p ${quoteWord(parent)}`);
+        const folder = `${parent}/${name}`;
+        const pid = await startInFolder(shells, command, { folder, mark: plan.mark, cwd, plan: JSON.stringify(plan) });
+        return { id: isLeased ? String(pid) : name, folder: folderOf(folder, plan.mark, pid) };
       });
-      if (!isLeased) await shells.ask(`umask 077; mkdir -p ${quoteWord(parent)}`);
-      const folder = `${parent}/${name}`;
-      const pid = await startInFolder(shells, command, { folder, mark: plan.mark, cwd, plan: JSON.stringify(plan) });
-      const id = isLeased ? String(pid) : name;
-      return jobHandle(folderOf(folder, plan.mark, pid), { id, lifetime }, command).process;
+      return process;
     },
     stop: () => closing.abort(),
   };
@@ -102,7 +104,7 @@ function jobFolder({ shells, place }: Pick<JobsOptions, "shells" | "place">, fol
   const [input, output] = [`${at}/in`, `${at}/out`];
   return {
     longestWaitMs: LONGEST_WAIT_MS,
-    exitOf: (exit, wasStopped) => (exit.how === "exited" ? exitOf(exit.code, wasStopped) : exit),
+    hasCodes: true,
     async look() {
       const [seen] = await seenIn(shells, at);
       return seen?.status ?? removedStatus();
@@ -129,13 +131,10 @@ function jobFolder({ shells, place }: Pick<JobsOptions, "shells" | "place">, fol
       const release = onAbort(ended, () => shell.kill());
       try {
         const { status } = await shell.ask(`hr_give ${at} ${bytes.length}`, { input: bytes });
-        if (status !== 0) throw new ToolFailure(`${NOT_READ}: it has ended`);
+        if (status !== 0) throw new Error("it has ended");
       } catch (error) {
-        if (!(error instanceof LineLost)) throw error;
-        const lost = `the connection to ${place} was lost`;
-        const message = ended.aborted
-          ? `${NOT_READ}: it has ended`
-          : `${lost}: all, part or none of the text may have reached the process`;
+        if (!(error instanceof LineLost) || ended.aborted) throw error;
+        const message = `the connection to ${place} was lost: all, part or none of the text may have reached the process`;
         throw new ToolFailure(message, { cause: error });
       } finally {
         release();

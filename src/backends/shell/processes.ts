@@ -1,6 +1,6 @@
 import type { Command, DetachedProcesses, Process } from "../../contract/backend.ts";
 import { pause } from "../../util/abort.ts";
-import { closedFailure } from "../process/stop.ts";
+import { closedFailure } from "../process/run.ts";
 import type { Facts } from "./facts.ts";
 import { remoteJobs } from "./jobs.ts";
 import { createLease } from "./lease.ts";

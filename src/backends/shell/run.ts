@@ -1,13 +1,14 @@
-import type { Command, Exit, Process } from "../../contract/backend.ts";
+import type { Command, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { type WritableOutputLog, createOutputLog } from "../../output/log.ts";
-import { onAbort, pause, within } from "../../util/abort.ts";
+import { pause, untilAborted, within } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
 import { later } from "../../util/promises.ts";
 import { keptStreams } from "../process/command.ts";
-import { UNSTOPPABLE, stoppingOf } from "../process/stop.ts";
+import type { Ended, Stopped } from "../process/life.ts";
+import { type Driver, type Started, run, untilOver } from "../process/run.ts";
 import { commandFunctions, startFailure, unreadyFailure } from "./command-script.ts";
-import { endIfHeard, exitOf } from "./end-processes.ts";
+import { endIfHeard } from "./end-processes.ts";
 import type { Transport } from "./transport.ts";
 import { LineLost, type Shell, type Streaming } from "./shell.ts";
 import type { Shells } from "./shells.ts";
@@ -51,8 +52,9 @@ export async function runThere(command: Command, options: RunOptions): Promise<P
   keptStreams(command);
   for (let attempt = 0; ; attempt++) {
     const shell = await taken(command, options.shells);
+    if (command.signal?.aborted) options.shells.giveBack(shell);
     try {
-      return await runIn(shell, command, options);
+      return await run(command, driverIn(shell, command, options));
     } catch (error) {
       if (!(error instanceof LineLost)) throw error;
       if (error.unsent && attempt === 0) continue;
@@ -67,64 +69,74 @@ export async function runThere(command: Command, options: RunOptions): Promise<P
 
 /** Acquires a shell. @throws ToolFailure if the command is stopped meanwhile. */
 async function taken({ argv, signal }: Command, shells: Shells): Promise<Shell> {
-  const stopped = () => new ToolFailure(`${argv[0]} was stopped before it was started`);
-  if (signal?.aborted) throw stopped();
   const taking = shells.take();
   if (signal === undefined) return taking;
-  return new Promise((resolve, reject) => {
-    let isGiven = false;
-    const release = onAbort(signal, () => {
-      isGiven = true;
-      reject(stopped());
-    });
-    taking.then((shell) => (isGiven ? shells.giveBack(shell) : resolve(shell)), reject).finally(release);
+  return untilAborted(taking, signal).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    void taking.then(shells.giveBack, () => undefined);
+    throw new ToolFailure(`${argv[0]} was stopped before it was started`);
   });
 }
 
-/** A shell's report of how its command ended. */
-type Told = { readonly code: number; readonly orphaned: boolean };
+/** The reports of a shell about its command. */
+interface Reports {
+  /** Takes the words of a report. */
+  told(words: string): void;
+  /** Resolves to the command's PID on the remote host. */
+  readonly started: Promise<string>;
+  /** Resolves to the reason for which it cannot be started. */
+  readonly unready: Promise<number>;
+  /** Resolves to its exit code. `orphaned`: everything was being ended, so the code means nothing. */
+  readonly exited: Promise<{ readonly code: number; readonly orphaned: boolean }>;
+  /** Resolves when all that the command itself has written has arrived. */
+  readonly written: Promise<void>;
+  /** Resolves to the PIDs of the processes that copy the output. */
+  readonly copied: Promise<readonly string[]>;
+}
 
-async function runIn(
-  shell: Shell,
-  command: Command,
-  { shells, transport, outputFolder, cwd, identity }: RunOptions,
-): Promise<Process> {
-  const { argv } = command;
-  const streams = keptStreams(command);
-  const stdin = command.stdin === "pipe" ? "pipe" : "closed";
-  const { mark, first } = identity();
-  const outputs = streams === "split" ? 2 : 1;
+function createReports(outputs: number): Reports {
+  const [started, unready, exited] = [later<string>(), later<number>(), later<Awaited<Reports["exited"]>>()];
+  const [written, copied] = [later(), later<readonly string[]>()];
   const copying: string[] = [];
-  const copied = later();
-  const unready = later<number>();
-  const started = later<string>();
-  const exited = later<Told>();
-  const written = later();
   let unwritten = outputs;
-  const tell = (words: string) => {
-    const [word = "", value = ""] = words.split(" ");
-    if (word === "started") started.resolve(value);
-    if (word === "unready") unready.resolve(Number(value));
-    if (word === "copying" && copying.push(value) === outputs) copied.resolve();
-    if (word === "written" && --unwritten === 0) written.resolve();
-    if (word === "exited" || word === "orphaned")
-      exited.resolve({ code: Number(value), orphaned: word === "orphaned" });
+  return {
+    told(words) {
+      const [word = "", value = ""] = words.split(" ");
+      if (word === "started") started.resolve(value);
+      if (word === "unready") unready.resolve(Number(value));
+      if (word === "copying" && copying.push(value) === outputs) copied.resolve(copying);
+      if (word === "written" && --unwritten === 0) written.resolve();
+      if (word === "exited" || word === "orphaned")
+        exited.resolve({ code: Number(value), orphaned: word === "orphaned" });
+    },
+    started: started.promise,
+    unready: unready.promise,
+    exited: exited.promise,
+    written: written.promise,
+    copied: copied.promise,
   };
+}
 
-  let script: string;
-  try {
-    const before = '"$hr_inner" sh "$hr_n"';
-    const input = stdin === "closed" ? "</dev/null" : "";
-    script = `${commandFunctions(command, { cwd, mark, before, input })}\nhr_foreground ${streams} ${first}`;
-    // Afterwards the shell exits: it would read unread stdin as its next script.
-    if (stdin === "pipe") script += "\nhr_tell end; hr_tell end >&2; exit 0";
-  } catch (error) {
-    shells.giveBack(shell);
-    throw error;
-  }
-  const output = createOutputLog({ folder: outputFolder });
-  const errors = streams === "split" ? createOutputLog({ folder: outputFolder }) : undefined;
-  const logs = errors === undefined ? [output] : [output, errors];
+/** The output of a streamed script: logs on this machine. */
+interface Outputs {
+  readonly out: WritableOutputLog;
+  /** Of split streams. */
+  readonly errors: WritableOutputLog | undefined;
+  /** Resolves when the script and its output have ended, to why if its line was lost. Never rejects. */
+  readonly finished: Promise<LineLost | undefined>;
+  readonly streaming: Streaming;
+  end(): Promise<void>;
+  dispose(): void;
+}
+
+function streamTo(
+  shell: Shell,
+  script: string,
+  { folder, streams, told }: { readonly folder: string; readonly streams: "merged" | "split"; told: Reports["told"] },
+): Outputs {
+  const out = createOutputLog({ folder });
+  const errors = streams === "split" ? createOutputLog({ folder }) : undefined;
+  const logs = errors === undefined ? [out] : [out, errors];
   let behind = 0;
   /** A command that writes faster than the local disk has to wait. */
   const take = async (log: WritableOutputLog, chunk: Buffer) => {
@@ -135,120 +147,123 @@ async function runIn(
     await log.drained();
     if (--behind === 0) streaming.resume();
   };
-  const streaming: Streaming = shell.stream(script, {
-    out: (chunk) => void take(output, chunk),
+  const streaming = shell.stream(script, {
+    out: (chunk) => void take(out, chunk),
     // With merged streams, only the shell itself writes to stderr.
     err: (chunk) => errors !== undefined && void take(errors, chunk),
-    told: tell,
+    told,
   });
-  const finished: Promise<undefined | LineLost> = streaming.finished.then(
+  const finished = streaming.finished.then(
     () => undefined,
     (error: unknown) =>
       error instanceof LineLost ? error : new LineLost({ code: null, signal: null, said: messageOf(error) }, false),
   );
-  const release = () => {
-    if (stdin === "pipe") shell.end(); // unread stdin must not be read as a script
-    shells.giveBack(shell);
+  return {
+    ...{ out, errors, finished, streaming },
+    end: async () => void (await Promise.all(logs.map((log) => log.end()))),
+    dispose: () => logs.forEach((log) => void log.dispose()),
   };
-  const drained = new AbortController();
-  void finished.then(() => {
-    drained.abort();
-    release();
-  });
+}
 
+/** How a command is run and ended in a shell that was acquired for it. The shell is given back at its end. */
+function driverIn(shell: Shell, command: Command, options: RunOptions): Driver {
+  const { shells, transport, outputFolder: folder, cwd, identity } = options;
+  const { argv, stdin } = command;
+  const streams = keptStreams(command);
+  const isPiped = stdin === "pipe";
+  const { mark, first } = identity();
+  const reports = createReports(streams === "split" ? 2 : 1);
+  const { told, exited, written, copied } = reports;
+  let outputs: Outputs | undefined;
   let leader = "";
-  let isStuck = false;
-  const told = new AbortController();
-  const stopping = stoppingOf(command, async () => {
-    if (leader === "") shell.kill(); // something may hang before the command starts
-    const all = await endIfHeard(shells, mark, leader);
-    if (all === "unheard") return shell.kill();
-    isStuck = !all;
-    void pause(all ? TOLD_MS : 0, told.signal).then(() => {
-      if (told.signal.aborted) return;
-      isStuck = true;
-      shell.kill();
-    });
-  });
-  const beginning = await Promise.race([
-    started.promise,
-    unready.promise.then((code) => unreadyFailure(code, argv[0], cwd)),
-    finished.then(
-      async (lost) => lost ?? startFailure(Buffer.from(await output.tail(2_000)).toString("utf8"), argv[0]),
-    ),
-  ]);
-  if (typeof beginning !== "string") {
-    for (const log of logs) void log.dispose();
-    await stopping.settled();
-    stopping.over();
-    told.abort();
-    throw stopping.wasStopped ? neverBegun(argv[0], cwd) : beginning;
-  }
-  leader = beginning;
 
-  let isOver = false;
-  const exit = (async (): Promise<Exit> => {
-    const end = await Promise.race([exited.promise, finished]);
-    told.abort();
-    const lost = end instanceof LineLost ? end : await Promise.race([finished, held(written.promise, drained.signal)]);
-    // Its children are ended before the call is over.
-    await (lost instanceof LineLost ? within(GONE_MS, stopping.settled()) : stopping.settled());
-    stopping.over();
-    isOver = true;
-    await Promise.all(logs.map((log) => log.end()));
-    // A background child may still write. That output is no longer read, and the shell is given back.
-    const letGo = () => shells.ask(`kill ${copying.join(" ")} 2>/dev/null`).catch(() => undefined);
-    if (!drained.signal.aborted) void copied.promise.then(letGo);
-    if (isStuck) return { how: "lost", reason: UNSTOPPABLE };
-    if (stopping.stoppedAs !== undefined) return stopping.stoppedAs;
-    if (end instanceof LineLost) return { how: "lost", reason: await reasonOf(end, transport) };
-    if (end === undefined) return { how: "lost", reason: "the remote shell that watched it was killed" };
-    // The connection was lost. This line ends in a moment, with the explanation.
-    if (end.orphaned && !stopping.wasStopped)
-      return { how: "lost", reason: await reasonOf(await within(GONE_MS, finished), transport) };
-    return exitOf(end.code, stopping.wasStopped);
-  })();
+  const begin = (): Outputs => {
+    try {
+      const place = { cwd, mark, before: '"$hr_inner" sh "$hr_n"', input: isPiped ? "" : "</dev/null" };
+      const script = `${commandFunctions(command, place)}\nhr_foreground ${streams} ${first}`;
+      // Afterwards the shell exits: it would read unread stdin as its next script.
+      const last = isPiped ? "\nhr_tell end; hr_tell end >&2; exit 0" : "";
+      return streamTo(shell, script + last, { folder, streams, told });
+    } catch (error) {
+      shells.giveBack(shell);
+      throw error;
+    }
+  };
+  /** Resolves to the PID, or to why there is none. */
+  const beginning = ({ finished, out }: Outputs): Promise<string | Error> =>
+    Promise.race([
+      reports.started,
+      reports.unready.then((code) => unreadyFailure(code, argv[0], cwd)),
+      finished.then(async (lost) => lost ?? startFailure(Buffer.from(await out.tail(2_000)).toString("utf8"), argv[0])),
+    ]);
 
   return {
-    id: beginning,
-    output,
-    errors,
-    exit,
-    async write(text) {
-      if (stdin === "closed") throw new ToolFailure("this process was started with stdin closed");
-      if (isOver) throw new ToolFailure("the process no longer reads its stdin: it has ended");
-      const sent = streaming.write(Buffer.from(text, "utf8")).catch((error: unknown) => {
-        throw new ToolFailure(`the process no longer reads its stdin: ${messageOf(error)}`, { cause: error });
+    startHint:
+      "If it was not stopped on purpose, something hangs on the remote host: " +
+      `check that ${cwd} and the folders of PATH can be listed.`,
+    async start(): Promise<Started> {
+      const { out, errors, finished, streaming, end, dispose } = (outputs = begin());
+      const drained = new AbortController();
+      void finished.then(() => {
+        drained.abort();
+        if (isPiped) shell.end(); // unread stdin must not be read as a script
+        shells.giveBack(shell);
       });
-      const ended = exit.then(() => {
-        throw new ToolFailure("the process no longer reads its stdin: it has ended");
-      });
-      await Promise.race([sent, ended]);
+      const begun = await beginning(outputs);
+      if (typeof begun !== "string") {
+        dispose();
+        throw begun;
+      }
+      leader = begun;
+      return {
+        id: leader,
+        output: out,
+        errors,
+        ended: () => endOf(exited, finished, transport),
+        async complete() {
+          await Promise.race([finished, written.then(() => pause(HELD_MS, drained.signal))]);
+          await end();
+          if (drained.signal.aborted) return;
+          // A background child may still write. That output is no longer read, and the shell is given back.
+          const letGo = (pids: readonly string[]) => shells.ask(`kill ${pids.join(" ")} 2>/dev/null`);
+          void copied.then(letGo).catch(() => undefined);
+        },
+        ...(isPiped && {
+          input: {
+            write: (text: string, over: AbortSignal) => untilOver(streaming.write(Buffer.from(text, "utf8")), over),
+            end: () => streaming.endInput(),
+          },
+        }),
+      };
     },
-    async endInput() {
-      if (stdin === "pipe" && !isOver) await Promise.race([streaming.endInput(), exit]);
-    },
-    async kill() {
-      await stopping.stop();
-      await exit;
+    async signal(): Promise<Stopped> {
+      if (leader === "") shell.kill(); // something may hang before the command starts
+      const lost = outputs?.finished.then((end) => (end === undefined ? never() : pause(GONE_MS))) ?? never();
+      const all = await Promise.race([endIfHeard(shells, mark, leader), lost.then(() => "lost" as const)]);
+      if (all === "lost") return "none";
+      const over = outputs?.finished.then(() => true) ?? never();
+      const isTold = all === true && (await within(TOLD_MS, Promise.race([exited, over]))) !== undefined;
+      if (!isTold) shell.kill();
+      return isTold || all === "unheard" ? "all" : "left";
     },
   };
 }
 
-function neverBegun(program: string, cwd: string): ToolFailure {
-  return new ToolFailure(`${program} was stopped while it was starting`, {
-    hint:
-      "If it was not stopped on purpose, something hangs on the remote host: " +
-      `check that ${cwd} and the folders of PATH can be listed.`,
-  });
+/** Resolves to how a command has ended, by the reports of its shell or by the end of its line. */
+async function endOf(
+  exited: Reports["exited"],
+  finished: Outputs["finished"],
+  transport: RunOptions["transport"],
+): Promise<Ended> {
+  const end = await Promise.race([exited, finished]);
+  if (end instanceof LineLost) return { how: "lost", reason: await reasonOf(end, transport) };
+  if (end === undefined) return { how: "lost", reason: "the remote shell that watched it was killed" };
+  if (!end.orphaned) return { how: "code", code: end.code };
+  // The connection was lost. This line ends in a moment, with the explanation.
+  return { how: "lost", reason: await reasonOf(await within(GONE_MS, finished), transport) };
 }
 
-/** Resolves after all output has arrived and the shell still has not ended: a child holds the output open. */
-async function held(written: Promise<void>, finished: AbortSignal): Promise<"held"> {
-  await written;
-  await pause(HELD_MS, finished);
-  return "held";
-}
+const never = () => new Promise<never>(() => undefined);
 
 /** Returns the reason of a lost connection. `undefined`: only the loss itself is known. */
 async function reasonOf(lost: LineLost | undefined, transport: Pick<Transport, "place" | "explain">): Promise<string> {

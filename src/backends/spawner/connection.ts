@@ -7,7 +7,6 @@ import { pause } from "../../util/abort.ts";
 import { tried } from "../../util/errors.ts";
 import { processStatus } from "../../util/process-status.ts";
 import { later } from "../../util/promises.ts";
-import { UNSTOPPABLE } from "../process/stop.ts";
 import { markByGroup } from "./command-group.ts";
 import { MARK_VARIABLE, SPAWNER_VARIABLE } from "./marks.ts";
 import type { Answer, Request, StartRequest } from "./protocol.ts";
@@ -43,7 +42,7 @@ export interface Child {
   readonly exit: Promise<ChildExit>;
   /**
    * Sends TERM, and after two seconds KILL, to the process and its children. Resolves to true when they have ended, to
-   * false if some cannot be ended (if the process is one of them, `exit` is then "lost"). Never rejects.
+   * false if some cannot be ended (if the process is one of them, `exit` never resolves). Never rejects.
    */
   stop(): Promise<boolean>;
 }
@@ -138,10 +137,7 @@ async function connect(onDeath: () => void): Promise<Spawner> {
             ({ pid } = answer);
             const stop = async () => {
               const all = await asked(ask, { op: "stop", command });
-              if (!all) {
-                forget(command);
-                exit.resolve({ how: "lost", reason: UNSTOPPABLE });
-              }
+              if (!all) forget(command);
               return all;
             };
             resolve({ pid, exit: exit.promise, stop });

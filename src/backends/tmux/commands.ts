@@ -1,14 +1,15 @@
 import type { Backend, Command, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { absolutePath } from "../../util/paths.ts";
+import { later } from "../../util/promises.ts";
 import { quoteWord } from "../../util/quote.ts";
 import { keptStreams } from "../process/command.ts";
-import { closedFailure, requireUnstopped } from "../process/stop.ts";
+import { type Started, closedFailure, requireUnstopped, run } from "../process/run.ts";
 import { awaitStart } from "./await-start.ts";
 import { type Mode, type Plan, commandFiles } from "./command-files.ts";
 import type { HelperShell } from "./helper-shell.ts";
 import type { Panes, Prompt, Typed } from "./panes.ts";
-import { runningProcess } from "./process.ts";
+import { type Reading, awaitsInput, openReading } from "./process.ts";
 import { shownCommand } from "./shown.ts";
 import { type CommandProgress, createProgress } from "./command-progress.ts";
 
@@ -60,10 +61,16 @@ function unread(number: number): string {
 
 type Where = { readonly prompt: Prompt; ended(): void } | { readonly window: string };
 
+/** A command that has started in a pane. */
+interface Begun extends Pick<Reading, "signal"> {
+  readonly number: number;
+  readonly started: Started;
+}
+
 export function createCommands(options: CommandsOptions): Commands {
   const { inner, markPrefix } = options;
   const progressByNumber = new Map<number, CommandProgress>();
-  const running = new Map<number, Process>();
+  const running = new Set<Process>();
   const starting = new Set<Promise<unknown>>();
   const ended: number[] = [];
   /** The command that runs in the main pane or is being typed there. */
@@ -97,7 +104,7 @@ export function createCommands(options: CommandsOptions): Commands {
   const line = ({ number, folder }: Plan, ...words: readonly number[]) =>
     [` sh ${folder}/${number}`, ...words].join(" ");
 
-  const start = async (command: Command, mode: Mode): Promise<Process> => {
+  const begun = async (command: Command, mode: Mode): Promise<Begun> => {
     const isJob = command.lifetime === "toolkit";
     const isOwn = isJob || (typed !== undefined && Date.now() - typed.sinceMs < LONG_MS);
     const window = isJob ? `job-${++jobs}` : "command";
@@ -138,68 +145,70 @@ export function createCommands(options: CommandsOptions): Commands {
   };
 
   /** Starts a command in a pane. Resolves to `undefined` if it did not start there. */
-  const startIn = async (command: Command, mode: Mode, find: () => Promise<Where>): Promise<Process | undefined> => {
+  const startIn = async (command: Command, mode: Mode, find: () => Promise<Where>): Promise<Begun | undefined> => {
     const plan = planOf(command, mode);
+    const { number } = plan;
     const progress = createProgress();
-    progressByNumber.set(plan.number, progress);
+    const helper = options.helper();
+    progressByNumber.set(number, progress);
     try {
       const where = await readyAt(command, plan, find());
-      const whenEnded = () => {
-        running.delete(plan.number);
-        forget(plan.number);
-        if ("prompt" in where) where.ended();
-      };
-      const reading = runningProcess({
-        inner,
-        command,
-        plan,
-        progress,
-        helper: options.helper(),
-        type: options.type,
-        ended: whenEnded,
+      const opening = openReading({
+        ...{ inner, command, plan, progress, helper, type: options.type },
+        ended() {
+          forget(number);
+          if ("prompt" in where) where.ended();
+        },
       });
-      reading.catch(() => undefined);
-      let pane: string;
-      if ("prompt" in where) {
-        ({ pane } = where.prompt);
-        await where.prompt.type((up, column) => line(plan, up, column), typedOf(command, progress, true));
-      } else {
-        const file = `${plan.folder}/${plan.number}`;
-        pane = await options.panes().window(where.window, [plan.shell, "-c", LEADER, plan.shell, file], inner.workDir);
-      }
-      const process = await reading.catch(async (error: unknown) => {
-        await options.helper().ask(unread(plan.number));
+      opening.catch(() => undefined);
+      const pane = await typedAt(where, command, plan, progress);
+      const reading = await opening.catch(async (error: unknown) => {
+        await helper.ask(unread(number));
         throw error;
       });
-      const pid = await awaitStart(
-        plan,
-        progress,
-        options.helper(),
-        "prompt" in where ? where.prompt : undefined,
-      ).catch(async (error: unknown) => {
-        await process.abandon();
+      const prompt = "prompt" in where ? where.prompt : undefined;
+      const pid = await awaitStart(plan, progress, helper, prompt).catch(async (error: unknown) => {
+        await reading.abandon();
         throw failureOf(error, command, plan);
       });
-      if (pid !== undefined) {
-        const alive = process.begun(pid, pane);
-        running.set(plan.number, alive);
-        return alive;
-      }
-      await process.abandon();
-      forget(plan.number);
+      if (pid !== undefined) return { number, started: reading.begun(pid, pane), signal: reading.signal };
+      await reading.abandon();
+      forget(number);
       return undefined;
     } catch (error) {
-      forget(plan.number);
+      forget(number);
       throw error;
     }
+  };
+  /** Types the line that starts a command, or opens its window. Resolves to the pane. */
+  const typedAt = async (where: Where, command: Command, plan: Plan, progress: CommandProgress): Promise<string> => {
+    if ("prompt" in where) {
+      await where.prompt.type((up, column) => line(plan, up, column), typedOf(command, progress, true));
+      return where.prompt.pane;
+    }
+    const file = `${plan.folder}/${plan.number}`;
+    return options.panes().window(where.window, [plan.shell, "-c", LEADER, plan.shell, file], inner.workDir);
   };
 
   const spawn = async (given: Command): Promise<Process> => {
     const streams = given.lifetime === "toolkit" ? "merged" : keptStreams(given);
     const command: Command = { ...given, streams };
-    const process = await start(command, command.stdin ?? "closed");
+    const mode = command.stdin ?? "closed";
+    const beginning = later<Begun>();
+    const process = await run(command, {
+      async start() {
+        const one = await begun(command, mode);
+        beginning.resolve(one);
+        return one.started;
+      },
+      signal: async () => (await beginning.promise).signal(),
+    });
+    const { number } = await beginning.promise;
+    running.add(process);
+    void process.exit.then(() => running.delete(process));
     if (closed) await process.kill(); // the backend was closed meanwhile
-    return process;
+    if (mode !== "terminal") return process;
+    return { ...process, awaitsInput: (until) => awaitsInput(process, { number, helper: options.helper(), until }) };
   };
 
   const dispatch = async (command: Command): Promise<{ readonly pane: string }> => {
@@ -252,7 +261,7 @@ export function createCommands(options: CommandsOptions): Commands {
     async close() {
       closed = true;
       await Promise.allSettled(starting);
-      await Promise.all([...running.values()].map((process) => process.kill()));
+      await Promise.all([...running].map((process) => process.kill()));
       if (count > 0)
         await options
           .helper()

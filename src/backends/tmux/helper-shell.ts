@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Backend, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { later } from "../../util/promises.ts";
-import { closedFailure } from "../process/stop.ts";
+import { closedFailure } from "../process/run.ts";
 import PROCESSES from "../shell/processes.sh";
 import PANE_STATE from "./pane-state.sh";
 import SET_UP from "./set-up.sh";

@@ -11,7 +11,7 @@ import { bridged } from "../egress/bridge-command.ts";
 import { bubblewrapWords } from "./bubblewrap.ts";
 import { guardDisk } from "../limits/disk-guard.ts";
 import { exitInside, isSetUp } from "./exit-status.ts";
-import { requireUnstopped } from "../../process/stop.ts";
+import { requireUnstopped } from "../../process/run.ts";
 import { realCwd } from "../../process/command.ts";
 import { removeEmpty } from "../mounts/facts.ts";
 import type { CommandLimits } from "../limits/limits.ts";

@@ -1,0 +1,155 @@
+import type { Command, Exit, OutputLog, Process } from "../../contract/backend.ts";
+import { ToolFailure } from "../../contract/failure.ts";
+import { onAbort } from "../../util/abort.ts";
+import { messageOf } from "../../util/errors.ts";
+import { later } from "../../util/promises.ts";
+import { type Ended, type LifeEvent, type Stopped, STARTED, exitOf, lived, phaseOf } from "./life.ts";
+
+/** The longest timeout of a timer: almost 25 days. A longer one would fire at once. Milliseconds. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** How a target starts and ends one command. It has no life of its own: `run` makes a `Process` of it. */
+export interface Driver {
+  /** Starts the command. @throws ToolFailure when it cannot be started. */
+  start(): Promise<Started>;
+  /**
+   * Ends the command and everything it started: TERM, and KILL after two seconds. Called at most once, also while it is
+   * starting. Never rejects.
+   */
+  signal(): Promise<Stopped>;
+  /** What to check when it was stopped while it was starting, for the error. */
+  readonly startHint?: string;
+}
+
+/** A command that was started, as its target reads it. */
+export interface Started {
+  readonly id: string;
+  readonly output: OutputLog;
+  /** Of split streams. */
+  readonly errors?: OutputLog | undefined;
+  /** Resolves to how it has ended, or to "lost". Called once. Never rejects. */
+  ended(): Promise<Ended>;
+  /**
+   * Reads the rest of the output, which a child may hold open, and releases what the command used. Called once, when
+   * nothing stops the command any more. Never rejects.
+   */
+  complete(): Promise<void>;
+  /** Its stdin. Default: closed. */
+  readonly input?: Input;
+  /** Where it runs, if people can see it: "pane %1". */
+  readonly place?: string;
+  /** True: its end is watched from the first use of `exit`, `kill` or `write`. Default: at once. */
+  readonly isIdle?: boolean;
+}
+
+export interface Input {
+  /**
+   * Resolves when the text is written. Any error means that nobody reads it. `ended` fires with the process's end: where
+   * the write would hang then, it rejects (`untilOver`).
+   */
+  write(text: string, ended: AbortSignal): Promise<void>;
+  /** Never rejects. */
+  end(): Promise<void>;
+}
+
+/** Runs a command by its driver, and stops it at its timeout, at its signal and on request. Rejects like `start`. */
+export async function run(command: Pick<Command, "argv" | "timeoutMs" | "signal">, driver: Driver): Promise<Process> {
+  requireUnstopped(command);
+  let life = STARTED;
+  let started: Started | undefined;
+  const exited = later<Exit>();
+  const over = new AbortController();
+  const tell = (event: LifeEvent) => {
+    const before = life;
+    life = lived(life, event);
+    if (life.stop === "asked" && before.stop === "unasked") {
+      void driver.signal().then((what) => tell({ is: "stopped", what }));
+    }
+    const phase = phaseOf(life);
+    if (phase === phaseOf(before)) return;
+    if (phase === "completes") {
+      release();
+      over.abort();
+      void started?.complete().then(() => tell({ is: "complete" }));
+    }
+    if (phase === "over") exited.resolve(exitOf(life, started?.place));
+  };
+  const release = limit(command, (as) => tell({ is: "stop", as }));
+
+  try {
+    started = await driver.start();
+  } catch (error) {
+    release();
+    if (life.stop === "unasked") throw error;
+    const hint = driver.startHint === undefined ? {} : { hint: driver.startHint };
+    throw new ToolFailure(`${command.argv[0]} was stopped while it was starting`, { ...hint, cause: error });
+  }
+  const { id, output, errors, ended, complete, input, place, isIdle = false } = started;
+  if (phaseOf(life) === "completes") void complete().then(() => tell({ is: "complete" }));
+  let isWatched = false;
+  const exit = () => {
+    if (!isWatched) void ended().then((how) => tell({ is: "ended", how }));
+    isWatched = true;
+    return exited.promise;
+  };
+  if (!isIdle) void exit();
+
+  return {
+    id,
+    output,
+    errors,
+    ...(place !== undefined && { place }),
+    get exit() {
+      return exit();
+    },
+    async write(text) {
+      if (input === undefined) throw new ToolFailure("this process was started with stdin closed");
+      if (over.signal.aborted) throw new ToolFailure(`${NOT_READ}: it has ended`);
+      void exit();
+      await input.write(text, over.signal).catch((error: unknown) => {
+        if (error instanceof ToolFailure) throw error;
+        throw new ToolFailure(`${NOT_READ}: ${messageOf(error)}`, { cause: error });
+      });
+    },
+    async endInput() {
+      if (input !== undefined && !over.signal.aborted) await untilOver(input.end(), over.signal).catch(() => undefined);
+    },
+    async kill() {
+      tell({ is: "stop", as: undefined });
+      await exit();
+    },
+  };
+}
+
+/** Calls `stop` at the timeout and at the signal. Returns a function that disables both. */
+function limit({ timeoutMs, signal }: Pick<Command, "timeoutMs" | "signal">, stop: (as: Exit) => void): () => void {
+  const startedMs = Date.now();
+  const late = () => stop({ how: "timed-out", afterMs: Date.now() - startedMs });
+  const timer = timeoutMs === undefined ? undefined : setTimeout(late, Math.min(timeoutMs, LONGEST_TIMEOUT_MS));
+  const ignore = signal === undefined ? undefined : onAbort(signal, () => stop({ how: "aborted" }));
+  return () => {
+    clearTimeout(timer);
+    ignore?.();
+  };
+}
+
+/** Settles like the work on stdin. Rejects when the process ends first. */
+export function untilOver(work: Promise<void>, over: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const release = onAbort(over, () => reject(new Error("it has ended")));
+    work.then(resolve, reject).finally(release);
+  });
+}
+
+/** The beginning of the error of a failed write. */
+const NOT_READ = "the process no longer reads its stdin";
+
+/** @throws ToolFailure for a command that was stopped before its start. */
+export function requireUnstopped({ argv, signal }: Pick<Command, "argv" | "signal">): void {
+  if (signal?.aborted) throw new ToolFailure(`${argv[0]} was stopped before it was started`);
+}
+
+/** Creates the error of a closed backend. */
+export function closedFailure(): ToolFailure {
+  return new ToolFailure("the backend is closed and starts nothing any more");
+}
