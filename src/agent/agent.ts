@@ -12,6 +12,7 @@ import { type Position, type SubAgents, type Worker, delegateTool } from "./dele
 import { type AgentEvent, NO_USAGE, type TurnEnd, createEventHub } from "./events.ts";
 import { answerOfOther, isOffered, isTaken, offerOf, takeThread } from "./offers.ts";
 import { joinedText } from "./prompt.ts";
+import { type Skill, skillTool } from "./skills.ts";
 import { openTranscript } from "./transcript.ts";
 import { DEFAULT_LIMITS, type Known, type Limits, runTurn } from "./turn.ts";
 import { createWaking } from "./wake.ts";
@@ -21,6 +22,7 @@ export type { AgentEvent, TurnEnd, Usage } from "./events.ts";
 export { type InstructionsOptions, buildInstructions } from "./instructions.ts";
 export { demoModel } from "./models/demo.ts";
 export { type ModelSettings, loadModel, PROVIDERS } from "./models/load.ts";
+export { type Skill, type SkillFolder, readSkills } from "./skills.ts";
 export type { Limits } from "./turn.ts";
 
 export interface AgentOptions {
@@ -45,16 +47,18 @@ export interface AgentOptions {
    * with it. At most three levels deep. Default: none.
    */
   readonly agents?: SubAgents;
+  /** What it can read up on with the tool `skill`: see `readSkills`. Default: none. */
+  readonly skills?: readonly Skill[];
   /** Its own name in `agents`, if it is one of them. No agent delegates to it then. */
   readonly name?: string;
-  /** Tools not to add to those of its toolkit: `delegate`, `wake_on_job`. Other names are ignored. */
+  /** Tools not to add to those of its toolkit: `delegate`, `skill`, `wake_on_job`. Other names are ignored. */
   readonly disable?: readonly string[];
 }
 
 /** A model that works with tools, in one thread. */
 export interface Agent {
   readonly thread: ThreadId;
-  /** The current tools of its toolkit, and the tools of agents: `delegate`, `wake_on_job`. */
+  /** The current tools of its toolkit, and the tools of agents: `delegate`, `skill`, `wake_on_job`. */
   readonly tools: Toolset;
   /** The conversation so far, as far as the store has it. */
   readonly messages: readonly Message[];
@@ -107,20 +111,21 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
   let begunAfter: number | undefined;
 
   const waking = createWaking((words) => deliver({ role: "user", from: "handrail", content: [text(words)] }));
-  const { agents = {}, disable = [] } = options;
+  const { agents = {}, disable = [], skills = [] } = options;
   // A sub-agent is closed when its turn has ended.
   const wakes = position.depth === 0 && options.toolkit.tools.has("jobs");
   const withAgents = (own: Toolset): Iterable<Tool> => {
     const delegating = { agents, position, toolkit: options.toolkit, tools: [...own.values()], model, limits };
     const added = [
       wakes ? waking.tool : undefined,
+      skillTool(skills),
       delegateTool({ ...delegating, budget: () => budget, open: openAgent }),
     ].filter((tool) => tool !== undefined);
     const wanted = added.filter((tool) => !disable.includes(tool.name));
     return new Map([...own, ...wanted.map((tool) => [tool.name, tool] as const)]).values();
   };
   const toolkit = options.toolkit.with({
-    ...((wakes || Object.keys(agents).length > 0) && { tools: withAgents }),
+    ...((wakes || skills.length + Object.keys(agents).length > 0) && { tools: withAgents }),
     thread,
     ...(parent !== undefined && { parent }),
   });

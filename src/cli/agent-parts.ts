@@ -1,7 +1,9 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
-import { type Limits, type SubAgents, buildInstructions } from "../agent/agent.ts";
+import { join } from "node:path";
+import { homedir } from "node:os";
+import { type Limits, type Skill, type SubAgents, buildInstructions, readSkills } from "../agent/agent.ts";
 import { type LoadedModel, type ModelSettings, NoModel, loadModel } from "../agent/models/load.ts";
-import { keyFile } from "../config/state.ts";
+import { configFolder, keyFile } from "../config/state.ts";
 import type { McpChoices } from "../config/mcp.ts";
 import type { ThreadSummary } from "../contract/activity.ts";
 import type { Approver } from "../contract/policy.ts";
@@ -26,6 +28,8 @@ export interface AgentParts {
   readonly builtFrom: { readonly own?: string; readonly coreBytes?: number };
   readonly limits: Limits;
   readonly disable: readonly string[];
+  /** The skills of the user and of the project. */
+  readonly skills: readonly Skill[];
   /** The configured agents, and the name of this agent if it is one of them. */
   readonly agents: SubAgents;
   readonly name?: string;
@@ -95,6 +99,7 @@ async function openWith(
       return {
         ...{ model: loaded.model, toolkit, instructions, builtFrom, limits, disable: settings.disable, close, servers },
         agents: others?.of(toolkit) ?? {},
+        skills: await skillsOf(options.target === undefined ? toolkit.backend.workDir : undefined, tell),
         ...(name !== undefined && { name }),
         ...{ options, thread },
       };
@@ -107,6 +112,20 @@ async function openWith(
   }
   await close();
   return undefined;
+}
+
+/** Where people and projects keep skills, from their home or the workspace: the open format has no single place. */
+const SKILL_FOLDERS = [".agents/skills", ".claude/skills"];
+
+/** Reads the user's skills, and those of the project. A skill of the user counts more than one of the same name. */
+export async function skillsOf(workspace: string | undefined, tell: (text: string) => void): Promise<readonly Skill[]> {
+  const user = [join(configFolder(), "skills"), ...SKILL_FOLDERS.map((folder) => join(homedir(), folder))];
+  const project = workspace === undefined ? [] : SKILL_FOLDERS.map((folder) => join(workspace, folder));
+  const folders = [
+    ...user.map((path) => ({ path, by: "user" as const })),
+    ...project.map((path) => ({ path, by: "project" as const, ...(workspace !== undefined && { within: workspace }) })),
+  ];
+  return readSkills(folders, tell);
 }
 
 /** Loads a model with the user's keys. Rejects like `loadModel`, and when no model is set. */

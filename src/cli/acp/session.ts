@@ -82,10 +82,10 @@ export async function openSession(given: SessionOptions): Promise<Session> {
     const tell = (text: string) => send(() => notice("warning", text));
     const parts = await openParts(options, approver, tell, choicesOf(servers));
     if (parts === undefined) throw new Error("handrail acp prints no texts: leave out --show-prompt and --resume");
-    const { model, toolkit, instructions, limits, disable, agents, name } = parts;
+    const { model, toolkit, instructions, limits, disable, agents, skills, name } = parts;
     const continued = thread ?? parts.thread?.thread;
     const agent = await createAgent({
-      ...{ model, toolkit, instructions, limits, disable, agents, startedWith: startedWith(parts.options) },
+      ...{ model, toolkit, instructions, limits, disable, agents, skills, startedWith: startedWith(parts.options) },
       ...(name !== undefined && { name }),
       ...(continued !== undefined && { thread: continued }),
     });

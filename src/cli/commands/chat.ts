@@ -78,9 +78,9 @@ async function talk(
   let takeNoMore = () => {};
 
   const start = async (thread: string | undefined): Promise<Agent> => {
-    const { instructions, agents, name, disable } = parts;
+    const { instructions, agents, skills, name, disable } = parts;
     const started = await createAgent({
-      ...{ model, toolkit, instructions, limits, agents, disable },
+      ...{ model, toolkit, instructions, limits, agents, skills, disable },
       ...(name !== undefined && { name }),
       startedWith: startedWith(chosen),
       ...(thread !== undefined && { thread }),

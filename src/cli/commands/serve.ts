@@ -9,12 +9,14 @@ import { keptGrants } from "../../policy/kept-grants.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { agentSettings } from "../agent-settings.ts";
 import { apiToken, tokenFile } from "../api-token.ts";
+import { skillsOf } from "../agent-parts.ts";
 import { approveAll } from "../approver.ts";
 import { runChecks } from "../doctor/check.ts";
 import { checks } from "../doctor/checks.ts";
 import { messageOf } from "../../util/errors.ts";
 import type { GlobalOptions } from "../options.ts";
 import { scheduleRunner } from "../schedules.ts";
+import { warn } from "../say.ts";
 import { tellHowToAttach, toolkitOptions } from "../settings.ts";
 import { loadSubAgents } from "../sub-agents.ts";
 import { untilStopped } from "../signals.ts";
@@ -62,6 +64,8 @@ export async function run(options: ServeOptions): Promise<void> {
   const stopped = untilStopped();
   const builtFrom = { ...(own !== undefined && { own }), ...(coreBytes !== undefined && { coreBytes }) };
   const agents = others?.of(toolkit) ?? {};
+  const workspace = options.target === undefined ? toolkit.backend.workDir : undefined;
+  const skills = loaded === undefined ? [] : await skillsOf(workspace, (text) => warn([text]));
   const runner = scheduleRunner({
     toolkit,
     agents: loaded && { model: loaded.model, limits, disable, instructions: builtFrom, agents },
@@ -73,7 +77,7 @@ export async function run(options: ServeOptions): Promise<void> {
       throw new Error("No model is chosen. Start with --model PROVIDER:NAME, or set model in the configuration.");
     const instructions = await buildInstructions(toolkit, builtFrom);
     return await createAgent({
-      ...{ model: loaded.model, toolkit, instructions, thread, limits, disable, agents },
+      ...{ model: loaded.model, toolkit, instructions, thread, limits, disable, agents, skills },
       ...(options.agent !== undefined && { name: options.agent }),
     });
   };
