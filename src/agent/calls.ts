@@ -47,7 +47,7 @@ export interface CallsOptions extends Results {
  */
 export async function runCalls(given: readonly Calling[], options: CallsOptions): Promise<readonly Calling[]> {
   const calls = given.slice(0, MOST_CALLS);
-  const why = `one reply may make ${MOST_CALLS} calls, and this one made ${given.length}. Repeat it if it is still needed`;
+  const why = `one reply may make ${MOST_CALLS} calls, this one made ${given.length}. Repeat it if it is still needed`;
   refuseCalls(given.slice(MOST_CALLS), why, options);
   const { toolkit, turn, signal, emit, failures, budget } = options;
   const started: { readonly touched: Touched; readonly ended: Promise<void> }[] = [];

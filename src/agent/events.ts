@@ -32,8 +32,10 @@ export type AgentEvent =
   | { readonly type: "tool_started"; readonly id: CallId; readonly name: string }
   | { readonly type: "tool_update"; readonly id: CallId; readonly name: string; readonly update: CallUpdate }
   /**
-   * A person is asked about a call, or has answered. "parked": nobody has, and the call has no result in this turn; when
-   * the turn continues, it is announced again by `tool_call`. Not emitted when nobody can be asked: the call is denied then. */
+   * A person is asked about a call, or has answered. "parked": nobody has, and the call has no result in this turn;
+   * when the turn continues, it is announced again by `tool_call`. Not emitted when nobody can be asked: the call is
+   * denied then.
+   */
   | {
       readonly type: "approval";
       readonly id: CallId;

@@ -54,7 +54,8 @@ export async function settleParked(
       answerCall(calling, messageFor(calling, result), ms, results);
       hasNews = true;
     } else if (!transcript.messages.some((message) => message.role === "user" && message.outcomeOf === id)) {
-      const words = `[The call ${id} of ${name}, which waited for a person, has ended (${result.status}):\n${asText(result)}]`;
+      const ending = `has ended (${result.status}):\n${asText(result)}`;
+      const words = `[The call ${id} of ${name}, which waited for a person, ${ending}]`;
       notices.push({ role: "user", from: "handrail", content: [text(words)], outcomeOf: id });
       seen.add(`${question} ended`);
       continue;

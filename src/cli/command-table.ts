@@ -1,6 +1,6 @@
 /**
- * The commands of `handrail`. Help, the hints about unknown commands and the words for completion follow from this table;
- * a command's code is loaded when it is run.
+ * The commands of `handrail`. Help, the hints about unknown commands and the words for completion follow from this
+ * table; a command's code is loaded when it is run.
  */
 import { InvalidArgumentError } from "commander";
 import type { CommandTable, Flag } from "./command-row.ts";

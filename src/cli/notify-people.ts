@@ -10,7 +10,7 @@ import type { Notice } from "../contract/notice.ts";
  */
 export async function notifyPeople(
   notice: Notice,
-  { notify }: Pick<Settings, "notify">,
+  { notify, policy }: Pick<Settings, "notify" | "policy">,
   onFailure: (text: string) => void,
 ): Promise<void> {
   const [{ sendNotice }, { createPushSender }, { browserSessions }] = await Promise.all([
@@ -18,6 +18,6 @@ export async function notifyPeople(
     import("../console/push.ts"),
     import("../console/browser-sessions.ts"),
   ]);
-  const push = createPushSender(stateFolder(), browserSessions(browsersFolder(stateFolder())));
+  const push = createPushSender(stateFolder(), browserSessions(browsersFolder(stateFolder())), policy.network);
   await sendNotice(notice, { program: notify, push, onFailure });
 }

@@ -99,12 +99,13 @@ export function textView(toContinue: string): RunView {
 
 function unaskedText(count: number): string {
   const what = count === 1 ? "call needs approval and was" : "calls need approval and were";
-  return `${count} ${what} denied, because there was nobody to ask. Approve in advance with --yes, or in \`handrail approvals\``;
+  const hint = "Approve in advance with --yes, or in `handrail approvals`";
+  return `${count} ${what} denied, because there was nobody to ask. ${hint}`;
 }
 
 /**
- * Shows once a second which call runs, for how long, and the last line of its output: on a terminal only, and not while a
- * person is asked.
+ * Shows once a second which call runs, for how long, and the last line of its output: on a terminal only, and not while
+ * a person is asked.
  */
 function signsOfLife(show: (text: string) => void): { note(event: AgentEvent): void } {
   const running = new Map<string, { readonly name: string; sinceMs: number; last: string; isAsked: boolean }>();

@@ -20,8 +20,8 @@ import { displayPath } from "../util/paths.ts";
 import type { GlobalOptions } from "./options.ts";
 
 /**
- * Returns the sources of tools that the settings and a `.mcp.json` name, and servers that are `added`, with notices for people. Starts none: a
- * toolkit does that.
+ * Returns the sources of tools that the settings and a `.mcp.json` name, and servers that are `added`, with notices for
+ * people. Starts none: a toolkit does that.
  */
 export async function sourcesOf(settings: Settings, options: GlobalOptions, added: McpChoices = {}) {
   const trust = trustFor(settings, options);

@@ -2,6 +2,7 @@ import { linkSync, readFileSync } from "node:fs";
 import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Notice } from "../contract/notice.ts";
+import type { NetworkSettings } from "../network/network-settings.ts";
 import { parseJson } from "../util/json.ts";
 import { randomName } from "../util/identifier.ts";
 import { hasCode, replacePrivateFile } from "../util/private-file.ts";
@@ -26,31 +27,43 @@ const SUBJECT = "https://github.com/";
 
 /**
  * Makes a sender. A message has only the title, risk, thread and question of the notice, encrypted for the browser.
- * A subscription that the push service does not know any more is removed.
+ * A subscription that the push service does not know any more is removed. Requests pass the guard: a service is reached
+ * only at public addresses, except one of this machine, and no redirect is followed.
  *
  * @param stateDir has the key pair
+ * @param network the user's denied and private hosts, proxy and ports. Default: those of `NetworkSettings`
  */
-export function createPushSender(stateDir: string, browsers: BrowserSessions): PushSender {
+export function createPushSender(
+  stateDir: string,
+  browsers: BrowserSessions,
+  network: NetworkSettings = {},
+): PushSender {
   return async ({ about, title, thread, question, risk }) => {
     const subscribed = await browsers.subscriptions();
     if (subscribed.length === 0) return;
-    const [{ default: webPush }, { request }] = await Promise.all([import("web-push"), import("undici")]);
+    const [{ default: webPush }, { createStreamFetch }] = await Promise.all([
+      import("web-push"),
+      import("../network/stream-fetch.ts"),
+    ]);
     const { publicKey, privateKey } = await pushKeys(stateDir);
     const payload = JSON.stringify({ about, title, thread, question, risk });
     const send = async (session: string, subscription: PushSubscription) => {
       const { endpoint, method, headers, body } = webPush.generateRequestDetails(subscription, payload, {
         ...{ vapidDetails: { subject: SUBJECT, publicKey, privateKey }, TTL: KEPT_SECONDS, urgency: "high" },
       });
-      // undici computes the length itself. Node's own fetch would use the dispatcher of this undici, which it does not
-      // fit.
-      const { "Content-Length": _, ...others } = headers;
-      const { statusCode, body: answer } = await request(endpoint, {
-        ...{ method, headers: others, body, signal: AbortSignal.timeout(SEND_MS) },
-      });
-      await answer.dump();
-      if (statusCode === 404 || statusCode === 410) await browsers.subscribe(session, undefined);
-      else if (statusCode < 200 || statusCode > 299)
-        throw new Error(`${new URL(endpoint).host} answered ${statusCode}`);
+      const { "Content-Length": _, ...others } = headers; // computed again
+      const named = Object.entries(others).map(([name, value]) => [name, String(value)] as [string, string]);
+      const url = new URL(endpoint);
+      const client = createStreamFetch({ network: reaching(url, network) });
+      try {
+        const given = { method, headers: named, body: new Uint8Array(body ?? []) };
+        const how = { redirect: "manual", signal: AbortSignal.timeout(SEND_MS) } as const;
+        const { status } = await client.fetch(url, { ...given, ...how });
+        if (status === 404 || status === 410) await browsers.subscribe(session, undefined);
+        else if (status < 200 || status > 299) throw new Error(`${url.host} answered ${status}`);
+      } finally {
+        await client.close();
+      }
     };
     const sent = await Promise.allSettled(subscribed.map(({ id, subscription }) => send(id, subscription)));
     const failed = sent.find((each) => each.status === "rejected");
@@ -87,6 +100,17 @@ export function isPushEndpoint(endpoint: string): boolean {
   if (!URL.canParse(endpoint)) return false;
   const { protocol, hostname } = new URL(endpoint);
   return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
+}
+
+/** The endpoint's port is open to it, and so is this machine to an endpoint on it. */
+function reaching({ protocol, hostname, port }: URL, network: NetworkSettings): NetworkSettings {
+  const { ports = [], allowPrivate = [] } = network;
+  const isHere = protocol === "http:" && isLoopback(hostname);
+  return {
+    ...network,
+    ...(port !== "" && { ports: [...ports, Number(port)] }),
+    ...(isHere && { allowPrivate: [...allowPrivate, hostname] }),
+  };
 }
 
 function keysIn(file: string): PushKeys | undefined {

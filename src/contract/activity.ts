@@ -22,8 +22,8 @@ export type ThreadEvent = {
   readonly at: number;
 } &
   /**
-   * `target` is the name of the backend; `parent` is the call that started the thread, if any; `startedWith` is what the
-   * program that started it needs to continue it in the same way.
+   * `target` is the name of the backend; `parent` is the call that started the thread, if any; `startedWith` is what
+   * the program that started it needs to continue it in the same way.
    */
   (
     | {
@@ -139,7 +139,9 @@ export type CallEvent = {
   | ({ readonly type: "input.requested" } & JobInput)
   /** A request to record the last lines of a job for the next 30 seconds, as `job.output`. `by` as above. */
   | { readonly type: "job.watched"; readonly job: string; readonly by: string }
-  /** The last lines of a watched job: after each request and when they have changed, once a second. Up to 4,096 bytes. */
+  /**
+   * The last lines of a watched job: after each request and when they have changed, once a second. Up to 4,096 bytes.
+   */
   | { readonly type: "job.output"; readonly job: string; readonly text: string }
   /** A person asks to open a port of a job in the sandbox. The process that has the job answers with `port.opened`. */
   | { readonly type: "port.requested"; readonly job: string; readonly port: number; readonly by: string }

@@ -22,8 +22,8 @@ export interface OpenQuestion {
   /** Milliseconds since 1970. */
   readonly askedMs: number;
   /**
-   * Present when the call is parked: no process waits for the answer. `untilMs`: afterwards the call expires. `changed`:
-   * what has changed since an earlier approval, because of which it is asked about again.
+   * Present when the call is parked: no process waits for the answer. `untilMs`: afterwards the call expires.
+   * `changed`: what has changed since an earlier approval, because of which it is asked about again.
    */
   readonly parked?: { readonly untilMs: number; readonly changed?: readonly string[] };
 }

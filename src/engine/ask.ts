@@ -58,7 +58,8 @@ export async function ask(
       : answerOf(approver, call, decision, asking.signal).then((own) => decide(question, own, host, asking.signal));
   const waits = approver !== undefined && parkAfterMs !== undefined && parkAfterMs > 0;
   const tooLate = waits ? [pause(parkAfterMs, asking.signal).then(() => (asking.aborted ? elsewhere : parked()))] : [];
-  for (const each of [here, ...tooLate]) each.catch(() => undefined); // ignored if the other or another process answered
+  // Ignored if the other or another process answered
+  for (const each of [here, ...tooLate]) each.catch(() => undefined);
   try {
     const first = Promise.race<Counting>([elsewhere, here, ...tooLate]);
     // Once it is being parked, only the store knows whether an answer came before: after that, another process has it.

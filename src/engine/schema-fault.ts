@@ -82,7 +82,9 @@ interface Reference {
   readonly scope: Scope;
 }
 
-/** The fault of a reference: it is dangling or circular, or leads to too many schemas. Other documents are not loaded. */
+/**
+ * The fault of a reference: it is dangling or circular, or leads to too many schemas. Other documents are not loaded.
+ */
 function referenceFault(root: Schema): string | undefined {
   /** By schema, the schemas that check the same value: those in it, and those that it refers to. */
   const inPlace = new Map<unknown, readonly unknown[]>();

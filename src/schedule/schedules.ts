@@ -14,7 +14,7 @@ import type { DatabaseConnection, Engine, Value } from "../db/driver.ts";
 import { randomName } from "../util/identifier.ts";
 import { plural } from "../util/text.ts";
 import { SCHEDULE_TABLES } from "./tables.ts";
-import { isRecurring, newestDue, nextAfter, timeIn } from "./timing.ts";
+import { isRecurring, loadCron, newestDue, nextAfter, timeIn } from "./timing.ts";
 
 export interface SchedulesOptions {
   /** Created with mode 0600 (missing folders 0700). Several processes may share it. */
@@ -66,12 +66,12 @@ export function openSchedules({
 }: SchedulesOptions): RunnerSchedules & { close(): Promise<void> } {
   let opened: Promise<Database> | undefined;
   const database = () => {
-    opened ??= openDatabase({ file, tables: SCHEDULE_TABLES, ...(engine !== undefined && { engine }) }).catch(
-      (error: unknown) => {
+    opened ??= loadCron()
+      .then(() => openDatabase({ file, tables: SCHEDULE_TABLES, ...(engine !== undefined && { engine }) }))
+      .catch((error: unknown) => {
         opened = undefined; // the cause may be gone the next time
         throw error;
-      },
-    );
+      });
     return opened;
   };
   const read = async <T>(work: (connection: DatabaseConnection) => T): Promise<T> => {

@@ -1,4 +1,4 @@
-import { Cron } from "croner";
+import type { Cron } from "croner";
 import type cronstrue from "cronstrue";
 import type { Timing } from "../contract/schedule.ts";
 import { plural } from "../util/text.ts";
@@ -27,7 +27,7 @@ const RUNS_CHECKED = 200;
 const ownZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /**
- * Reads a schedule.
+ * Reads a schedule, after `loadCron`.
  *
  * @throws RangeError, a sentence with what was expected, for a missing or bad field, an unknown zone, a time in the
  * past.
@@ -78,6 +78,18 @@ function isZone(tz: string): boolean {
   }
 }
 
+let cronLibrary: typeof Cron | undefined;
+
+/** Loads what the functions of this file read cron expressions and local times with. Most programs never need it. */
+export async function loadCron(): Promise<void> {
+  cronLibrary ??= (await import("croner")).Cron;
+}
+
+function loaded(): typeof Cron {
+  if (cronLibrary === undefined) throw new Error("schedule: expected loadCron() to have resolved before");
+  return cronLibrary;
+}
+
 /** Parsed expressions, since making one takes longer than a search of its next time. */
 const parsed = new Map<string, Cron>();
 const MOST_PARSED = 64;
@@ -86,8 +98,9 @@ function cronOf(expr: string, tz: string): Cron {
   const key = `${tz} ${expr}`;
   const known = parsed.get(key);
   if (known !== undefined) return known;
+  const Pattern = loaded();
   try {
-    const cron = new Cron(expr, { timezone: tz, mode: "5-or-6-parts", paused: true });
+    const cron = new Pattern(expr, { timezone: tz, mode: "5-or-6-parts", paused: true });
     if (parsed.size >= MOST_PARSED) parsed.clear();
     parsed.set(key, cron);
     return cron;
@@ -113,7 +126,8 @@ function timeOf(at: string, tz: string): number {
   const local = `${day}T${time}${seconds}`;
   if (!Number.isFinite(Date.parse(`${local}Z`)) || new Date(`${day}T00:00Z`).toISOString().slice(0, 10) !== day)
     throw bad();
-  const ms = offset === undefined ? new Cron(local, { timezone: tz, paused: true }).getOnce()?.getTime() : undefined;
+  const ms =
+    offset === undefined ? new (loaded())(local, { timezone: tz, paused: true }).getOnce()?.getTime() : undefined;
   return ms ?? Date.parse(`${local}${offset ?? "Z"}`);
 }
 
@@ -169,9 +183,10 @@ export function shortestGap(timing: Timing, nowMs: number): number {
 
 let library: typeof cronstrue | undefined;
 
-/** Loads what puts cron expressions into words. Most programs never need it, and it would double their start. */
+/** Like `loadCron`; also loads what puts cron expressions into words, which would double a start. */
 export async function loadWords(): Promise<void> {
-  library ??= (await import("cronstrue")).default;
+  const [words] = await Promise.all([import("cronstrue"), loadCron()]);
+  library ??= words.default;
 }
 
 /** The schedule in words, after `loadWords`, for people: "At 02:30, Europe/Berlin". */

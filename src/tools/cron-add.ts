@@ -133,7 +133,8 @@ export const cronAdd = ({ sandboxed = false, now = Date.now, ...options }: CronA
     effects: (input) => {
       try {
         return effectsOf(read(input), next);
-      } catch {
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
         return [{ kind: "state", store: "schedule", change: false }]; // `run` reports what is wrong
       }
     },

@@ -11,7 +11,9 @@ export class Stop {
   readonly #listeners = new Set<() => void>();
   #controller: AbortController | undefined;
 
-  /** @param above Each of them stops this one too. (`AbortSignal.any` would be kept in memory by long-lived signals.) */
+  /**
+   * @param above Each of them stops this one too. (`AbortSignal.any` would be kept in memory by long-lived signals.)
+   */
   constructor(...above: readonly (AbortSignal | Stop)[]) {
     this.#above = above.map((signal) => onAbort(signal, () => this.abort(signal.reason)));
   }

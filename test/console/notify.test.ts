@@ -9,6 +9,7 @@ import { browserSessions } from "../../src/console/browser-sessions.ts";
 import { sendNotice } from "../../src/console/notify.ts";
 import { createPushSender } from "../../src/console/push.ts";
 import type { Notice } from "../../src/contract/notice.ts";
+import type { NetworkSettings } from "../../src/network/network-settings.ts";
 import { commandLine } from "../cli/program.ts";
 import { afterFile } from "../support/after-file.ts";
 import { until } from "../support/until.ts";
@@ -148,6 +149,23 @@ describe("messages to browsers", () => {
     expect(received).toHaveLength(1);
     expect(await browsers.subscriptions()).toEqual([]);
   });
+
+  test.for<[string, (url: string) => string, number, NetworkSettings, RegExp, number]>([
+    ["a private address", (url) => url.replace("http:", "https:"), 201, {}, /not public|private|this machine/, 0],
+    ["a host that the user denies", (url) => url, 201, { denyHosts: ["127.0.0.1"] }, /deny_hosts/, 0],
+    ["another address, by a redirect", (url) => url, 307, {}, /answered 307/, 1],
+  ])("never reach %s", async ([, endpointOf, status, network, reason, requests]) => {
+    const elsewhere = await pushService();
+    const { url, received, connections } = await pushService(status, elsewhere.url);
+    const stateDir = temporaryFolder();
+    const browsers = browserSessions(join(stateDir, "browsers"));
+    const { session } = await browsers.create({ kind: "phone", name: "Pixel", address: "::1" });
+    const p256dh = createECDH("prime256v1").generateKeys("base64url");
+    const keys = { p256dh, auth: randomBytes(16).toString("base64url") };
+    await browsers.subscribe(session.id, { endpoint: endpointOf(url), keys });
+    await expect(createPushSender(stateDir, browsers, network)(NOTICE)).rejects.toThrow(reason);
+    expect([received.length, connections(), elsewhere.connections()]).toEqual([requests, requests, 0]);
+  });
 });
 
 interface Received {
@@ -159,20 +177,23 @@ interface Received {
 const nothing: Received = { path: "", headers: {}, body: Buffer.alloc(0) };
 
 /** A push service of this machine. */
-async function pushService(status = 201) {
+async function pushService(status = 201, location = "") {
   const received: Received[] = [];
+  let connections = 0;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       received.push({ path: request.url ?? "", headers: request.headers, body: Buffer.concat(chunks) });
-      response.writeHead(status).end();
+      response.writeHead(status, { location }).end();
     });
   });
+  server.on("connection", () => connections++);
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   afterFile(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url, received, connections: () => connections };
 }
 
 /** Verifies the signature of RFC 8292, section 2, and returns the claims. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { NewSchedule, RunState } from "../../src/contract/schedule.ts";
 import { GRACE_MS, openSchedules } from "../../src/schedule/schedules.ts";
-import { type WrittenTiming, nextRuns, readTiming } from "../../src/schedule/timing.ts";
+import { type WrittenTiming, loadCron, nextRuns, readTiming } from "../../src/schedule/timing.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
 const START = Date.parse("2026-01-01T00:00:00Z");
@@ -22,6 +22,8 @@ function processes() {
     });
   return { clock, dead, opened };
 }
+
+await loadCron();
 
 const schedule = (written: WrittenTiming, more: Partial<NewSchedule> = {}): NewSchedule => ({
   name: "job",

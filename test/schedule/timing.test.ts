@@ -2,6 +2,7 @@ import { CronExpressionParser } from "cron-parser";
 import { describe, expect, test } from "vitest";
 import {
   inWords,
+  loadCron,
   loadWords,
   newestDue,
   nextAfter,
@@ -9,6 +10,8 @@ import {
   readTiming,
   shortestGap,
 } from "../../src/schedule/timing.ts";
+
+await loadCron();
 
 const ms = (time: string) => Date.parse(time);
 const DAY = 86_400_000;

@@ -72,7 +72,9 @@ function script(can: Abilities, [named, , , , begun, asked]: Conversation["round
           calls: [can.start(`cd ${folder} && for n in 1 2 3 4 5; do node check.mjs; sleep 1; done`)],
         },
     {
-      say: "The check should run before each commit. A git hook runs by itself later, so a person is asked first: y approves, n refuses, and both are fine.",
+      say:
+        "The check should run before each commit. A git hook runs by itself later, so a person is asked first: " +
+        "y approves, n refuses, and both are fine.",
       calls: [can.write(`${folder}/.husky/pre-commit`, "node check.mjs\n")],
       expected: "anything",
     },

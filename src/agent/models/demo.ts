@@ -5,7 +5,9 @@ import { canPractise, practiceStep } from "./demo-practice.ts";
 import { repairStep } from "./demo-tests.ts";
 
 export interface DemoOptions {
-  /** How long a word of the practice project takes, in milliseconds; the first takes twenty times as long. Default 25. */
+  /**
+   * How long a word of the practice project takes, in milliseconds; the first takes twenty times as long. Default 25.
+   */
   readonly wordMs?: number;
 }
 

@@ -83,7 +83,9 @@ export function announcement(
   };
 }
 
-/** Returns the update for an event of an agent; `undefined` for events that clients get in another way, or not at all. */
+/**
+ * Returns the update for an event of an agent; `undefined` for events that clients get in another way, or not at all.
+ */
 export function updateOf(
   event: AgentEvent,
   context: number,

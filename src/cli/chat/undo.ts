@@ -5,7 +5,8 @@ import { openPoints } from "../../undo/points.ts";
 import { pointLine, previewText, restoredText } from "../undo-text.ts";
 
 /**
- * Handles the arguments of `/undo` in a thread, and returns the text for the person. Restores only if the arguments contain "yes".
+ * Handles the arguments of `/undo` in a thread, and returns the text for the person. Restores only if the arguments
+ * contain "yes".
  */
 export async function undoInChat({ backend, jobs }: Toolkit, thread: string, words: string): Promise<string> {
   if (backend.access !== undefined) return "Undo keeps files of this machine only.";

@@ -16,8 +16,8 @@ export interface RunOptions extends AgentOptions {
 
 /**
  * Gives an agent one prompt and shows its work: text on stdout and progress on stderr, or with `json` each event as a
- * line of JSON. Without a prompt, continues a turn whose calls were parked. Exit code 0 when the model has given its answer, 1 when the turn ended in another way, or a call was
- * denied because nobody could be asked.
+ * line of JSON. Without a prompt, continues a turn whose calls were parked. Exit code 0 when the model has given its
+ * answer, 1 when the turn ended in another way, or a call was denied because nobody could be asked.
  */
 export async function run(words: string | undefined, options: RunOptions): Promise<void> {
   const parts = await openParts(options, options.yes ? approveAll : terminalApprover());

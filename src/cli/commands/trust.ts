@@ -23,7 +23,8 @@ import { say } from "../say.ts";
 /**
  * Shows what needs the user's trust: settings of a project's file that only the user may set, programs in the workspace
  * that plugins run, and tools that have changed. Asks at the user's terminal; no option answers this. `list` shows what
- * is trusted, `revoke` ends the trust, `forget` is for a folder that the user has looked at. Exit code 1 when the file is not trusted in the end.
+ * is trusted, `revoke` ends the trust, `forget` is for a folder that the user has looked at. Exit code 1 when the file
+ * is not trusted in the end.
  */
 export async function run(
   file: string | undefined,
@@ -166,7 +167,9 @@ async function offersOfPrograms(
       const record = programs.byName(argv, { source });
       const isOpened = setting.cwd === "workspace" && setting.sandbox === false;
       const opened: Offer = {
-        text: `${oneLine(source, 100)} starts ${oneLine(quoteWords(argv), 500)} in the workspace, OUTSIDE the sandbox. It may run code that a model has written there.`,
+        text:
+          `${oneLine(source, 100)} starts ${oneLine(quoteWords(argv), 500)} in the workspace, OUTSIDE the sandbox. ` +
+          "It may run code that a model has written there.",
         accept: () => trusted.record(record),
       };
       const byName = isOpened && (await trusted.standing(record)) !== "trusted" ? [opened] : [];

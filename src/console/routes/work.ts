@@ -47,7 +47,8 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
           thread = event.thread;
         }
         if (thread === undefined) throw new Problem(404, `There is no call ${call}.`);
-        const { status } = await store.move(call, { to: "withdrawn", by: "API" }); // of a parked call, which nobody runs
+        // Of a parked call, which nobody runs
+        const { status } = await store.move(call, { to: "withdrawn", by: "API" });
         if (status !== "moved") await store.commit({ type: "stop.requested", call, thread, at: Date.now(), by: "API" });
         return { call };
       },
