@@ -52,11 +52,10 @@ export function createPushSender(
         ...{ vapidDetails: { subject: SUBJECT, publicKey, privateKey }, TTL: KEPT_SECONDS, urgency: "high" },
       });
       const { "Content-Length": _, ...others } = headers; // computed again
-      const named = Object.entries(others).map(([name, value]) => [name, String(value)] as [string, string]);
       const url = new URL(endpoint);
       const client = createStreamFetch({ network: reaching(url, network) });
       try {
-        const given = { method, headers: named, body: new Uint8Array(body ?? []) };
+        const given = { method, headers: others, body: new Uint8Array(body ?? []) };
         const how = { redirect: "manual", signal: AbortSignal.timeout(SEND_MS) } as const;
         const { status } = await client.fetch(url, { ...given, ...how });
         if (status === 404 || status === 410) await browsers.subscribe(session, undefined);
