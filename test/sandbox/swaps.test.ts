@@ -1,5 +1,6 @@
 // What was judged or mounted is replaced before it is used: links in place of folders, between two commands or before
 // one.
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
@@ -114,5 +115,47 @@ describe.skipIf(noSandbox !== undefined)("a socket", () => {
     );
     expect(output).toMatch(/^no: /);
     await new Promise((resolve) => server.close(resolve));
+  });
+
+  test("in the workspace is reachable only if it was made in the sandbox", async () => {
+    requireProgram("perl");
+    const one = await newWorld();
+    mkdirSync(join(one.workDir, "run"));
+    const theirs = [join(one.workDir, "theirs.sock"), join(one.workDir, "run/theirs.sock")];
+    const servers = theirs.map((path) => createServer((socket) => socket.end("secret\n")).listen(path));
+    for (const path of theirs) await until("it listens", () => existsSync(path));
+    const server = `perl -MIO::Socket::UNIX -e '$s = IO::Socket::UNIX->new(Local => "own.sock", Listen => 1) or die; $s->accept->print("ours\n"); sleep 60'`;
+    const job = await one.backend.spawn({ argv: ["bash", "-c", server] });
+    await until("it listens inside", () => existsSync(join(one.workDir, "own.sock")));
+    const connect = (path: string) =>
+      one.bash(
+        `perl -MIO::Socket::UNIX -e '$c = IO::Socket::UNIX->new(Peer => "${path}") or die "no: $!"; print <$c>'`,
+      );
+    for (const path of theirs) {
+      const { output } = await connect(path);
+      expect([path, output]).toEqual([path, expect.stringMatching(/^no: /)]);
+    }
+    await one.bash("mv run moved; mv theirs.sock other.sock; ln theirs.sock more.sock");
+    for (const path of ["other.sock", "more.sock", "moved/theirs.sock"])
+      expect((await connect(path)).output).toMatch(/^no: /);
+    const { output } = await connect("own.sock");
+    expect(output).toBe("ours\n");
+    await job.kill();
+    await Promise.all(servers.map((each) => new Promise((resolve) => each.close(resolve))));
+  });
+
+  test("of a terminal server in the workspace runs no command as the user", async () => {
+    requireProgram("tmux");
+    const one = await newWorld();
+    const socket = join(one.workDir, "t.sock");
+    execFileSync("tmux", ["-S", socket, "-f", "/dev/null", "new-session", "-d", "sleep 600"], { stdio: "ignore" });
+    try {
+      const mark = join(one.root, "ran");
+      const { output, errors } = await one.bash(`tmux -S t.sock run-shell "touch ${mark}"; echo "exit $?"`);
+      expect(output + errors).toContain("exit 1");
+      expect(existsSync(mark)).toBe(false);
+    } finally {
+      execFileSync("tmux", ["-S", socket, "kill-server"], { stdio: "ignore" });
+    }
   });
 });

@@ -178,8 +178,8 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
           ...(access.read ?? []).map(stillReal),
           ...extras.reopened,
         ].filter((path) => existsSync(path)),
-        // a read-only mount does not prevent connecting
-        sockets: listeningSockets([...new Set([...allWritable, ...ours])]),
+        // No mount prevents connecting. Sockets that commands made are in their own network, so they are not listed.
+        sockets: listeningSockets([caches]),
         temporary,
         emptied,
         given: extras.given,

@@ -16,8 +16,9 @@ const LISTENS = 0x10000;
 const DATAGRAM = "0002";
 
 /**
- * Returns the real paths of sockets that a process of this machine listens on, outside of `except`. A private network
- * does not prevent connecting to them. The kernel does not list those of other networks (a container's).
+ * Returns the real paths of sockets that a process of this machine listens on, outside of `except`, in the workspace
+ * too. A private network does not prevent connecting to them. The kernel does not list those of other networks: of
+ * commands in the sandbox, which may reach each other, and of containers.
  */
 export function listeningSockets(except: readonly string[]): readonly string[] {
   const named = socketNames(tried(() => readFileSync("/proc/net/unix", "utf8")) ?? "");
