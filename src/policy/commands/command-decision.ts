@@ -1,7 +1,7 @@
 import type { Decision, Risk } from "../../contract/decision.ts";
 import type { Ruling } from "../rules/rules.ts";
 import type { PolicySettings } from "../policy-settings.ts";
-import { isHeldByKernel } from "./high-risk.ts";
+import { isHeldByKernel } from "./risk.ts";
 
 export interface WeighedCommand {
   readonly text: string;

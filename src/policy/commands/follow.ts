@@ -11,7 +11,7 @@ import {
   spend,
 } from "./search.ts";
 import { ADDED, type Wrapped, wrappedIn } from "./wrapped.ts";
-import { SHELLS } from "./wrappers.ts";
+import { SHELLS } from "./programs.ts";
 
 /** A command behind a wrapper, or a script in a script, that is nested deeper is not followed. */
 export const MAX_DEPTH = 10;

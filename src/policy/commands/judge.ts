@@ -6,7 +6,7 @@ import type { Effect } from "../../contract/effect.ts";
 import { absolutePath } from "../../util/paths.ts";
 import type { LookUps } from "../look-ups.ts";
 import type { PathJudge } from "../paths.ts";
-import { SYSTEM_FOLDERS, createProgramFinder, trustedFolders } from "../plain/finder.ts";
+import { programsOf } from "../plain/finder.ts";
 import { createPlainJudge } from "../plain/judge.ts";
 import { type PlainScript, readPlainScript } from "../plain/script.ts";
 import type { Rules } from "../rules/rules.ts";
@@ -46,16 +46,15 @@ type Exec = Extract<Effect, { kind: "exec" }>;
 export function createCommandJudge(settings: PolicySettings, backend: Backend, rules: Rules["command"]): CommandJudge {
   const { workDir, home } = backend;
   const open = [workDir, ...(settings.allowedRoots ?? []).map((path) => absolutePath(path, backend))];
-  const judgePlain = createPlainJudge({ backend, writable: open });
-  const folders = (backend.programFolders ?? SYSTEM_FOLDERS).filter((path) => path.startsWith("/"));
-  const trusted = trustedFolders(folders, open);
-  const findProgram = createProgramFinder(folders, open, trusted);
+  const programs = programsOf(backend, open);
+  const judgePlain = createPlainJudge({ backend, programs });
   const allows = (words: readonly string[]) => rules({ words, text: words.join(" ") })?.verdict === "allow";
 
   return async (effect, { judgePath, look, contained, typed }) => {
     const command = withoutBlanks(effect.command);
     const folder = effect.real ?? absolutePath(effect.cwd ?? ".", backend);
     const found = findCommands(command, { home });
+    const find = async (name: string) => programs.find(name, look);
     const script = typed ? NOT_TYPED : plainScriptOf(command, effect, found);
     const [plain, names] = await Promise.all([
       contained || typeof script === "string"
@@ -75,8 +74,8 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
       : await Promise.all(
           found.commands.map((each) =>
             fixedBy(each, {
-              find: (name) => findProgram(name, look),
-              isPathTrusted: async () => (await trusted(look)).size === new Set(folders).size,
+              find,
+              isPathTrusted: async () => programs.isPathTrusted(look),
               folder: runsIn(each),
               writable: open,
               backend,
@@ -119,7 +118,7 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
       };
     });
     const tooLong = found.tooLong ?? names.tooLong;
-    const isOpened = !contained || (await mayOpen(found.commands, names.needs, (name) => findProgram(name, look)));
+    const isOpened = !contained || (await mayOpen(found.commands, names.needs, find));
     const beside = isOpened ? undefined : names.needs.find(({ holds, isSure }) => isSure && holds !== undefined);
     const decision = decideScript(parts, {
       ...found,

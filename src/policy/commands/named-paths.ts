@@ -2,7 +2,7 @@ import { sensitive } from "../../provenance/keys.ts";
 import type { FoundScript } from "./find-commands.ts";
 import { type FoundWord, behindPrefix, subcommandOf } from "./found-words.ts";
 import { type FoundCommand, nameOf } from "./search.ts";
-import { SHELLS } from "./wrappers.ts";
+import { SHELLS } from "./programs.ts";
 
 export interface NamedPath {
   /** The path as the command gets it; for a partly known word, its folder or the beginning of its name. */

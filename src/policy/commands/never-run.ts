@@ -2,7 +2,8 @@ import { posix } from "node:path";
 import { absolutePath, isInside } from "../../util/paths.ts";
 import type { FoundScript } from "./find-commands.ts";
 import type { FoundWord } from "./found-words.ts";
-import { INTERPRETER, RAW_DEVICE, highRisk, loads, mayRunWords } from "./high-risk.ts";
+import { RAW_DEVICE } from "./programs.ts";
+import { INTERPRETER, highRisk, loads, mayRunWords } from "./risk.ts";
 import { type FoundCommand, nameOf } from "./search.ts";
 
 interface NeverRun {

@@ -1,8 +1,22 @@
-import { gitWords, subcommandOf } from "./found-words.ts";
-import { highRisk, isHighProgram } from "./high-risk.ts";
-import { type CommandRisk, entryOf, isListedProgram } from "./reasons.ts";
+import { startsProgram } from "../../git/settings.ts";
+import { type FoundWord, gitWords, optionValues, subcommandOf } from "./found-words.ts";
+import {
+  AS_ANOTHER,
+  type CommandRisk,
+  EDITORS,
+  HIGH_WORDS,
+  INSTALLS,
+  SENDS,
+  SHELLS,
+  entryOf,
+  highProgram,
+  isListedProgram,
+} from "./programs.ts";
 import { type FoundCommand, nameOf } from "./search.ts";
-import { isWrapper } from "./wrapped.ts";
+import { editor, isWrapper } from "./wrapped.ts";
+
+const DOWNLOADED = "it runs what was downloaded";
+const WHATEVER = "it runs whatever it reads; write the script itself, or in a file of the workspace";
 
 /** Risk and reason of one command, by program and subcommand: its options decide only what is of high risk. */
 export function riskOf(command: FoundCommand): CommandRisk {
@@ -21,12 +35,175 @@ export function riskOf(command: FoundCommand): CommandRisk {
   if (entry !== undefined) return isOfProject ? { ...entry, risk: "medium", project: true } : entry;
   if (isOfProject) return medium("runs a tool of the project", true);
   if (isWrapper(name)) return { risk: "low", why: "runs another command", project: false };
-  return medium(isKnownProgram(name) ? "reads outside the workspace" : `the command ${name} is not known`);
+  return medium(
+    highProgram(name) === undefined ? `the command ${name || first.text} is not known` : "shows its version or help",
+  );
 }
+
+const SYSTEM_FOLDER = /^(\/usr(\/local)?)?\/s?bin\/[^/]+$/;
+const INSTALLED = /(^|\/)(node_modules\/\.bin|\.?venv\/bin|vendor\/bin)\/[^/]+$/;
 
 /** Programs of which something is known here, by their name without folders. */
 export function isKnownProgram(name: string): boolean {
-  return isListedProgram(name) || isWrapper(name) || isHighProgram(name);
+  return isListedProgram(name) || isWrapper(name) || highProgram(name) !== undefined;
+}
+
+/** Whether the program is unknown, or known to run its words. The search finds commands behind wrappers. */
+export function mayRunWords(name: string): boolean {
+  return name !== "" && (/^(tmux|screen|expect)$/.test(name) || (!isListedProgram(name) && !isWrapper(name)));
+}
+
+/** Why a command is of high risk wherever it runs; `undefined`: it is not. */
+export function highRisk(command: FoundCommand): string | undefined {
+  const { words, hidden } = command;
+  const name = nameOf(command);
+  const always = highProgram(name);
+  if (always !== undefined)
+    return words.length === 2 && /^--(version|help)$/.test(words[1]?.value ?? "") ? undefined : always;
+  if (hidden && isInterpreter(name)) return "an option or a setting starts an interpreter";
+  const text = words
+    .slice(1)
+    .map(({ prefix }) => `\0${prefix}`)
+    .join("");
+  const row = HIGH_WORDS.find(([names, pattern]) => names.split(" ").includes(name) && pattern.test(`${text}\0`));
+  if (row !== undefined) return row[2];
+  if (EDITORS.split(" ").includes(name) && editor(words).length > 0) return "it makes an editor run a program";
+  if (name === "git") return settingOf(words);
+  return sends(name, command) ? SENDS : (download(command, name) ?? runsPrivileged(words, name));
+}
+
+/**
+ * Whether the kernel keeps a contained command from the harm: `sudo` gets no rights there, installers find the system
+ * read-only, and a program that was downloaded is as contained as one of the workspace. Not removals, which the
+ * workspace and granted folders suffer, nor sending, which granted hosts let through.
+ */
+export function isHeldByKernel(why: string | undefined): boolean {
+  return why === AS_ANOTHER || why === INSTALLS || why === DOWNLOADED || why === WHATEVER;
+}
+
+/** The name of a privileged program and words for it, behind a program that may run them: `newtool sudo id`. */
+function runsPrivileged(words: readonly FoundWord[], name: string): string | undefined {
+  const given = mayRunWords(name) ? words.slice(1, -1) : [];
+  return given.some((word) => highProgram(nameOf({ words: [word] })) === AS_ANOTHER) ? AS_ANOTHER : undefined;
+}
+
+function settingOf(words: readonly FoundWord[]): string | undefined {
+  const setting = optionValues(words, "-c --config-env").find(({ prefix }) => {
+    const [key = "", value = ""] = prefix.split(/=(.*)/s);
+    return startsProgram(key) && !isOff(value);
+  });
+  return setting && `the setting ${setting.text} makes git run a program`;
+}
+
+/** How a program asks a server: which options make it send, take the next word, or lead to another server. */
+interface Asking {
+  readonly sends: RegExp;
+  /** Options whose value is the next word. One that is missing here makes its value count as a server. */
+  readonly values: RegExp;
+  readonly leadsAway: RegExp;
+  readonly noServer: RegExp;
+}
+
+/** Letters among those that take no value: `-sSd`. */
+const letters = (taking: string, wanted: string): string => `-(?:#|[^\\W${taking}])*[${wanted}]`;
+const CURL = "AbcCdDeEFHKmoPQrtTuUwxXyYz";
+const WGET = "OoPaUetTwQRAlXIDBi";
+
+const HTTPIE: Asking = {
+  sends: /\0((POST|PUT|PATCH|DELETE)\0|[\w-]+(:?=|@))/,
+  values: /^(-[aAosp]|--(auth|auth-type|output|session|print|timeout|verify))$/,
+  noServer: /^-|^[A-Z]+$/,
+  leadsAway: /\0--proxy/,
+};
+const ASKING: ReadonlyMap<string, Asking> = new Map(
+  Object.entries({
+    curl: {
+      sends: new RegExp(
+        `\\0(${letters(CURL, "dFT")}|--(da|for|up|js|url-query|mail|post)|` +
+          `(${letters(CURL, "X")}\\0?|--req[a-z]*[=\\0])(?!(get|head|options|GET|HEAD|OPTIONS)\\0))`,
+      ),
+      values: new RegExp(
+        `^(${letters(CURL, CURL)}|--(data(-ascii|-binary|-raw|-urlencode)?|form|json|header|user|user-agent|request|` +
+          "output|referer|cookie|cookie-jar|write-out|max-time|retry|connect-timeout|retry-delay|upload-file))$",
+      ),
+      noServer: /^-/,
+      leadsAway: new RegExp(`\\0(${letters(CURL, "xK")}|--(connect-to|resolve|proxy|preproxy|socks|config))`),
+    },
+    wget: {
+      sends: /\0--(post|body|method[=\0]?(?!get|head))/i,
+      values: new RegExp(
+        `^(${letters(WGET, WGET)}|--(post-data|body-data|method|header|output-document|timeout|tries))$`,
+      ),
+      noServer: /^-/,
+      leadsAway: /\0(-e|--execute)/,
+    },
+    http: HTTPIE,
+    https: HTTPIE,
+    xh: HTTPIE,
+  }),
+);
+
+/** A server on this machine, by a loopback name or address. */
+const LOOPBACK = /^([a-z]+:\/\/)?(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|::1)(:\d{1,5})?([/?#][^\s\\@]*)?$/i;
+
+/** Whether a command sends data to another machine. What goes to a server of this machine does not. */
+function sends(name: string, { words, assigns }: FoundCommand): boolean {
+  const asking = ASKING.get(name);
+  const text = words.map(({ prefix }) => `\0${prefix}`).join("");
+  if (asking?.sends.test(`${text}\0`) !== true) return false;
+  if (asking.leadsAway.test(text) || assigns.some(({ name: variable }) => /_proxy$/i.test(variable))) return true;
+  const servers = words.filter(({ prefix }, at) => {
+    return at > 0 && !asking.noServer.test(prefix) && !asking.values.test(words[at - 1]?.prefix ?? "");
+  });
+  const asked = asking === HTTPIE ? servers.slice(0, 1) : servers; // its fields and headers are behind the server
+  return asked.length === 0 || !asked.every(({ value }) => LOOPBACK.test(value ?? ""));
+}
+
+/** Values that switch a helper off, or name one that starts nothing. */
+function isOff(value: string): boolean {
+  return /^(|true|false|0|1|:|cat|less( -\w+)*|more|\/dev\/null)$/i.test(value);
+}
+
+const LOADING = /^(LD_PRELOAD|LD_AUDIT|DYLD_INSERT_LIBRARIES|BASH_ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|PS[04])$/;
+const HELPER = new RegExp(
+  "PAGER$|EDITOR$|^(VISUAL|BROWSER|LESSOPEN|LESSCLOSE|GIT_SSH(_COMMAND)?|GIT_EXTERNAL_DIFF|(GIT|SSH|SUDO)_ASKPASS|" +
+    "GIT_PROXY_COMMAND)$",
+);
+/** Editors, pagers and `ssh` with options that name no program. */
+const PLAIN_HELPER = new RegExp(
+  String.raw`^(vim?|nvim|nano|emacs|ed|code|less|more|bat|delta|ssh|touch|echo)( (-[\w-]+|-i [\w./~-]+|` +
+    String.raw`-o (BatchMode|StrictHostKeyChecking|ConnectTimeout|IdentitiesOnly)=\w+))*$`,
+);
+
+/** Why a variable makes programs load or start something else, behind a command that looks harmless. */
+export function loads({ name, value, text }: FoundCommand["assigns"][number]): string | undefined {
+  if (LOADING.test(name) || name.startsWith("BASH_FUNC_"))
+    return value === "" ? undefined : `the variable ${name} makes programs load or run something else`;
+  // Settings as git gets them from variables: `alias.x`, or `'alias.x=!id' 'a.b'='c'`.
+  const isSetting = /^GIT_CONFIG_(KEY_\d+|PARAMETERS)$/.test(name);
+  if (isSetting && (value ?? "alias.").split(/[\s']+/).some(startsProgram))
+    return `the variable ${name} makes git run a program`;
+  if (!HELPER.test(name) || isOff(value ?? "$") || PLAIN_HELPER.test(value ?? "$")) return undefined;
+  return `the variable in ${text} names a program that is run`;
+}
+
+export const INTERPRETER = /^(python|perl|ruby|node|nodejs|php|lua|deno|bun|Rscript|osascript|pwsh|awk|tclsh)[\d.]*$/;
+const DOWNLOADER = /^(curl|wget|aria2c|http|https|xh|fetch|nc|ncat)$/;
+
+function isInterpreter(name: string): boolean {
+  return SHELLS.has(name) || INTERPRETER.test(name);
+}
+
+/** `curl … | sh`, `sh -c "$(curl …)"`, `… | bash`. */
+function download({ words, reads, inWords }: FoundCommand, name: string): string | undefined {
+  if (!isInterpreter(name) && !/^(eval|source|\.)$/.test(name)) return undefined;
+  if (inWords.some((each) => DOWNLOADER.test(each))) return DOWNLOADED;
+  // An interpreter without a program of its own runs what it reads.
+  const operands = words.slice(1).filter(({ prefix }) => !/^[-+]./.test(prefix) || /^-\w*[ce]$/.test(prefix));
+  const readsProgram = operands.every(({ value }) => /^(-|\/dev\/stdin|\/dev\/fd\/0)$/.test(value ?? ""));
+  if (reads.length === 0 || !(readsProgram || words.some(({ value }) => value === "-s"))) return undefined;
+  if (SHELLS.has(name)) return WHATEVER;
+  return reads.some((each) => DOWNLOADER.test(each)) ? DOWNLOADED : undefined;
 }
 
 /** Why a command throws away work that nothing brings back, by name; `undefined`: it does not. */
@@ -50,7 +227,3 @@ const THROWING: readonly (readonly [subcommand: string, words: RegExp, why: stri
   ["filter-branch", /^/, "it rewrites all history"],
   ["filter-repo", /^/, "it rewrites all history"],
 ];
-
-const SYSTEM_FOLDER = /^(\/usr(\/local)?)?\/s?bin\/[^/]+$/;
-
-const INSTALLED = /(^|\/)(node_modules\/\.bin|\.?venv\/bin|vendor\/bin)\/[^/]+$/;

@@ -1,7 +1,6 @@
 import { type FoundWord, behindPrefix, knownWord, optionValues, scriptIn, subcommandOf } from "./found-words.ts";
-import { isListedProgram } from "./reasons.ts";
 import { startsProgram } from "../../git/settings.ts";
-import { EDITORS, EVALUATING, SHELLS, type Wrapper, expandNames, wrapperOf } from "./wrappers.ts";
+import { EDITORS, EVALUATING, SHELLS, type Wrapper, expandNames, isListedProgram, wrapperOf } from "./programs.ts";
 
 export type Wrapped =
   | { readonly kind: "command"; readonly words: readonly FoundWord[] }

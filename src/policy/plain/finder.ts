@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import type { FileInfo } from "../../contract/backend.ts";
+import type { Backend, FileInfo } from "../../contract/backend.ts";
 import { isInside } from "../../util/paths.ts";
 import type { LookUps } from "../look-ups.ts";
 
@@ -13,7 +13,7 @@ export interface FoundProgram {
 export type ProgramFinder = (name: string, look: LookUps) => Promise<FoundProgram | string>;
 
 /** The program folders of a backend that reports none. */
-export const SYSTEM_FOLDERS = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"] as const;
+const SYSTEM_FOLDERS = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"] as const;
 
 /** Version managers run what files of the project name (`.tool-versions`, `.python-version`). */
 const SHIM = /\/shims\/[^/]*$|\/(asdf|mise|rtx|volta-shim|proto-shim)$/;
@@ -21,8 +21,24 @@ const SHIM = /\/shims\/[^/]*$|\/(asdf|mise|rtx|volta-shim|proto-shim)$/;
 /** The folders of a PATH in which no tool writes, in order: the folder as written, and its real path. */
 export type TrustedFolders = (look: LookUps) => Promise<ReadonlyMap<string, string>>;
 
-/** `writable`: folders that tools may write. Looked up once: system folders do not change. */
-export function trustedFolders(folders: readonly string[], writable: readonly string[]): TrustedFolders {
+/** The programs of a backend. */
+export interface Programs {
+  readonly find: ProgramFinder;
+  readonly trusted: TrustedFolders;
+  /** Whether tools can write no folder of the PATH. */
+  readonly isPathTrusted: (look: LookUps) => Promise<boolean>;
+}
+
+/** `writable`: folders that tools may write: no program is taken from there. */
+export function programsOf({ programFolders = SYSTEM_FOLDERS }: Backend, writable: readonly string[]): Programs {
+  const folders = programFolders.filter((path) => path.startsWith("/"));
+  const trusted = trustedFolders(folders, writable);
+  const find = createProgramFinder(folders, writable, trusted);
+  return { find, trusted, isPathTrusted: async (look) => (await trusted(look)).size === new Set(folders).size };
+}
+
+/** Looked up once: system folders do not change. */
+function trustedFolders(folders: readonly string[], writable: readonly string[]): TrustedFolders {
   let trusted: ReturnType<TrustedFolders> | undefined;
   return async (look) => {
     trusted ??= (async () => {
@@ -42,7 +58,7 @@ export function trustedFolders(folders: readonly string[], writable: readonly st
 }
 
 /** Finds programs in the folders of a PATH, in their order. What is found where no tool writes is remembered. */
-export function createProgramFinder(
+function createProgramFinder(
   folders: readonly string[],
   writable: readonly string[],
   trusted: TrustedFolders,

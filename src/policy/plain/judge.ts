@@ -6,13 +6,7 @@ import { displayPath, isInside } from "../../util/paths.ts";
 import { type LookUps, once } from "../look-ups.ts";
 import type { PathJudge } from "../paths.ts";
 import { SENSITIVE_FILES, SENSITIVE_FOLDERS } from "../../provenance/keys.ts";
-import {
-  type FoundProgram,
-  type TrustedFolders,
-  createProgramFinder,
-  SYSTEM_FOLDERS,
-  trustedFolders,
-} from "./finder.ts";
+import { type FoundProgram, type Programs, programsOf } from "./finder.ts";
 import { type GitRepository, gitRepository } from "./git-repository.ts";
 import { matching, newBudget, readPattern } from "./patterns.ts";
 import { readByList } from "./programs.ts";
@@ -47,8 +41,8 @@ export interface Problem {
 
 interface PlainJudgeOptions {
   readonly backend: Backend;
-  /** Folders that tools write in: no program is taken from there. Default: the workspace. */
-  readonly writable?: readonly string[];
+  /** Default: all that are not in the workspace. */
+  readonly programs?: Programs;
 }
 
 interface PlainGiven {
@@ -73,15 +67,15 @@ const MOST_BYTES = 131_071;
  * Creates the judge of plain scripts: every command must be on the list, be found outside of the workspace, and name
  * only paths that may be read. One round trip, unless `cd` or a pattern leads through a link.
  */
-export function createPlainJudge({ backend, writable = [backend.workDir] }: PlainJudgeOptions): PlainJudge {
-  const folders = (backend.programFolders ?? SYSTEM_FOLDERS).filter((folder) => folder.startsWith("/"));
-  const trusted = trustedFolders(folders, writable);
-  const findProgram = createProgramFinder(folders, writable, trusted);
+export function createPlainJudge({
+  backend,
+  programs = programsOf(backend, [backend.workDir]),
+}: PlainJudgeOptions): PlainJudge {
   const repository = gitRepository(backend);
 
   return async (script, { cwd, judgePath, look, allows = () => false }) => {
-    const found = once((name) => findProgram(name, look));
-    const given = { backend, judgePath, look, allows, found, trusted, repository };
+    const found = once((name) => programs.find(name, look));
+    const given = { backend, judgePath, look, allows, found, trusted: programs.trusted, repository };
     const context = (folder: string): Context => ({ ...given, folder });
     if (script.cd === undefined) return judgeIn(script, context(cwd));
     const written = pathOf(script.cd, cwd);
@@ -102,7 +96,7 @@ interface Context {
   readonly look: LookUps;
   readonly allows: (words: readonly string[]) => boolean;
   readonly found: (name: string) => Promise<FoundProgram | string>;
-  readonly trusted: TrustedFolders;
+  readonly trusted: Programs["trusted"];
   readonly repository: GitRepository;
 }
 

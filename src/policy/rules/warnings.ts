@@ -1,5 +1,5 @@
 import { isWrapper } from "../commands/wrapped.ts";
-import { wrapperOf } from "../commands/wrappers.ts";
+import { wrapperOf } from "../commands/programs.ts";
 import type { CommandRules } from "../policy-settings.ts";
 import { type CommandPattern, matchesLeniently } from "./command.ts";
 import type { Rule } from "./rule.ts";
