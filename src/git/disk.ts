@@ -1,14 +1,6 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  readdirSync,
-  realpathSync,
-  statSync,
-} from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, readdirSync } from "node:fs";
+import { readlinkSync, realpathSync, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { bytesOf, pathFrom } from "../util/byte-paths.ts";
 import { tried } from "../util/errors.ts";
 import type { Reader } from "./reader.ts";
@@ -30,15 +22,23 @@ export function namesIn(folder: string): readonly string[] {
 
 /** The path with its links followed, as far as it exists. The missing rest is kept as written. */
 export function realOf(path: string): string {
+  return followed(path, 0);
+}
+
+/** Linux follows at most 40 links on a path (path_resolution(7)). */
+const MOST_LINKS = 40;
+
+function followed(path: string, links: number): string {
   const parts: string[] = [];
   for (let at = path; ;) {
-    try {
-      // Most paths that are asked about are missing, and an error costs ten times this look.
-      const isThere = lstatSync(bytesOf(at), { throwIfNoEntry: false }) !== undefined;
-      const real = isThere ? pathFrom(realpathSync.native(bytesOf(at), "buffer")) : undefined;
-      if (real !== undefined) return parts.length === 0 ? real : `${real === "/" ? "" : real}/${parts.join("/")}`;
-    } catch {
-      // A link that leads nowhere, or a folder that may not be entered.
+    const rest = (real: string) => (parts.length === 0 ? real : `${real === "/" ? "" : real}/${parts.join("/")}`);
+    // Most paths that are asked about are missing, and an error costs ten times this look.
+    const info = tried(() => lstatSync(bytesOf(at), { throwIfNoEntry: false }));
+    const real = info && tried(() => pathFrom(realpathSync.native(bytesOf(at), "buffer")));
+    if (real !== undefined) return rest(real);
+    if (info?.isSymbolicLink() === true && links < MOST_LINKS) {
+      const target = tried(() => pathFrom(readlinkSync(bytesOf(at), "buffer"))); // it leads to nothing yet
+      if (target !== undefined) return followed(rest(resolve(followed(dirname(at), links + 1), target)), links + 1);
     }
     const cut = at.lastIndexOf("/");
     if (cut < 0) return path;
@@ -56,7 +56,12 @@ export function readRegular(path: string, most: number): Buffer | undefined {
     const descriptor = openSync(bytesOf(path), constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     try {
       const info = fstatSync(descriptor);
-      return info.isFile() && info.size <= most ? readFileSync(descriptor) : undefined;
+      if (!info.isFile() || info.size > most) return undefined;
+      const bytes = Buffer.alloc(info.size); // never more, although the file may grow
+      let filled = 0;
+      for (let read = -1; read !== 0 && filled < bytes.length; filled += read)
+        read = readSync(descriptor, bytes, filled, bytes.length - filled, filled);
+      return bytes.subarray(0, filled);
     } finally {
       closeSync(descriptor);
     }

@@ -80,13 +80,16 @@ export function submodulesIn(reader: Reader, gitFolder: string): FoundFolders {
 }
 
 /**
- * The real `.git` folders of a work tree: its own, the common one of a linked worktree, and those of its submodules.
+ * The real `.git` folders of a work tree: its own, the common one of a linked worktree, those of the repository's other
+ * worktrees, which may lie elsewhere, and of its submodules.
  */
 export function gitFoldersOf(reader: Reader, folder: string): readonly string[] {
   const own = gitFolderOf(reader, folder);
   if (own === undefined) return [];
   const common = commonOf(reader, own);
-  return [own, ...(common === undefined ? [] : [common]), ...modulesIn(reader, common ?? own).found];
+  const shared = common ?? own;
+  const others = worktreesIn(reader, shared).found.filter((path) => path !== own);
+  return [own, ...(common === undefined ? [] : [common]), ...others, ...modulesIn(reader, shared).found];
 }
 
 /**

@@ -19,6 +19,8 @@ export interface Held {
   readonly readOnly: readonly string[];
   /** Its `.git` folders: paths that appear there, and that git does not write in daily work, are put aside. */
   readonly watched: readonly string[];
+  /** What git would obey if it existed: included files, folders of hooks, programs. */
+  readonly absent: readonly string[];
 }
 
 export interface HoldOptions {
@@ -33,23 +35,24 @@ export interface HoldOptions {
 export function heldOf(reader: Reader, gitFolder: string, { worktree, isHeld = () => true, home }: HoldOptions): Held {
   const [worktrees, modules] = [worktreesIn(reader, gitFolder), modulesIn(reader, gitFolder)];
   const watched = [gitFolder, ...[...worktrees.found, ...modules.found].filter(isHeld)];
-  const led = watched.flatMap((each) => {
+  const led = watched.map((each) => {
     const tree = each === gitFolder ? worktree : (workTreeOf(reader, each) ?? worktree);
-    const { configs, hooks, named } = obeyed(reader, {
-      gitFolder: each,
-      worktree: tree,
-      ...(home !== undefined && { home }),
-    });
-    const isKind = (kind: "file" | "folder") => (path: string) => reader.kindOf(path) === kind;
-    return [
-      ...[...configs, ...named].map(reader.realOf).filter(isKind("file")),
-      ...hooks.map(reader.realOf).filter((path) => isKind("folder")(path) && !isInside(tree, path)),
-    ];
+    return { tree, ...obeyed(reader, { gitFolder: each, worktree: tree, ...(home !== undefined && { home }) }) };
   });
+  const is = (kind: ReturnType<Reader["kindOf"]>) => (path: string) => reader.kindOf(path) === kind;
+  const files = led.flatMap(({ configs, named }) => [...configs, ...named].map(reader.realOf).filter(is("file")));
+  const hooks = led.flatMap(({ hooks: folders, tree }) =>
+    folders.map(reader.realOf).filter((path) => is("folder")(path) && !isInside(tree, path)),
+  );
+  const coming = led.flatMap((each) => [...each.configs, ...each.hooks, ...each.programs].map(reader.realOf));
   const leading = watched.flatMap((each) => leadingIn(reader, each));
   const unknown = [...worktrees.unknown, ...modules.unknown].filter(isHeld);
   const isThere = (path: string) => ["file", "folder"].includes(reader.kindOf(path) ?? "");
-  return { readOnly: [...new Set([...leading, ...led, ...unknown])].filter(isThere), watched };
+  return {
+    readOnly: [...new Set([...leading, ...files, ...hooks, ...unknown])].filter(isThere),
+    watched,
+    absent: [...new Set(coming)].filter(is(undefined)),
+  };
 }
 
 /**
@@ -67,6 +70,8 @@ export interface Before {
   readonly watched: readonly string[];
   /** Paths in the watched folders that lead git to programs or other folders. */
   readonly leading: readonly string[];
+  /** Paths that git obeys as soon as they exist. Not in records of older versions. */
+  readonly absent?: readonly string[];
   /** Unfinished operations, each with what it starts (`startedBy`). */
   readonly operations: readonly (readonly [path: string, started: readonly string[]])[];
   /** Replacements of objects: lines of packed refs. */
@@ -111,6 +116,9 @@ export function* holdings(reader: Reader, before: Before, gitFolders: readonly s
   const [operations, replacements] = [new Map(before.operations), new Set(before.replacements)];
   for (const path of before.watched.flatMap((folder) => leadingIn(reader, folder)))
     if (!leading.has(path) && !isLifted(path)) yield { path };
+  for (const path of before.absent ?? [])
+    if (before.writable.some((root) => isInside(path, root)) && !isLifted(path) && reader.kindOf(path) !== undefined)
+      yield { path };
   let made = 0;
   const all = new Set(gitFolders);
   for (const folder of all) {

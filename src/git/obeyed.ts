@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { type Setting, settingsIn } from "./config.ts";
 import { commonOf } from "./folders.ts";
-import { isHarmless } from "./settings.ts";
+import { isHarmless, settingName, startsProgram } from "./settings.ts";
 import { LONGEST_CONFIG, type Reader } from "./reader.ts";
 
 /** How many configuration files of one repository are read, with those that they include. */
@@ -18,6 +18,8 @@ export interface Obeyed {
    * arguments, lists of attributes. They may not exist.
    */
   readonly named: readonly string[];
+  /** Of these, programs with a path that stand first in a value. Git starts such a file as soon as it exists. */
+  readonly programs: readonly string[];
   /** All settings, in the order in which they were read. Values have one character per byte. */
   readonly settings: readonly Setting[];
   /** False: there is more than was read. Then nothing is known. */
@@ -39,7 +41,7 @@ export function obeyed(reader: Reader, { gitFolder, worktree = dirname(gitFolder
   const configs = new Set([join(common, "config"), join(gitFolder, "config.worktree")]);
   if (home !== undefined) for (const name of [".gitconfig", ".config/git/config"]) configs.add(join(home, name));
   const hooks = new Set([join(common, "hooks")]);
-  const named = new Set<string>();
+  const [named, programs] = [new Set<string>(), new Set<string>()];
   const settings: Setting[] = [];
   let isWhole = true;
   const add = (paths: Set<string>, written: string, base: string) => {
@@ -57,11 +59,15 @@ export function obeyed(reader: Reader, { gitFolder, worktree = dirname(gitFolder
       if (value === "" || isHarmless(setting)) continue;
       if (/^include(if)?$/.test(section) && key === "path")
         for (const base of [config, reader.realOf(config)]) add(configs, value, dirname(base));
-      else if (section === "core" && key === "hookspath") add(hooks, value, worktree);
+      else if (/^(core\.hookspath|init\.templatedir)$/.test(`${section}.${key}`)) add(hooks, value, worktree);
       else for (const path of filesNamedBy(setting, worktree, home)) named.add(path);
+      const [, program] =
+        (startsProgram(settingName(setting)) && /^!?\s*["']?([^\s"';]*\/[^\s"';]*)/.exec(value)) || [];
+      if (program !== undefined && section !== "include" && section !== "includeif") add(programs, program, worktree);
     }
   }
-  return { configs: [...configs], hooks: [...hooks], named: [...named], settings, isWhole };
+  const lists = { configs: [...configs], hooks: [...hooks], named: [...named], programs: [...programs] };
+  return { ...lists, settings, isWhole };
 }
 
 /** The files that the value of a setting may name, leniently. A program without a slash is found on the PATH. Pure. */

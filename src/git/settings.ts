@@ -87,6 +87,11 @@ const STARTING = new Set(
     .split(/\s+/),
 );
 
+/** The name of a setting: "core.pager", "filter.x.clean". */
+export function settingName({ section, subsection, key }: Setting): string {
+  return [section, ...(subsection === undefined ? [] : [subsection]), key].join(".");
+}
+
 /** Whether the value of a key makes git run a program, or read what can name one. `text`: "core.pager", "alias.x=!id". */
 export function startsProgram(text: string): boolean {
   const [, section = "", subsection, key = ""] = /^([^.=]+)(?:\.([^=]*))?\.([^.=]+)(?:=|$)/s.exec(text) ?? [];

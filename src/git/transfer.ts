@@ -5,7 +5,7 @@ import type { Setting } from "./config.ts";
 import { gitFolderOf, gitFoldersOf, repositoryAbove, submodulesIn, withSubmodules, workTreeOf } from "./folders.ts";
 import { filesNamedBy, obeyed } from "./obeyed.ts";
 import type { Reader } from "./reader.ts";
-import { startsProgram } from "./settings.ts";
+import { settingName, startsProgram } from "./settings.ts";
 
 /** With more repositories in one work tree, nothing is known. */
 const MOST_REPOSITORIES = 200;
@@ -59,7 +59,7 @@ export function transferDigest(reader: Reader, options: TransferOptions): string
   for (const [gitFolder, worktree] of repositories) {
     const { configs, hooks, named, settings, isWhole } = obeyed(reader, { gitFolder, worktree, home });
     const programs = settings
-      .filter((setting) => startsProgram(nameOf(setting)) && !UNUSED.test(nameOf(setting)))
+      .filter((setting) => startsProgram(settingName(setting)) && !UNUSED.test(settingName(setting)))
       .flatMap((setting) => filesNamedBy(setting, worktree, home));
     const started = [
       ...hooks.flatMap((folder) => HOOKS.map((name) => join(folder, name))),
@@ -87,10 +87,6 @@ function takeFile(reader: Reader, path: string, add: (text: string | Buffer) => 
   add(`${JSON.stringify([path, real, kind ?? "none", bytes?.length])}\n`);
   if (bytes !== undefined) add(bytes);
   return bytes !== undefined && kind !== "other";
-}
-
-function nameOf({ section, subsection, key }: Setting): string {
-  return [section, ...(subsection === undefined ? [] : [subsection]), key].join(".");
 }
 
 /**

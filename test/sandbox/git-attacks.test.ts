@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { startUpFile } from "../../src/provenance/start-up.ts";
 import { mustBeHere } from "../support/here.ts";
 import { noSandbox, world } from "./world.ts";
 
@@ -15,7 +16,7 @@ const ENV = {
 
 /** What a person does afterwards, in the workspace and in each repository in it. */
 const LOOKS = `
-  for d in . sub lib a/b node_modules/sub bare.git "$(printf 'x\\377')"; do
+  for d in . sub lib a/b node_modules/sub bare.git ../out "$(printf 'x\\377')"; do
     [ -d "$d" ] && ( cd "$d"; for c in status 'status --porcelain' 'diff' 'log -p -1' 'add -A' 'commit -qm again --allow-empty' \\
       'rebase --continue' 'am --continue' 'cherry-pick --continue' 'revert --continue' 'bisect good' 'bisect reset' 'stash' \\
       'checkout -q -b other' 'gc -q' 'fetch -q' 'submodule status' 'show HEAD' 'merge -q side' 'blame file' 'repack -q'; do
@@ -78,11 +79,96 @@ const ATTACKS: readonly string[] = [
   `${CONFIG} >>shared.config`, // the person's configuration includes it
   `mv shared.config s; ${CONFIG} >shared.config`,
   `ln -sf evil shared.config; ${CONFIG} >evil`,
+  // Reached by another way than the search of the workspace.
+  `${REPO} node_modules/.x && ${CONFIG} >>node_modules/.x/.git/config && mkdir sub && echo 'gitdir: ../node_modules/.x/.git' >sub/.git`,
+  `${REPO} node_modules/.x && ${CONFIG} >>node_modules/.x/.git/config && ${REPO} sub && echo ../../node_modules/.x/.git >sub/.git/commondir`,
+  `${REPO} node_modules/.x && ${CONFIG} >>node_modules/.x/.git/config && ln -s node_modules/.x/.git lib && mkdir -p sub && ln -s ../lib sub/.git`,
+  `${REPO} sub && cd sub && git commit -q --allow-empty -m x && git worktree add -q ../a/b && git config extensions.worktreeConfig true && ${CONFIG} >.git/worktrees/b/config.worktree`,
+  `${REPO} sub && mkdir -p sub/.git/modules/m/modules/n && cp -r .git/HEAD .git/objects .git/refs sub/.git/modules/m/modules/n && ${CONFIG} >sub/.git/modules/m/modules/n/config && mkdir lib && echo 'gitdir: ../sub/.git/modules/m/modules/n' >lib/.git`,
+  `mkdir -p sub && cd sub && cp ../.git/HEAD . && echo ../elsewhere >commondir && cp -r ../.git ../elsewhere && printf '[core]\\nbare = false\\nworktree = ..\\nfsmonitor = C; :\\n' >>../elsewhere/config`,
+  `mkdir -p t/hooks && printf '#!/bin/sh\\nC\\n' >t/hooks/post-checkout && chmod +x t/hooks/* && git init -q --template=t sub && cd sub && git commit -q --allow-empty -m x`,
+  `git clone -q . sub && cd sub && git config remote.origin.uploadpack 'C; git-upload-pack'`,
+  `git clone -q . sub && cd sub && git config remote.origin.receivepack 'C; :' && git config remote.origin.vcs evil`,
+  `git clone -q . sub && cd sub && git config credential.helper '!C' && git config remote.origin.url https://127.0.0.1:9/x`,
+  `git clone -q . sub && cd sub && git config merge.evil.driver 'C; false' && echo '* merge=evil' >.gitattributes && git checkout -qb side && echo s >file && git commit -qam s && git checkout -q - && echo m >file && git commit -qam m`,
+  `git clone -q . sub && cd sub && git config pull.twohead evil && git config submodule.x.update '!C' && git config branch.main.mergeoptions '-s evil'`,
+  `git clone -q . sub && cd sub && git config filter.evil.process 'C' && git config filter.evil.required true && echo '* filter=evil' >.git/info/attributes && echo y >file`,
+  `git clone -q . sub && cd sub && git config diff.evil.command 'C' && echo '* diff=evil' >.git/info/attributes && echo y >file`,
+  `git clone -q . sub && cd sub && git config pager.log 'C; cat' && git config core.pager 'C; cat' && git config interactive.diffFilter 'C'`,
+  `git clone -q . sub && cd sub && git config core.editor 'C; :' && git config sequence.editor 'C; :' && git config trailer.x.command 'C'`,
+  `git clone -q . sub && cd sub && git config core.askPass 'C' && git config core.gitProxy 'C' && git config remote.origin.url git://127.0.0.1:9/x`,
+  `git clone -q . sub && cd sub && git config hook.x.command 'C' && git config hook.x.event pre-commit`,
+  `git clone -q . sub && cd sub && git config gpg.ssh.defaultKeyCommand 'C' && git config gpg.format ssh && git config commit.gpgsign true && git config user.name a`,
+  `git clone -q . sub && cd sub && printf '[include]\\n\\tpath = %s\\n' "$PWD/../evil" >>.git/config && ${CONFIG} >../evil`,
+  `git clone -q . sub && cd sub && printf '[includeIf "hasconfig:remote.*.url:**"]\\n\\tpath = ../../evil\\n' >>.git/config && ${CONFIG} >../evil`,
+  `git clone -q . sub && cd sub && printf '[CORE]\\tFSMonitor="C;" \\\\\\n :\\n' >>.git/config`,
+  `git clone -q . sub && cd sub && printf '[core] fsmonitor = C; :\\r\\n[core]\\r\\nfsmonitor=C; :\\r\\n' >>.git/config`,
+  `git clone -q . sub && cd sub && printf '[core "x"]\\na=b\\n[core]fsmonitor = C; :' >>.git/config && chmod 444 .git/config && chmod 555 .git`,
+  `git clone -q . sub && mkfifo sub/.git/config.worktree; ${CONFIG} >>sub/.git/config`,
+  `git clone -q . sub && ${CONFIG} >>sub/.git/config && touch -d 2001-01-01 sub/.git/config sub/.git sub .`,
+  `git clone -q . x && ${CONFIG} >>x/.git/config && mkdir -p sub && mv x/.git sub/.git`,
+  `git clone -q . sub && cp sub/.git/hooks/*.sample . 2>/dev/null; printf '#!/bin/sh\\nC\\n' >h && chmod +x h && for n in pre-commit post-checkout post-merge reference-transaction post-index-change; do ln ./h sub/.git/hooks/$n; done`,
+  `git clone -q . sub && rm -rf sub/.git/hooks && mkdir hh && printf '#!/bin/sh\\nC\\n' >hh/pre-commit && chmod +x hh/pre-commit && ln -s ../../hh sub/.git/hooks`,
+  // Operations that the person continues.
+  `mkdir -p .git/rebase-apply; cd .git/rebase-apply; echo 1 | tee next last; echo C >apply-opt; : >applying`,
+  `git cherry-pick side~1 side; printf '[options]\\n\\tstrategy = evil\\n' >.git/sequencer/opts`,
+  `git cherry-pick side~1 side; printf '[options]\\n\\tgpg-sign = x; C\\n' >.git/sequencer/opts`,
+  `git rebase main side; printf "%s" '-Sx$(C)' >.git/rebase-merge/gpg_sign_opt`,
+  `git rebase main side; echo "--x='a'; C" >.git/rebase-merge/strategy_opts`,
+  `git rebase main side; printf 'merge -s evil side\\nm -C HEAD side\\n\\x0bexec C\\n' >.git/rebase-merge/git-rebase-todo`,
+  `git rebase main side; printf 'pick HEAD\\rexec C\\n' >>.git/rebase-merge/git-rebase-todo; printf '\\xef\\xbb\\xbfx C\\n' >>.git/rebase-merge/git-rebase-todo`,
+  `git bisect start HEAD HEAD~1; echo 'C' >.git/BISECT_RUN; printf 'git bisect start; C\\n' >.git/BISECT_LOG`,
+];
+
+/** The same, after what the person had set up. */
+const PREPARED: readonly (readonly [setup: string, script: string])[] = [
+  [
+    "git worktree add -q -b out ../out",
+    `d=.git/worktrees/out/rebase-merge; mkdir -p $d; echo 'x C' >$d/git-rebase-todo; echo refs/heads/out >$d/head-name;
+      git rev-parse HEAD | tee $d/onto >$d/orig-head; echo 1 | tee $d/msgnum >$d/end; : >$d/interactive`,
+  ],
+  [
+    "git worktree add -q -b out ../out",
+    `${CONFIG} >.git/worktrees/out/config.worktree; git config extensions.worktreeConfig true`,
+  ],
+  [
+    "git worktree add -q -b out ../out",
+    `cp -r .git g && ${CONFIG} >>g/config && echo $PWD/g >.git/worktrees/out/commondir`,
+  ],
+  [
+    "git config core.hooksPath .githooks",
+    "mkdir .githooks; printf '#!/bin/sh\\nC\\n' >.githooks/pre-commit; chmod +x .githooks/*",
+  ],
+  [
+    "git config core.hooksPath .githooks",
+    "mkdir h; printf '#!/bin/sh\\nC\\n' >h/pre-commit; chmod +x h/*; ln -s h .githooks",
+  ],
+  ["git config include.path ../coming.config", `${CONFIG} >coming.config`],
+  [
+    "git config core.fsmonitor tools/monitor",
+    "mkdir -p tools; printf '#!/bin/sh\\nC\\n' >tools/monitor; chmod +x tools/monitor",
+  ],
+  [
+    "git config --global core.hooksPath .hooks",
+    "mkdir .hooks; printf '#!/bin/sh\\nC\\n' >.hooks/pre-commit; chmod +x .hooks/*",
+  ],
+  [
+    "mkdir -p ~/dots && echo '[include] path = coming' >~/dots/gitconfig && ln -s dots/gitconfig ~/.gitconfig && ln -s \"$PWD/coming.config\" ~/coming",
+    `${CONFIG} >coming.config`,
+  ],
+  [
+    'mkdir -p template/hooks && git config --global init.templateDir "$PWD/template"',
+    "printf '#!/bin/sh\\nC\\n' >template/hooks/post-checkout; chmod +x template/hooks/*",
+  ],
+  [
+    "git config core.hooksPath .husky/_ && mkdir -p .husky/_ && printf '#!/bin/sh\\n. ./.husky/pre-commit\\n' >.husky/_/pre-commit && chmod +x .husky/_/pre-commit && touch .husky/pre-commit",
+    "echo 'C' >>.husky/pre-commit",
+  ],
 ];
 
 describe.skipIf(noSandbox !== undefined)("no command leaves something that the person's git runs", () => {
-  const attack = async (script: string, contained: boolean): Promise<boolean> => {
-    const place = await world();
+  const attack = async (script: string, contained: boolean, setup = "true"): Promise<boolean> => {
+    const place = await world({ isProtected: (path) => startUpFile(path) !== undefined });
     const { workDir, root } = place;
     const mark = join(root, "canary");
     const here = { cwd: workDir, env: { ...process.env, ...ENV, HOME: place.home, GIT_CEILING_DIRECTORIES: root } };
@@ -93,19 +179,24 @@ describe.skipIf(noSandbox !== undefined)("no command leaves something that the p
     const commit = (text: string) => `echo ${text} >file; git add file; git commit -qm ${text}`;
     sh(`git init -q -b main . && echo 'file filter=own' >.gitattributes && git config filter.own.clean ./clean.sh &&
       git config include.path ../shared.config && git add . && git commit -qm first; ${commit("one")};
-      git checkout -qb side; ${commit("side")}; ${commit("two")}; git checkout -q main; ${commit("main")}`);
+      git checkout -qb side; ${commit("side")}; ${commit("two")}; git checkout -q main; ${commit("main")}; ${setup}`);
     await place.bash("true"); // what exists now existed before
-    const command = script.replaceAll(/\bC\b/g, `touch ${mark}`);
+    const command = script.replaceAll(/(?<=\b|\\n)C\b/g, `touch ${mark}`);
     if (contained) await place.bash(command, { env: ENV, within: { git: true } });
     else sh(command);
     const ranAtOnce = existsSync(mark);
     sh(LOOKS);
+    sh("git clone -q . ../cloned");
     await place.backend.close();
     return existsSync(mark) && (contained || !ranAtOnce);
   };
 
   test.each(ATTACKS)("attack %# is held", async (script) => {
     expect(await attack(script, true)).toBe(false);
+  });
+
+  test.each(PREPARED)("attack %# on what the person had set up is held", async (setup, script) => {
+    expect(await attack(script, true, setup)).toBe(false);
   });
 
   test("without the sandbox, such a command does", async () => {

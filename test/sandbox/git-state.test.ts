@@ -1,7 +1,8 @@
 // What contained commands write into a repository's own folder, and what a person's git does with it afterwards,
 // outside.
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SandboxAccess, Refusal } from "../../src/contract/containment.ts";
@@ -18,6 +19,7 @@ const AUTHOR = {
   GIT_COMMITTER_EMAIL: "ada@example.org",
   GIT_CONFIG_GLOBAL: "/dev/null",
   GIT_EDITOR: "true",
+  GIT_CEILING_DIRECTORIES: realpathSync(tmpdir()), // it may lie in a repository
 };
 
 /** Runs git as the person does: outside. */
@@ -103,6 +105,26 @@ describe.skipIf(noSandbox !== undefined)("what a command writes into .git", () =
     expect(heldBack(named.refusals, workDir)).toEqual([".git/rebase-merge"]);
     git(workDir, "rebase", "--continue");
     expect(existsSync(mark)).toBe(false);
+  });
+
+  test.each([
+    ["a merge", "git merge side", "commit", "-qm", "merged"],
+    ["a merge with a strategy of git's own", "git merge -s recursive -X patience side", "commit", "-qm", "merged"],
+    ["a cherry-pick of one", "git cherry-pick side~1", "cherry-pick", "--continue"],
+    ["a cherry-pick of several", "git cherry-pick main..side", "cherry-pick", "--skip"],
+    ["a revert", "git revert --no-edit HEAD~1", "revert", "--continue"],
+    ["a patch", "git format-patch -1 side --stdout | git am", "am", "--skip"],
+    ["a rebase with the merge backend", "git rebase --merge main side", "rebase", "--continue"],
+    ["a rebase with the apply backend", "git rebase --apply main side", "rebase", "--abort"],
+  ])("%s that a command leaves open is kept, and the person can go on", async (_, script, ...next) => {
+    const { runs, workDir } = await repositoryWorld();
+    const { refusals, exit, output } = await runs(script, { git: true });
+    expect({ exit, output }).not.toMatchObject({ exit: { how: "exited", code: 0 } });
+    expect(heldBack(refusals, workDir), output).toEqual([]);
+    expect(git(workDir, "status")).toMatch(/unmerged|in progress|cherry-picking|reverting|rebas|am session/);
+    writeFileSync(join(workDir, "file"), "both\n");
+    git(workDir, "add", ".");
+    expect(git(workDir, ...next)).not.toMatch(/fatal|No .* in progress/);
   });
 
   test.each([

@@ -143,9 +143,10 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
         (each) => isComing(each) && isFolder(dirname(each.path)) && held.some((path) => isInside(each.path, path)),
       )
       .map(({ path }) => emptyFile(path));
+    const absent = unique(repositories.flatMap((each) => each.absent));
     const lifting = (access.write ?? [])
       .map(realOf)
-      .filter((path) => held.includes(path) || basename(path) === ".git" || isProtected(path));
+      .filter((path) => held.includes(path) || absent.includes(path) || basename(path) === ".git" || isProtected(path));
     const isLifted = (path: string) => lifting.some((granted) => isInside(path, granted));
     // Includes the workspace if it is read-only.
     const sensitive =
@@ -191,6 +192,7 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
         lifted: lifting,
         old: unique([...atFirst.values()].flatMap((old) => [...old])),
         watched,
+        absent,
         leading: watched.flatMap((folder) => leadingIn(DISK, folder)),
         ...state,
       }),

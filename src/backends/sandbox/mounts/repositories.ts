@@ -31,7 +31,7 @@ export function heldRepository(workDir: string, { linked, ...options }: HeldOpti
     const common = held(linked, workDir, { ...options, isHeld: () => true });
     return { ...common, writable: [linked], readOnly: [pointer, ...common.readOnly] };
   }
-  return { writable: [], readOnly: kind === "file" ? [pointer] : [], watched: [] };
+  return { writable: [], readOnly: kind === "file" ? [pointer] : [], watched: [], absent: [] };
 }
 
 /** Creates the hooks folder only in repositories: any folder may be named `.git`. */
