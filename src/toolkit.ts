@@ -87,6 +87,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     folder: browserFolder(stateDir),
     network: options.policy?.network,
     judge: (thread, effect) => toolkit.with({ thread }).judge([effect]),
+    openNetwork: async () => (await import("./backends/sandbox/egress/shared-network.ts")).openSharedNetwork(),
   });
   const toolsFor = (shell?: ScriptShell) => {
     const [sandboxed, terminal] = [isContained(place), hasTerminal(place)];

@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { chownSync } from "node:fs";
+import { chownSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, test } from "vitest";
@@ -72,19 +72,35 @@ describe.skipIf(problem !== undefined)("the browser of a process", () => {
     await own.end();
   });
 
-  test.skipIf(userProblem !== undefined)("runs in Chromium's own sandbox for an ordinary user", async () => {
+  test.skipIf(bwrapProblem !== undefined || userProblem !== undefined).each([
+    ["root", undefined],
+    ["an ordinary user", 65_534],
+  ])("runs in Chromium's own sandbox, in a network that has only a loopback, for %s", async (_, user) => {
     const at = await browserSite();
     const toolkit = options(at);
-    for (const folder of [toolkit.stateDir, toolkit.workDir]) chownSync(folder, 65_534, 65_534);
+    for (const folder of [toolkit.stateDir, toolkit.workDir]) chownSync(folder, user ?? 0, user ?? 0);
     const env = { ...process.env, HOME: toolkit.workDir };
-    const own = browserProcess({ toolkit, env, user: 65_534 });
+    const own = browserProcess({ toolkit, env, ...(user !== undefined && { user }) });
     expect(await own.act("open", { url: `http://${at}/login` })).toContain("Log in");
-    const { stdout } = spawnSync("ps", ["-o", "args=", "-p", below(own.pid).join(",")], { encoding: "utf8" });
-    expect(stdout).toContain("chromium");
-    expect(stdout).not.toContain("--no-sandbox");
+    const all = below(own.pid).map((pid) => ({ pid, words: textOf(pid, "cmdline").split("\0") }));
+    const chromium = all.filter(({ words }) => words.some((word) => word.startsWith("--user-data-dir=")));
+    expect(chromium.length).toBeGreaterThan(0);
+    expect(chromium.filter(({ words }) => words.includes("--no-sandbox"))).toEqual([]);
+    const networks = chromium.map(({ pid }) =>
+      textOf(pid, "net/dev")
+        .match(/^ *\w+(?=:)/gm)
+        ?.map((name) => name.trim()),
+    );
+    expect(new Set(networks.flat())).toEqual(new Set(["lo"]));
     await own.end();
+    await expect.poll(() => chromium.filter(({ pid }) => isThere(pid))).toEqual([]);
   });
 });
+
+/** A file of a process in /proc. */
+function textOf(pid: number, file: string): string {
+  return readFileSync(`/proc/${pid}/${file}`, "utf8");
+}
 
 const xvfbProblem = programProblem("Xvfb");
 mustBeHere("a browser with a window", xvfbProblem);

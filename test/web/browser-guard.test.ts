@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import { type Browser, chromium } from "playwright-core";
 import { expect, test } from "vitest";
+import { CHROMIUM_ARGUMENTS } from "../../src/web/browser/arguments.ts";
 import { type BrowserGuard, type BrowserGuardOptions, browserGuard } from "../../src/web/browser/guard.ts";
 import type { BrowserRequest } from "../../src/web/browser/requests.ts";
 import { afterFile } from "../support/after-file.ts";
@@ -63,7 +64,7 @@ async function guarded(
     ...more,
   });
   guards.push(guard);
-  browser ??= chromium.launch({ executablePath: installed("chromium") ?? "chromium", args: [...guard.args] });
+  browser ??= chromium.launch({ executablePath: installed("chromium") ?? "chromium", args: [...CHROMIUM_ARGUMENTS] });
   const context = await (await browser).newContext({ proxy: guard.proxy });
   await guard.guard(context);
   const refused = new Map<string, string>();

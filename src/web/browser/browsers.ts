@@ -22,8 +22,10 @@ import {
   type Caller,
   argumentFault,
 } from "./protocol.ts";
+import { CHROMIUM_ARGUMENTS } from "./arguments.ts";
 import { browserGuard } from "./guard.ts";
 import { useAsPerson, watchPage } from "./live.ts";
+import { type BrowserNetwork, listenIn } from "./network.ts";
 import { type Profile, openProfile } from "./profile.ts";
 import type { RequestVerdict } from "./requests.ts";
 import { type Session, openSession } from "./session.ts";
@@ -33,6 +35,8 @@ export interface BrowsersOptions extends BrowserSettings {
   readonly folder: string;
   /** The user's network settings. */
   readonly network?: NetworkSettings | undefined;
+  /** Opens a network for Chromium. Resolves to `undefined` where that is not possible: then it has this machine's. */
+  readonly openNetwork: () => Promise<BrowserNetwork | undefined>;
   /** The policy's decision on what a thread touches. Asks nobody. */
   readonly judge: (thread: ThreadId, effect: Effect) => Promise<Decision>;
 }
@@ -46,17 +50,25 @@ const UNWATCHED_MS = 60_000;
 const VIEWPORT = { width: 1_280, height: 800 };
 
 /** Creates the browsers of a toolkit. */
-export function createBrowsers({ folder, network = {}, judge, ...settings }: BrowsersOptions): Browsers {
+export function createBrowsers({ folder, network = {}, judge, openNetwork, ...settings }: BrowsersOptions): Browsers {
   const threads = new Map<ThreadId, Thread>();
-  let running: Promise<{ readonly browser: Browser; readonly own: string }> | undefined;
+  let running: Promise<Running> | undefined;
   let profile: Promise<Profile> | undefined;
   let isClosed = false;
 
-  const start = async (args: readonly string[]) => {
+  const start = async (): Promise<Running> => {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const own = mkdtempSync(join(folder, "run-"));
+    const startIn = (room?: BrowserNetwork) => startChromium(settings, CHROMIUM_ARGUMENTS, own, room);
+    const room = settings.cdp === undefined ? await openNetwork() : undefined;
     try {
-      return { browser: await startChromium(settings, args, own), own };
+      if (room === undefined) return { browser: await startIn(), own };
+      try {
+        return { browser: await startIn(room), own, room };
+      } catch {
+        await room.close(); // what Chromium's own sandbox needs may be forbidden there
+        return { browser: await startIn(), own };
+      }
     } catch (error) {
       rmSync(own, { recursive: true, force: true });
       throw error;
@@ -67,16 +79,17 @@ export function createBrowsers({ folder, network = {}, judge, ...settings }: Bro
     const started = await running?.catch(() => undefined);
     running = undefined;
     await started?.browser.close().catch(() => undefined);
+    await started?.room?.close();
     if (started !== undefined) rmSync(started.own, { recursive: true, force: true });
   };
 
   /** The running Chromium; another one when the last has crashed. */
-  const chromium = async (args: readonly string[]): Promise<Browser> => {
+  const chromium = async (): Promise<Running> => {
     const last = running;
     const isRunning = (await last?.catch(() => undefined))?.browser.isConnected() === true;
     if (!isRunning && last !== undefined && running === last) await stop();
-    running ??= start(args);
-    return (await running).browser;
+    running ??= start();
+    return running;
   };
 
   const profileOf = (name: string) =>
@@ -103,9 +116,10 @@ export function createBrowsers({ folder, network = {}, judge, ...settings }: Bro
     return permitted(() => by.permit({ kind: "fetch", url: url.replace(/[?#].*$/s, ""), method: "GET" }));
   };
 
-  const guardOf = (mine: Thread) =>
+  const guardOf = (mine: Thread, room: BrowserNetwork | undefined) =>
     browserGuard({
       network,
+      listen: room && ((server) => listenIn(room.prefix, server)),
       reachPort: async (port) => mine.reachPort?.(port),
       judge: ({ url }) => judgeOwn(mine.thread, url),
       async permit({ url, method, body }) {
@@ -124,17 +138,16 @@ export function createBrowsers({ folder, network = {}, judge, ...settings }: Bro
 
   const open = async (mine: Thread): Promise<Session> => {
     if (settings.cdp !== undefined) {
-      const [context] = (await chromium([])).contexts();
+      const [context] = (await chromium()).browser.contexts();
       if (context === undefined) throw new ToolFailure(`the browser at ${settings.cdp} has no window`);
       return openSession(context);
     }
-    const held = await guardOf(mine);
+    const { browser, room } = await chromium();
+    const held = await guardOf(mine, room);
     let context: BrowserContext | undefined;
     try {
       const logins = settings.profile === undefined ? {} : await (await profileOf(settings.profile)).restored();
-      context = await (
-        await chromium(held.args)
-      ).newContext({
+      context = await browser.newContext({
         proxy: held.proxy,
         serviceWorkers: "block",
         viewport: settings.headed === true ? null : VIEWPORT,
@@ -313,6 +326,15 @@ async function* watched<T>(mine: Thread, views: AsyncIterable<T>): AsyncGenerato
 
 function isAlive({ context }: Session): boolean {
   return context.browser()?.isConnected() !== false;
+}
+
+/** The Chromium of all threads. */
+interface Running {
+  readonly browser: Browser;
+  /** Its private folder. */
+  readonly own: string;
+  /** The network in which it runs, if it has one of its own. */
+  readonly room?: BrowserNetwork;
 }
 
 /** The browser of a thread. */

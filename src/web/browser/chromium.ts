@@ -6,6 +6,8 @@ import type { Browser, BrowserType } from "playwright-core";
 import { ToolFailure } from "../../contract/failure.ts";
 import { messageOf } from "../../util/errors.ts";
 import { isExecutable } from "../../util/executable.ts";
+import { quoteWords } from "../../util/quote.ts";
+import type { BrowserNetwork } from "./network.ts";
 import type { BrowserSettings } from "./protocol.ts";
 import containedScript from "./contained.sh";
 
@@ -24,34 +26,40 @@ const PASSED = [
 
 /**
  * Starts a Chromium with these arguments, or joins the one that `cdp` names. Started by root it runs in bubblewrap,
- * because its own sandbox refuses root.
+ * because its own sandbox refuses root; in a network of its own it is another user there, and has both.
  *
  * @param folder A private folder of this browser.
+ * @param network The network in which it runs. Default: this machine's.
  * @throws ToolFailure when there is no Chromium, playwright-core or bubblewrap, with the command that installs it.
  */
 export async function startChromium(
   { headed = false, executablePath, cdp }: BrowserSettings,
   args: readonly string[],
   folder: string,
+  network?: BrowserNetwork,
 ): Promise<Browser> {
   const chromium = await loadPlaywright();
   try {
     if (cdp !== undefined) return await chromium.connectOverCDP(cdp);
     const executable = findChromium(chromium, executablePath);
     const isRoot = process.getuid?.() === 0 && process.platform === "linux";
-    const program = isRoot ? await contained(folder) : executable;
+    const inNetwork = network === undefined ? "" : quoteWords(network.prefix);
+    const script = isRoot ? contained() : `exec ${inNetwork} "$HANDRAIL_CHROMIUM" "$@"`;
+    const program = join(folder, "chromium");
+    await writeFile(program, `#!/bin/sh\n${script}`, { mode: 0o700 });
     const downloads = join(folder, "downloads");
-    await mkdir(downloads, { mode: 0o700 });
+    await mkdir(downloads, { recursive: true, mode: 0o700 });
     const passed = PASSED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
     return await chromium.launch({
       executablePath: program,
-      chromiumSandbox: !isRoot,
+      chromiumSandbox: !isRoot || network !== undefined,
       headless: !headed,
       args: [...args],
       downloadsPath: downloads,
       env: {
         ...Object.fromEntries(passed),
-        ...(isRoot && { HANDRAIL_CHROMIUM: executable, HANDRAIL_DOWNLOADS: downloads }),
+        ...{ HANDRAIL_CHROMIUM: executable, HANDRAIL_DOWNLOADS: downloads },
+        ...(network !== undefined && { HANDRAIL_NETWORK: inNetwork }),
       },
       ...{ handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false },
     });
@@ -98,8 +106,8 @@ function ofPlaywright(): readonly string[] {
   }
 }
 
-/** Writes the program that starts Chromium in bubblewrap, which cannot write to it. */
-async function contained(folder: string): Promise<string> {
+/** The shell program that starts Chromium in bubblewrap, which cannot write to it. */
+function contained(): string {
   try {
     accessSync("/usr/bin/bwrap", constants.X_OK);
   } catch (error) {
@@ -108,7 +116,5 @@ async function contained(folder: string): Promise<string> {
       cause: error,
     });
   }
-  const program = join(folder, "chromium");
-  await writeFile(program, `#!/bin/sh\n${containedScript}`, { mode: 0o700 });
-  return program;
+  return containedScript;
 }

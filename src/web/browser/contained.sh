@@ -1,7 +1,8 @@
 #!/bin/sh
 # Starts Chromium as root in bubblewrap: it sees the system's programs, its profile and the folder of its downloads,
-# and no files of a user. Its own sandbox is off, since it refuses root.
-# In: HANDRAIL_CHROMIUM, the program; HANDRAIL_DOWNLOADS, the folder; "$@", Chromium's arguments.
+# and no files of a user. In a network of its own it is user 1000 there, since its own sandbox refuses root.
+# In: HANDRAIL_CHROMIUM, the program; HANDRAIL_DOWNLOADS, the folder; HANDRAIL_NETWORK, the words that enter the network,
+# if there is one; "$@", Chromium's arguments.
 set -eu
 
 profile=$HANDRAIL_DOWNLOADS
@@ -13,7 +14,10 @@ done
 
 installed=$(dirname "$(readlink -f "$HANDRAIL_CHROMIUM")")
 
-exec /usr/bin/bwrap \
+user=${HANDRAIL_NETWORK:+--unshare-user --uid 1000 --gid 1000}
+
+# shellcheck disable=SC2086 # both are words
+exec ${HANDRAIL_NETWORK:-} /usr/bin/bwrap $user \
   --unshare-pid --unshare-ipc --unshare-uts --new-session --die-with-parent --cap-drop ALL --clearenv \
   --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/sbin /sbin --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
   --ro-bind-try /etc/fonts /etc/fonts --ro-bind-try /etc/ssl /etc/ssl --ro-bind-try /etc/alternatives /etc/alternatives \

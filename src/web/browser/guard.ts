@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { lookup as lookUp } from "node:dns/promises";
 import { once } from "node:events";
-import { type AddressInfo, type Socket, connect } from "node:net";
+import { type AddressInfo, type Server, type Socket, connect } from "node:net";
 import type { BrowserContext } from "playwright-core";
 import type { PortAddress } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
@@ -13,7 +13,6 @@ import { type Lookup, hostAndPort } from "../../network/targets.ts";
 import { upstreamChoice } from "../../network/upstream.ts";
 import { urlJudge } from "../../network/url.ts";
 import { tried } from "../../util/errors.ts";
-import { CHROMIUM_ARGUMENTS } from "./arguments.ts";
 import { type LimitOptions, limitOf } from "./limits.ts";
 import { type BrowserRequest, type RequestVerdict, judgeRequests } from "./requests.ts";
 
@@ -26,16 +25,19 @@ export interface BrowserGuardOptions {
   permit(request: BrowserRequest): Promise<RequestVerdict>;
   /** Where a port of a job of this thread is reached (`ToolJobs.reachPort`). */
   reachPort(port: number): Promise<PortAddress | undefined>;
+  /** Has the proxy listen on a loopback that Chromium reaches, and resolves to its port. Default: this machine's. */
+  readonly listen?: ((server: Server) => Promise<number>) | undefined;
   /** Default: the system's resolver. */
   readonly lookup?: Lookup;
   /** As in `AgentOptions`. Default: the environment of this process. */
   readonly environment?: { readonly [name: string]: string | undefined };
 }
 
-/** Contains the context of one thread: what it may reach is decided here, whatever a page does. */
+/**
+ * Contains the context of one thread: what it may reach is decided here, whatever a page does. Its Chromium must be
+ * started with `CHROMIUM_ARGUMENTS`.
+ */
 export interface BrowserGuard {
-  /** Arguments that Chromium must be started with. The same for every guard: threads may share a Chromium. */
-  readonly args: readonly string[];
   /** The proxy of the context, as Playwright's option. Its password is random. */
   readonly proxy: { readonly server: string; readonly username: string; readonly password: string };
   /** Judges all requests of the context from now on. Call it before its first page is opened. */
@@ -145,11 +147,9 @@ export async function browserGuard(options: BrowserGuardOptions): Promise<Browse
     upstream: network.proxy === "environment" ? upstreamChoice(environment) : () => undefined,
     authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
   });
-  await new Promise<void>((resolve, reject) => proxy.server.once("error", reject).listen(0, "127.0.0.1", resolve));
-  const { port } = proxy.server.address() as AddressInfo;
+  const port = await (options.listen ?? listenHere)(proxy.server);
 
   return {
-    args: CHROMIUM_ARGUMENTS,
     proxy: { server: `http://127.0.0.1:${port}`, username, password },
     guard: (context) =>
       judgeRequests(context, async (request) => {
@@ -174,6 +174,11 @@ export async function browserGuard(options: BrowserGuardOptions): Promise<Browse
     },
     close: proxy.close,
   };
+}
+
+async function listenHere(server: Server): Promise<number> {
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
+  return (server.address() as AddressInfo).port;
 }
 
 interface Navigation {

@@ -1,0 +1,46 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Server } from "node:net";
+
+/** A network that has only a loopback: what runs in it reaches nothing but the servers that listen there. */
+export interface BrowserNetwork {
+  /** Words before a program that is to run in it. */
+  readonly prefix: readonly string[];
+  close(): Promise<void>;
+}
+
+/** How long it may take until a server listens, in milliseconds. */
+const PATIENCE_MS = 10_000;
+
+/**
+ * Has a server of this process listen on the loopback of a network, and resolves to its port. Another process, which
+ * ends at once, makes the socket there and hands it over: a process has one network.
+ *
+ * @throws Error when it does not listen in time.
+ */
+export async function listenIn(prefix: readonly string[], server: Server): Promise<number> {
+  const [program, ...args] = [...prefix, process.execPath, "-e", LISTEN];
+  const stop = new AbortController();
+  const helper = spawn(program, args, {
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+    env: { ELECTRON_RUN_AS_NODE: "1" },
+  });
+  helper.once("close", () => stop.abort(new Error("the network of the browser cannot be entered")));
+  const late = setTimeout(() => helper.kill("SIGKILL"), PATIENCE_MS);
+  try {
+    const [port, socket] = (await once(helper, "message", { signal: stop.signal })) as [number, Server];
+    const listening = once(server, "listening");
+    server.listen(socket);
+    await listening;
+    return port;
+  } finally {
+    clearTimeout(late);
+    if (helper.connected) helper.disconnect();
+  }
+}
+
+const LISTEN = `
+const server = require("node:net").createServer();
+server.listen(0, "127.0.0.1", () => process.send(server.address().port, server));
+process.on("disconnect", () => process.exit());
+`;
