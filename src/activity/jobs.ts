@@ -253,9 +253,9 @@ function watched(job: Omit<Job, "ended">, earlier?: JobEnd): Job {
 function endNotice({ id, command, startedMs, process }: Job, exit: Exit, refusals: readonly Refusal[]): string {
   const seconds = ((Date.now() - startedMs) / 1_000).toFixed(1);
   const { size } = process.errors ?? { size: 0 };
-  const said = size === 0 ? "" : ` and ${formatSize(size)} of errors in output://job-${id}-errors`;
+  const ofErrors = size === 0 ? "" : ` and ${formatSize(size)} of errors in output://job-${id}-errors`;
   const ended =
     `Job ${id} has ended: ${clip(command.replaceAll(/\s+/g, " "), 80)}. ${describeExit(exit)} after ${seconds} ` +
-    `s, ${formatSize(process.output.size)} of output in output://job-${id}${said}`;
+    `s, ${formatSize(process.output.size)} of output in output://job-${id}${ofErrors}`;
   return refusals.length === 0 ? ended : `${ended}. ${describeRefusals(refusals)}`;
 }

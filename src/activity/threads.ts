@@ -35,7 +35,7 @@ export function summarize(events: readonly ActivityEvent[]): readonly ThreadSumm
     const [first, last] = [own[0], own.at(-1)];
     if (first === undefined || last === undefined) return [];
     const created = own.find((event) => event.type === "thread.created");
-    return [summaryOf({ first, last, created, said: own.find(isOfPerson) })];
+    return [summaryOf({ first, last, created, firstWords: own.find(isOfPerson) })];
   });
 }
 
@@ -60,11 +60,11 @@ export function threadsIn({ connection }: Database): readonly ThreadSummary[] {
     if (first === undefined || last === undefined) return [];
     const key = keyOf(threadKey(last.thread));
     const created = one("type = 'thread.created' AND call = ?", key);
-    const said = one(
+    const firstWords = one(
       `call = ? AND type = 'message.added' AND json_extract(body, '$.message.from') = 'person' ORDER BY id`,
       key,
     );
-    return [summaryOf({ first, last, created, said })];
+    return [summaryOf({ first, last, created, firstWords })];
   });
 }
 
@@ -77,12 +77,12 @@ interface Ends {
   readonly last: ActivityEvent;
   /** Its `thread.created`, and the first message of a person. */
   readonly created: ActivityEvent | undefined;
-  readonly said: ActivityEvent | undefined;
+  readonly firstWords: ActivityEvent | undefined;
 }
 
-function summaryOf({ first, last, created, said }: Ends): ThreadSummary {
+function summaryOf({ first, last, created, firstWords }: Ends): ThreadSummary {
   const { target, workDir, parent, startedWith } = created?.type === "thread.created" ? created : {};
-  const { content } = said?.type === "message.added" ? said.message : {};
+  const { content } = firstWords?.type === "message.added" ? firstWords.message : {};
   const title = content?.map((part) => ("text" in part ? part.text : "[image]")).join(" ");
   return {
     thread: last.thread,

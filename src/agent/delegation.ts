@@ -148,11 +148,11 @@ function outcome(agent: string, { thread, messages }: Worker, end: TurnEnd): Del
     throw new ToolFailure(what, { hint: "Do the task yourself, or tell the user.", data: { agent, thread } });
   }
   const last = messages.findLast(({ role }) => role === "assistant");
-  const said = last?.role === "assistant" ? last.content : [];
+  const content = last?.role === "assistant" ? last.content : [];
   return {
     agent,
     thread,
-    answer: said.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n"),
+    answer: content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n"),
     ...(reason !== "done" && { unfinished: message ?? reason }),
     rounds,
     tokens: usage.input + usage.output,

@@ -67,8 +67,8 @@ function userMessage(content: readonly Content[]): LanguageModelV3Message {
   const parts = content.map((part): LanguageModelV3TextPart | LanguageModelV3FilePart =>
     part.type === "text" ? { type: "text", text: part.text } : imagePart(part),
   );
-  const said = parts.filter((part) => part.type !== "text" || part.text.trim() !== "");
-  return { role: "user", content: said.length > 0 ? said : [{ type: "text", text: "(empty message)" }] };
+  const kept = parts.filter((part) => part.type !== "text" || part.text.trim() !== "");
+  return { role: "user", content: kept.length > 0 ? kept : [{ type: "text", text: "(empty message)" }] };
 }
 
 function assistantMessages(

@@ -58,16 +58,16 @@ export async function readReply(
       case "text-delta":
       case "reasoning-delta": {
         const type = part.type === "text-delta" ? "text" : "reasoning";
-        const said = open.get(`${type} ${part.id}`) ?? begin(type, part.id, undefined);
-        Object.assign(said, opaque(part.providerMetadata));
-        said.text += part.delta;
+        const block = open.get(`${type} ${part.id}`) ?? begin(type, part.id, undefined);
+        Object.assign(block, opaque(part.providerMetadata));
+        block.text += part.delta;
         if (part.delta !== "") emit({ type, text: part.delta });
         return;
       }
       case "text-end":
       case "reasoning-end": {
-        const said = open.get(`${part.type === "text-end" ? "text" : "reasoning"} ${part.id}`);
-        if (said !== undefined) Object.assign(said, opaque(part.providerMetadata));
+        const block = open.get(`${part.type === "text-end" ? "text" : "reasoning"} ${part.id}`);
+        if (block !== undefined) Object.assign(block, opaque(part.providerMetadata));
         return;
       }
       case "tool-call": {

@@ -250,11 +250,11 @@ export async function runTurn(first: Message | undefined, options: TurnOptions):
         emptyReplies = 0;
         overflows = 0;
         const parked = await runCalls(calls, { ...results, turn: name, signal, failures, budget });
-        const said = parked.length > 0 ? options.takeWaiting() : [];
+        const written = parked.length > 0 ? options.takeWaiting() : [];
         if (parked.length > 0 && options.signal.aborted) return { reason: "stopped" };
-        if (parked.length > 0 && said.length === 0) return parkedEnd(parked);
+        if (parked.length > 0 && written.length === 0) return parkedEnd(parked);
         for (const call of parked) answerCall(call, waitingMessage(call), 0, results);
-        for (const message of said) deliver(message);
+        for (const message of written) deliver(message);
         continue;
       }
       const ending = endingOf(answer);

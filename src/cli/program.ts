@@ -163,11 +163,11 @@ const HELP = "`handrail --help` lists the commands, `handrail COMMAND --help` de
 
 /** Rephrases Commander's message in our style. Adds the next step if the message has none. */
 function usageError(text: string): string {
-  const said = text
+  const message = text
     .replace(/^error: (?:command-argument (?=value ))?/, "handrail: ")
     .replace(/ is invalid\. expected /, " is invalid. Expected ");
   const isBare = /^error: (?:unknown|missing|too many)/.test(text) && !text.includes("(Did you mean");
-  return isBare ? `${said}${HELP}` : said;
+  return isBare ? `${message}${HELP}` : message;
 }
 
 function exitCodeOf(error: unknown): number {

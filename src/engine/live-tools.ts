@@ -68,7 +68,7 @@ export function createLiveTools({
   let current = own;
   /** The source of each tool seen so far. */
   const owners = new Map<string, string>();
-  const said = new Set<string>();
+  const reported = new Set<string>();
   const listeners = new Set<() => void>();
   const closing = new AbortController();
   let ready: Promise<void> = Promise.resolve();
@@ -76,8 +76,8 @@ export function createLiveTools({
   const starting = () => states.filter(({ isStarting }) => isStarting).map(({ source }) => source.name);
 
   const sayOnce = (text: string) => {
-    if (said.has(text)) return;
-    said.add(text);
+    if (reported.has(text)) return;
+    reported.add(text);
     notice(text);
   };
 

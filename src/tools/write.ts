@@ -32,11 +32,11 @@ export type Written = {
 
 export interface WriteOptions extends ToolOptions {
   /** The result that the model reads. Default: "Created a.txt (12B)". */
-  readonly said?: (written: Written) => string;
+  readonly summary?: (written: Written) => string;
 }
 
 /** Creates a file or replaces its whole content, atomically. Creates missing folders. A file keeps its encoding. */
-export const write = ({ said = saidShortly, ...options }: WriteOptions = {}) =>
+export const write = ({ summary = shortSummary, ...options }: WriteOptions = {}) =>
   withToolNames((names) =>
     defineTool({
       name: "write",
@@ -79,7 +79,7 @@ export const write = ({ said = saidShortly, ...options }: WriteOptions = {}) =>
           return { path, bytes: bytes.length, created: before === undefined, encoding: encodingLabel(encoding) };
         });
       },
-      render: (written) => said(written),
+      render: (written) => summary(written),
     }),
   );
 
@@ -87,7 +87,7 @@ function partText(edit: string | undefined): string {
   return edit === undefined ? "" : ` To change part of a file use ${edit}.`;
 }
 
-function saidShortly({ path, bytes, created, encoding }: Written): string {
+function shortSummary({ path, bytes, created, encoding }: Written): string {
   const kept = encoding === encodingLabel(UTF_8) ? "" : `, in ${encoding} as before`;
   return `${created ? "Created" : "Replaced"} ${path} (${formatSize(bytes)}${kept})`;
 }

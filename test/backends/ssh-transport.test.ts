@@ -18,7 +18,7 @@ describe("without a host", () => {
     ["Unable to negotiate with 10.0.0.1 port 22: no matching host key type found. Their offer: ssh-rsa", false],
   ])("%s: it is quoted, and whether it may pass is known: %j", (words, mayPass) => {
     const host = { target: "me@db", byHand: "ssh me@db" };
-    const why = whyNotOpened(host, { is: "ended", began: false, end: { code: 255, signal: null, said: words } });
+    const why = whyNotOpened(host, { is: "ended", began: false, end: { code: 255, signal: null, message: words } });
     expect(why).toMatchObject({
       message: `no connection to me@db could be opened: ${words}`,
       hint: "Run `ssh me@db true` to see the error.",

@@ -110,7 +110,7 @@ function stallable(shell: readonly string[]): Stallable {
       const { signal } = giveUp;
       const { stdin, stdout, stderr, ended, kill } = await now().open(which);
       const stalled = new Promise<LineEnd>((resolve) => {
-        onAbort(signal, () => resolve({ code: 255, signal: null, said: "it stands still" }));
+        onAbort(signal, () => resolve({ code: 255, signal: null, message: "it stands still" }));
       });
       return { stdin, stdout, stderr, ended: Promise.race([ended, stalled]), kill: () => signal.aborted || kill() };
     },

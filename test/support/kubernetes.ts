@@ -37,7 +37,7 @@ function podTransport(name: string): Transport {
     const phase = await phaseOf(name);
     if (phase === "Running") {
       const hint = "The next call opens a new shell.";
-      return new Unreachable(`the shell in pod ${name} has ended (${howOf(end)}): ${end.said}`, {
+      return new Unreachable(`the shell in pod ${name} has ended (${howOf(end)}): ${end.message}`, {
         hint,
         mayPass: true,
       });

@@ -56,8 +56,8 @@ export function localTransport(argv: readonly string[]): LocalTransport {
       connection.push({ child, end });
       return line;
     },
-    explain: async ({ code, signal, said }) =>
-      new Unreachable(`the connection to the shell ${argv.join(" ")} was lost (${signal ?? code}): ${said}`, {
+    explain: async ({ code, signal, message }) =>
+      new Unreachable(`the connection to the shell ${argv.join(" ")} was lost (${signal ?? code}): ${message}`, {
         mayPass: true,
       }),
     async close() {
@@ -71,13 +71,14 @@ function lineTo(
   child: ChildProcessWithoutNullStreams,
   gone: () => void,
 ): { readonly line: Line; readonly end: Opened["end"] } {
-  let said = "";
+  let message = "";
   let problem: Error | undefined;
-  child.stderr.on("data", (chunk: Buffer) => (said = (said + chunk.toString("utf8")).slice(-MOST_SAID)));
+  child.stderr.on("data", (chunk: Buffer) => (message = (message + chunk.toString("utf8")).slice(-MOST_SAID)));
   child.once("error", (error) => (problem = error));
   let resolve: (end: LineEnd) => void;
   const ended = new Promise<LineEnd>((resolved) => (resolve = resolved));
-  const end = (code: number | null, signal: string | null) => resolve({ code, signal, said: problem?.message ?? said });
+  const end = (code: number | null, signal: string | null) =>
+    resolve({ code, signal, message: problem?.message ?? message });
   const over = (code: number | null, signal: string | null) => {
     end(code, signal);
     gone();

@@ -75,28 +75,28 @@ export function troubleOf(engine: Engine, ran: Ran): Trouble {
       mayPass: true,
     };
   }
-  const said = saidBy(ran.stderr);
-  if (/permission denied while trying to connect|dial unix .*permission denied/i.test(said)) {
+  const message = saidBy(ran.stderr);
+  if (/permission denied while trying to connect|dial unix .*permission denied/i.test(message)) {
     return {
-      problem: `this user has no access to the Docker daemon (${said})`,
+      problem: `this user has no access to the Docker daemon (${message})`,
       hint:
         "Add the user to the group docker (`sudo usermod -aG docker USER`) and log in again, " +
         "or use podman, which needs no daemon.",
       mayPass: false,
     };
   }
-  if (/Cannot connect to (?:the Docker daemon|Podman)|connect to the docker API|error during connect/i.test(said)) {
+  if (/Cannot connect to (?:the Docker daemon|Podman)|connect to the docker API|error during connect/i.test(message)) {
     const start =
       engine === "docker" ? "Start it (`sudo systemctl start docker`), or" : "Start it (`podman machine start`), or";
     const variable = engine === "docker" ? "DOCKER_HOST or DOCKER_CONTEXT" : "CONTAINER_HOST";
     return {
-      problem: `${engine} is installed, but its engine does not answer (${said})`,
+      problem: `${engine} is installed, but its engine does not answer (${message})`,
       hint: `${start} set ${variable} to its address.`,
       mayPass: true,
     };
   }
   return {
-    problem: `${engine} failed with status ${ran.code}: ${said}`,
+    problem: `${engine} failed with status ${ran.code}: ${message}`,
     hint: `Run \`${engine} ps\` to see the error.`,
     mayPass: false,
   };

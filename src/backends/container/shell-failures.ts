@@ -24,15 +24,15 @@ const KILLED = 137;
 export async function whyLost(engine: Engine, name: string, end: LineEnd): Promise<Unreachable> {
   // Killed in the container, as happens when it stops, or from here after the first shell ended.
   const isDoubtful = end.code === KILLED || end.signal === "SIGKILL";
-  return (await whyUnusable(engine, name, isDoubtful)) ?? refusalIn(name, end.said) ?? ended(name, end);
+  return (await whyUnusable(engine, name, isDoubtful)) ?? refusalIn(name, end.message) ?? ended(name, end);
 }
 
 /** Explains why the first shell was never ready. Never rejects. */
 export async function whyNotOpened(engine: Engine, name: string, failed: NotReady): Promise<Unreachable> {
-  const said = failed.is === "ended" ? failed.end.said : failed.said;
-  const known = (await whyUnusable(engine, name)) ?? refusalIn(name, said);
+  const message = failed.is === "ended" ? failed.end.message : failed.message;
+  const known = (await whyUnusable(engine, name)) ?? refusalIn(name, message);
   if (known !== undefined) return known;
-  const words = said === "" ? "" : ` It said: ${saidBy(said)}`;
+  const words = message === "" ? "" : ` It said: ${saidBy(message)}`;
   const profile = "In /etc/profile and the user's .profile, run interactive set-up only in interactive shells.";
   if (failed.began && failed.is === "hung")
     return unreachable(`the login profile in container ${name} does not finish.${words}`, profile);
@@ -85,14 +85,14 @@ function stateOf(seen: Look): string {
 }
 
 /** Explains why no shell starts in a running container, from messages of docker, podman, runc and crun. */
-function refusalIn(name: string, said: string): Unreachable | undefined {
-  if (/(?:unable to find user|no matching entries in passwd|unknown user|user: .* not found)/i.test(said)) {
+function refusalIn(name: string, message: string): Unreachable | undefined {
+  if (/(?:unable to find user|no matching entries in passwd|unknown user|user: .* not found)/i.test(message)) {
     return unreachable(
-      `container ${name} does not know the user: ${saidBy(said)}`,
+      `container ${name} does not know the user: ${saidBy(message)}`,
       "Name a user of the container, or omit the user.",
     );
   }
-  if (/\/bin\/sh[`"']?:? .*(?:no such file|not found)|executable file [`"']?\/bin\/sh[`"']? not found/i.test(said)) {
+  if (/\/bin\/sh[`"']?:? .*(?:no such file|not found)|executable file [`"']?\/bin\/sh[`"']? not found/i.test(message)) {
     return unreachable(
       `container ${name} has no /bin/sh, which is needed to work in it`,
       "Use an image that has a shell (a -debug image, alpine, debian), or work outside the container.",
@@ -102,7 +102,7 @@ function refusalIn(name: string, said: string): Unreachable | undefined {
 }
 
 function ended(name: string, end: LineEnd): Unreachable {
-  const words = end.said === "" ? "" : `: ${clip(saidBy(end.said), 300)}`;
+  const words = end.message === "" ? "" : `: ${clip(saidBy(end.message), 300)}`;
   return new Unreachable(`the shell in container ${name} has ended (${howOf(end)})${words}`, {
     hint: "The container is running: the next call opens a new shell.",
     mayPass: true,

@@ -59,11 +59,11 @@ export function unreadyFailure(code: number, program: string, cwd: string): Tool
   return new ToolFailure(`cannot start ${program}: ${reasons[code] ?? "the cause is unknown"}`);
 }
 
-/** Creates the error for an existing program that did not start. `said`: the system's message. */
-export function startFailure(said: string, program: string): ToolFailure {
-  const why = /argument list too long/i.test(said)
+/** Creates the error for an existing program that did not start. `message`: the system's message. */
+export function startFailure(message: string, program: string): ToolFailure {
+  const why = /argument list too long/i.test(message)
     ? "its arguments are too long; write them to a file"
-    : said.trim() || "the cause is unknown";
+    : message.trim() || "the cause is unknown";
   return new ToolFailure(`cannot start ${program}: ${why}`);
 }
 

@@ -38,33 +38,33 @@ export type Program = (typeof PROGRAMS)[number];
 export async function askFacts(shell: Pick<Shell, "ask">, passEnv: readonly string[] = []): Promise<Facts> {
   const { out } = await shell.ask(`programs=${quoteWord(PROGRAMS.join(" "))}\n${FACTS}`);
   const fields = out.toString("utf8").split("\0");
-  const said = new Map<string, string>();
-  for (let index = 0; index + 1 < fields.length; index += 2) said.set(fields[index] ?? "", fields[index + 1] ?? "");
-  const folder = said.get("folder") ?? "";
-  if (!folder.startsWith("/") || said.get("system") === undefined) {
+  const reported = new Map<string, string>();
+  for (let index = 0; index + 1 < fields.length; index += 2) reported.set(fields[index] ?? "", fields[index + 1] ?? "");
+  const folder = reported.get("folder") ?? "";
+  if (!folder.startsWith("/") || reported.get("system") === undefined) {
     throw new ToolFailure(
       `the remote shell does not answer like a POSIX shell: ${JSON.stringify(out.toString("utf8").slice(0, 300))}`,
     );
   }
-  const home = said.get("home") ?? "";
-  const stat = said.get("stat");
+  const home = reported.get("home") ?? "";
+  const stat = reported.get("stat");
   if (stat !== "gnu" && stat !== "bsd") {
     throw new ToolFailure("expected the program stat on the remote host, found none", {
       hint: "Install it (coreutils or busybox).",
     });
   }
-  const programs = new Set(PROGRAMS.filter((name) => said.has(`program ${name}`)));
+  const programs = new Set(PROGRAMS.filter((name) => reported.has(`program ${name}`)));
   return {
-    system: said.get("system") ?? "",
-    machine: said.get("machine") ?? "",
-    user: Number(said.get("user")),
+    system: reported.get("system") ?? "",
+    machine: reported.get("machine") ?? "",
+    user: Number(reported.get("user")),
     home: home.startsWith("/") ? home : "/",
     folder,
-    temporary: said.get("temporary") ?? "/tmp",
+    temporary: reported.get("temporary") ?? "/tmp",
     stat,
     programs,
-    path: (said.get("path") ?? "").split(":").filter((each) => each.startsWith("/")),
-    secrets: [...new Set((said.get("names") ?? "").split("\n"))].filter(
+    path: (reported.get("path") ?? "").split(":").filter((each) => each.startsWith("/")),
+    secrets: [...new Set((reported.get("names") ?? "").split("\n"))].filter(
       (name) => isSecretName(name) && !passEnv.includes(name),
     ),
   };

@@ -7,7 +7,7 @@ import type { AskOptions, Shells } from "./shells.ts";
 /** The answer of a function of files.sh. */
 export interface FileAnswer {
   /** Error messages of programs. */
-  readonly said: string;
+  readonly message: string;
   /** "ok", or the reason of a failure. */
   readonly word: string;
   /** The real path. */
@@ -146,13 +146,13 @@ const NOTHING = Buffer.alloc(0);
 
 /** Splits off the first three fields. `undefined` for anything that is no answer. */
 function readAnswer(out: Buffer): FileAnswer | undefined {
-  const said = out.indexOf(0);
-  const word = out.indexOf(0, said + 1);
+  const end = out.indexOf(0);
+  const word = out.indexOf(0, end + 1);
   const real = out.indexOf(0, word + 1);
-  if (said === -1 || word === -1 || real === -1) return undefined;
+  if (end === -1 || word === -1 || real === -1) return undefined;
   return {
-    said: out.toString("utf8", 0, said),
-    word: out.toString("utf8", said + 1, word),
+    message: out.toString("utf8", 0, end),
+    word: out.toString("utf8", end + 1, word),
     real: out.toString("utf8", word + 1, real),
     rest: out.subarray(real + 1),
   };
@@ -173,12 +173,12 @@ function noAnswer(out: Buffer = NOTHING): ToolFailure {
 }
 
 /** Creates the error of the local backend for an answer. `written`: the path as the caller wrote it. */
-export function failureOf({ said, word }: Pick<FileAnswer, "said" | "word">, written: string): ToolFailure {
+export function failureOf({ message, word }: Pick<FileAnswer, "message" | "word">, written: string): ToolFailure {
   if (word === "changed") return changed(written);
-  if (word.startsWith("owner ")) return notGiven(word.slice(6), written, new Error(said));
+  if (word.startsWith("owner ")) return notGiven(word.slice(6), written, new Error(message));
   if (word.startsWith("kind ")) return notAFile(word.slice(5) as FileKind, written);
-  const code = CODES[word] ?? STRERROR.find(([wording]) => wording.test(said))?.[1];
-  const complaint = said.trim().split("\n").at(-1)?.slice(0, LONGEST_COMPLAINT);
+  const code = CODES[word] ?? STRERROR.find(([wording]) => wording.test(message))?.[1];
+  const complaint = message.trim().split("\n").at(-1)?.slice(0, LONGEST_COMPLAINT);
   const cause = Object.assign(
     new Error(complaint || "the remote programs gave no reason"),
     code !== undefined && { code },

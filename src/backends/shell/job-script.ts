@@ -49,10 +49,10 @@ export async function startInFolder(
   const script = `${functions}\nhr_job ${at} ${stdin} ${quoteWord(plan)} ${quoteWord(watch)}`;
 
   const { out } = await shells.askAside(script, { again: false, doing: `starting ${program}` });
-  const said = out.toString("utf8");
-  const space = said.indexOf(" ");
-  const rest = said.slice(space + 1);
-  switch (said.slice(0, space)) {
+  const report = out.toString("utf8");
+  const space = report.indexOf(" ");
+  const rest = report.slice(space + 1);
+  switch (report.slice(0, space)) {
     case "started":
       return Number.parseInt(rest, 10);
     case "unready":

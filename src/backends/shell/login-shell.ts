@@ -55,7 +55,7 @@ export interface LineProgram {
   readonly argv: readonly [program: string, ...args: string[]];
   /** Variables that are added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** A file to which the program writes messages; they become part of `LineEnd.said`. */
+  /** A file to which the program writes messages; they become part of `LineEnd.message`. */
   readonly log?: string;
 }
 
@@ -63,9 +63,9 @@ export interface LineProgram {
 export type Readiness =
   /** `nudged`: empty lines were sent first, for a program in the profile that reads stdin. */
   | { readonly is: "ready"; readonly nudged: boolean }
-  /** `began`: the login script ran, so the profile failed. `end.said` includes stdout. */
+  /** `began`: the login script ran, so the profile failed. `end.message` includes stdout. */
   | { readonly is: "ended"; readonly began: boolean; readonly end: LineEnd }
-  | { readonly is: "hung"; readonly began: boolean; readonly said: string };
+  | { readonly is: "hung"; readonly began: boolean; readonly message: string };
 
 export type NotReady = Exclude<Readiness, { readonly is: "ready" }>;
 
@@ -118,21 +118,21 @@ export async function untilReady(
   secret: string,
   { beginMs = 30_000, profileMs = 15_000 }: ReadinessLimits = {},
 ): Promise<Readiness> {
-  let said = "";
+  let message = "";
   let nudged = false;
   const begun = later<"begun">();
   const ready = later<"ready">();
   const outStopped = heard(line.stdout, (text) => {
-    said = (said + text).slice(-MOST_SAID);
-    if (said.includes(begunSign(secret))) begun.resolve("begun");
-    if (said.includes(readySign(secret))) ready.resolve("ready");
+    message = (message + text).slice(-MOST_SAID);
+    if (message.includes(begunSign(secret))) begun.resolve("begun");
+    if (message.includes(readySign(secret))) ready.resolve("ready");
   });
-  const errStopped = heard(line.stderr, (text) => (said = (said + text).slice(-MOST_SAID)));
+  const errStopped = heard(line.stderr, (text) => (message = (message + text).slice(-MOST_SAID)));
   const nudges = setInterval(() => {
     nudged = true;
     line.stdin.write("\n");
   }, NUDGE_MS);
-  const words = () => said.replace(begunSign(secret), "");
+  const words = () => message.replace(begunSign(secret), "");
   try {
     const first = await within(beginMs, Promise.race([begun.promise, line.ended]));
     clearInterval(nudges);
@@ -140,10 +140,10 @@ export async function untilReady(
     if (second === "ready") return { is: "ready", nudged };
     const began = first === "begun";
     if (typeof second === "object")
-      return { is: "ended", began, end: { ...second, said: `${words()}\n${second.said}`.trim() } };
+      return { is: "ended", began, end: { ...second, message: `${words()}\n${second.message}`.trim() } };
     line.kill();
-    const { said: logged } = await line.ended;
-    return { is: "hung", began, said: `${words()}\n${logged}`.trim() };
+    const { message: logged } = await line.ended;
+    return { is: "hung", began, message: `${words()}\n${logged}`.trim() };
   } finally {
     clearInterval(nudges);
     outStopped();
@@ -162,10 +162,10 @@ function endOf(child: ChildProcessWithoutNullStreams, log: string | undefined): 
   return new Promise((resolve) => {
     const settle = async (code: number | null, signal: string | null) => {
       for (const stream of child.stdio) stream?.destroy(); // a child that holds them open would keep this process alive
-      const said = log === undefined ? "" : await readFile(log, "utf8").catch(() => "");
-      resolve({ code, signal, said: said.slice(-MOST_SAID).trim() });
+      const message = log === undefined ? "" : await readFile(log, "utf8").catch(() => "");
+      resolve({ code, signal, message: message.slice(-MOST_SAID).trim() });
     };
-    child.once("error", (error) => resolve({ code: null, signal: null, said: error.message }));
+    child.once("error", (error) => resolve({ code: null, signal: null, message: error.message }));
     child.once("close", (code, signal) => void settle(code, signal));
     child.once(
       "exit",

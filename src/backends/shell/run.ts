@@ -156,7 +156,7 @@ function streamTo(
   const finished = streaming.finished.then(
     () => undefined,
     (error: unknown) =>
-      error instanceof LineLost ? error : new LineLost({ code: null, signal: null, said: messageOf(error) }, false),
+      error instanceof LineLost ? error : new LineLost({ code: null, signal: null, message: messageOf(error) }, false),
   );
   return {
     ...{ out, errors, finished, streaming },

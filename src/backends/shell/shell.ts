@@ -110,7 +110,7 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
   let isReady = false;
   let inputEnded = false;
   let end: LineEnd | undefined;
-  let said = "";
+  let message = "";
 
   const write = (text: string | Uint8Array) => {
     if (!line.stdin.destroyed) line.stdin.write(text);
@@ -141,7 +141,7 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
   const stderr = readMarkers(secret, {
     data(chunk) {
       if (streaming !== undefined) streaming.heard.err(chunk);
-      else said = (said + chunk.toString("utf8")).slice(-MOST_SAID);
+      else message = (message + chunk.toString("utf8")).slice(-MOST_SAID);
     },
     marker: (about, words) => marker(about, words),
   });
@@ -160,7 +160,7 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
   // `ended` reports it
   for (const stream of [line.stdin, line.stdout, line.stderr]) stream.on("error", () => undefined);
   const ended = line.ended.then((how) => {
-    end = { ...how, said: (said + how.said).trim() };
+    end = { ...how, message: (message + how.message).trim() };
     const lostOne = streaming;
     streaming = undefined;
     lostOne?.lost(new LineLost(end, false));
@@ -260,7 +260,7 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
   };
 
   const timer = setTimeout(() => {
-    said += `\nno shell was ready within ${READY_MS / 1_000} s`;
+    message += `\nno shell was ready within ${READY_MS / 1_000} s`;
     line.kill();
   }, READY_MS);
   try {
@@ -278,7 +278,7 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
     });
     write(`${TELL}\n${preamble}\nhr_n='${secret}:0'; hr_tell ready\n`);
     await ready;
-    said = "";
+    message = "";
   } finally {
     clearTimeout(timer);
   }

@@ -40,7 +40,7 @@ export interface LineEnd {
   readonly code: number | null;
   readonly signal: string | null;
   /** The end of its stderr, which explains a failure. */
-  readonly said: string;
+  readonly message: string;
 }
 
 /** Creates a failure that persists until a person acts. */

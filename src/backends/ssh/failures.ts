@@ -15,23 +15,23 @@ const NO_CONNECTION = 255;
 
 /** Explains why the connection, or a shell on it, has ended. */
 export function whyLost({ target, byHand }: Host, end: LineEnd): Unreachable {
-  const rejected = whyRejected({ target, byHand }, end.said);
+  const rejected = whyRejected({ target, byHand }, end.message);
   if (rejected !== undefined) return rejected;
-  const details = { hint: "The next call opens it again.", mayPass: !lasts(end.said) };
-  const words = quoted(end.said, ": ");
+  const details = { hint: "The next call opens it again.", mayPass: !lasts(end.message) };
+  const words = quoted(end.message, ": ");
   if (end.code === NO_CONNECTION) return new Unreachable(`the connection to ${target} was lost${words}`, details);
   // If the shell's end was reported, we ended ssh ourselves: it would have continued for other sessions.
-  const isOver = end.said.split("\n").some((line) => line.startsWith("\x01"));
+  const isOver = end.message.split("\n").some((line) => line.startsWith("\x01"));
   const how = isOver ? "somebody may have killed it" : howOf(end);
   return new Unreachable(`the shell on ${target} has ended (${how})${words}`, details);
 }
 
 /** Explains why the first shell was never ready. */
 export function whyNotOpened({ target, byHand }: Host, failed: NotReady): Unreachable {
-  const said = failed.is === "ended" ? failed.end.said : failed.said;
-  const rejected = whyRejected({ target, byHand }, said);
+  const message = failed.is === "ended" ? failed.end.message : failed.message;
+  const rejected = whyRejected({ target, byHand }, message);
   if (rejected !== undefined) return rejected;
-  const words = quoted(said, ". It said: ");
+  const words = quoted(message, ". It said: ");
   const seeing = `Run \`${byHand} true\` to see the error.`;
   const profile =
     "In the remote profile (.profile, .bash_profile, .zprofile, …), run interactive set-up only in interactive shells.";
@@ -43,9 +43,9 @@ export function whyNotOpened({ target, byHand }: Host, failed: NotReady): Unreac
   if (failed.began)
     return unreachable(`the login profile on ${target} ended the shell (${how}) before a command ran${words}`, profile);
   if (failed.end.code === NO_CONNECTION)
-    return new Unreachable(`no connection to ${target} could be opened${quoted(said, ": ")}`, {
+    return new Unreachable(`no connection to ${target} could be opened${quoted(message, ": ")}`, {
       hint: seeing,
-      mayPass: !lasts(said),
+      mayPass: !lasts(message),
     });
   return unreachable(
     `${target} accepted the login but ran no command: it ended ${how}${words}`,
@@ -54,9 +54,9 @@ export function whyNotOpened({ target, byHand }: Host, failed: NotReady): Unreac
 }
 
 /** Explains the refusals of ssh that protect somebody (sshconnect.c): a person has to decide. */
-function whyRejected({ target, byHand }: Host, said: string): Unreachable | undefined {
-  if (/REMOTE HOST IDENTIFICATION HAS CHANGED|Host key for .* has changed/.test(said)) {
-    const [removal = "ssh-keygen -R HOST"] = /ssh-keygen -f .* -R [^\r\n]*/.exec(said) ?? [];
+function whyRejected({ target, byHand }: Host, message: string): Unreachable | undefined {
+  if (/REMOTE HOST IDENTIFICATION HAS CHANGED|Host key for .* has changed/.test(message)) {
+    const [removal = "ssh-keygen -R HOST"] = /ssh-keygen -f .* -R [^\r\n]*/.exec(message) ?? [];
     return unreachable(
       `the host key of ${target} has changed: somebody may intercept the connection, or the host was reinstalled. ` +
         "Nothing was sent",
@@ -64,13 +64,13 @@ function whyRejected({ target, byHand }: Host, said: string): Unreachable | unde
         `(\`${removal.trim()}\`), connect once by hand (\`${byHand}\`) and compare.`,
     );
   }
-  if (/^Host key verification failed|No .*host key is known for/m.test(said)) {
+  if (/^Host key verification failed|No .*host key is known for/m.test(message)) {
     return unreachable(
       `the host key of ${target} is not known here, so the host cannot be verified`,
       `Connect once by hand with \`${byHand}\` and check the fingerprint.`,
     );
   }
-  const [denied, login, methods = ""] = /(?:^(\S+): )?Permission denied \(([^)]*)\)/m.exec(said) ?? [];
+  const [denied, login, methods = ""] = /(?:^(\S+): )?Permission denied \(([^)]*)\)/m.exec(message) ?? [];
   if (denied === undefined) return undefined;
   const who = login === undefined ? "" : ` (${login})`;
   return unreachable(
@@ -81,9 +81,9 @@ function whyRejected({ target, byHand }: Host, said: string): Unreachable | unde
 }
 
 /** Whether the problem lasts until a person acts: the host's name is wrong, or the configuration is. */
-function lasts(said: string): boolean {
+function lasts(message: string): boolean {
   return /Could not resolve hostname (?!.*Temporary failure)|no matching .* found|[Bb]ad .*(?:configuration|owner)/.test(
-    said,
+    message,
   );
 }
 
@@ -92,8 +92,8 @@ const MOST_LINES = 5;
 const MOST_CHARACTERS = 400;
 
 /** What was said, after `before`: the last lines that are neither empty nor one of our signs. */
-function quoted(said: string, before: string): string {
-  const lines = said
+function quoted(message: string, before: string): string {
+  const lines = message
     .split(/[\r\n]+/)
     .map((line) => line.trim())
     .filter((line) => line !== "" && !line.startsWith("\x01"));

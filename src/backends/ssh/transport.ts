@@ -157,7 +157,7 @@ export async function sshTransport(
 
 /** Removes the message about a refused session: ssh then connects anew, so it does not explain the end. */
 function withoutRefusal(end: LineEnd): LineEnd {
-  return { ...end, said: end.said.replace(SESSION_REFUSED, "").trim() };
+  return { ...end, message: end.message.replace(SESSION_REFUSED, "").trim() };
 }
 
 /** A message of OpenSSH (mux.c). */
@@ -169,7 +169,7 @@ const SESSION_REFUSED = /^mux_client_request_session: session request failed: Se
  */
 async function tellingEnd(end: LineEnd, masterEnded: Promise<LineEnd> | undefined): Promise<LineEnd> {
   const goneWithIt = end.code === CONNECTION_LOST || end.signal === "SIGKILL";
-  if (!goneWithIt || end.said !== "" || masterEnded === undefined) return end;
+  if (!goneWithIt || end.message !== "" || masterEnded === undefined) return end;
   const told = await Promise.race([masterEnded, pause(TELLING_MS, undefined, { keepsAlive: false })]);
   return told ?? end;
 }

@@ -97,9 +97,9 @@ export async function paneAt(run: RunScript, { tmux, target }: At): Promise<stri
     `${quoteWords([...tmux, "list-panes", "-t", target])} >/dev/null &&
 ${quoteWords([...tmux, "display-message", "-p", "-t", target, "#{pane_id}"])}`,
   );
-  const said = out.toString().trim();
-  if (status === 0 && /^%\d+$/.test(said)) return said;
-  throw new ToolFailure(`there is no tmux pane ${JSON.stringify(target)}: ${said || "tmux found none"}`, {
+  const output = out.toString().trim();
+  if (status === 0 && /^%\d+$/.test(output)) return output;
+  throw new ToolFailure(`there is no tmux pane ${JSON.stringify(target)}: ${output || "tmux found none"}`, {
     hint: "Omit the target for the pane where commands are typed, or name a pane such as %3.",
   });
 }
@@ -147,6 +147,6 @@ function pieces(text: string): readonly string[] {
   return piece === "" ? found : [...found, piece];
 }
 
-function failure(said: string): ToolFailure {
-  return new ToolFailure(`tmux: ${said.trim() || "it failed without a message"}`);
+function failure(output: string): ToolFailure {
+  return new ToolFailure(`tmux: ${output.trim() || "it failed without a message"}`);
 }

@@ -178,8 +178,8 @@ export async function awaitsInput(
     const asked = await helper
       .ask(`read -r hr_pid <"$F/${number}.d/pids" && hr_waits "$hr_pid"`)
       .catch(() => undefined);
-    const said = asked?.out.toString().trim();
-    if (said === "yes" || (said === "unknown" && Date.now() - quietMs >= UNSEEN_QUIET_MS)) return !isOver;
+    const answer = asked?.out.toString().trim();
+    if (answer === "yes" || (answer === "unknown" && Date.now() - quietMs >= UNSEEN_QUIET_MS)) return !isOver;
   }
 }
 

@@ -149,9 +149,9 @@ async function requireTmux(helper: HelperShell, inner: Backend): Promise<Facts> 
   const { out } = await helper.ask(`command -v tmux >/dev/null && tmux -V
 command -v setsid >/dev/null && echo setsid
 (cd -P "\${TMUX_TMPDIR:-/tmp}" 2>/dev/null || cd -P /tmp; printf 'sockets %s/tmux-%s\n' "$PWD" "$(id -u)")`);
-  const said = out.toString();
-  const [, major, minor] = /(\d+)\.(\d+)/.exec(said) ?? [];
-  if (!said.startsWith("tmux ")) {
+  const output = out.toString();
+  const [, major, minor] = /(\d+)\.(\d+)/.exec(output) ?? [];
+  if (!output.startsWith("tmux ")) {
     throw new ToolFailure(`there is no tmux on ${inner.name}`, {
       hint:
         "Install it on that host (apt-get install tmux, apk add tmux, dnf install tmux, brew install tmux), " +
@@ -160,9 +160,9 @@ command -v setsid >/dev/null && echo setsid
   }
   const [oldMajor, oldMinor] = OLDEST;
   if (major !== undefined && (Number(major) < oldMajor || (Number(major) === oldMajor && Number(minor) < oldMinor))) {
-    const found = `expected ${OLDEST.join(".")} or newer, got ${said.split("\n")[0]}`;
+    const found = `expected ${OLDEST.join(".")} or newer, got ${output.split("\n")[0]}`;
     const hint = "Install a newer version, or omit --tmux.";
     throw new ToolFailure(`tmux on ${inner.name} is too old: ${found}`, { hint });
   }
-  return { hasSessions: /^setsid$/m.test(said), sockets: /^sockets (.*)$/m.exec(said)?.[1] ?? "" };
+  return { hasSessions: /^setsid$/m.test(output), sockets: /^sockets (.*)$/m.exec(output)?.[1] ?? "" };
 }

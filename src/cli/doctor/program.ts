@@ -18,8 +18,8 @@ export async function firstLineOf(argv: readonly [string, ...string[]], signal: 
     }
   };
   signal.addEventListener("abort", kill, { once: true });
-  let said = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(0, 10_000)));
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output = (output + text).slice(0, 10_000)));
   try {
     const code = await new Promise<number | string>((resolve, reject) => {
       child.once("error", reject);
@@ -30,7 +30,7 @@ export async function firstLineOf(argv: readonly [string, ...string[]], signal: 
       });
     });
     if (code !== 0) throw new Error(`${argv.join(" ")} ended with ${code}`);
-    return said.split("\n")[0]?.trim() ?? "";
+    return output.split("\n")[0]?.trim() ?? "";
   } finally {
     signal.removeEventListener("abort", kill);
     kill();

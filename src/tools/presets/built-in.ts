@@ -85,10 +85,10 @@ export const BUILT_IN = {
   "send-keys": (options) => sendKeys(options["send-keys"]),
   // Names and texts of the preset `operator`.
   read_file: (options) => readFile(options.read_file),
-  write_file: (options) => write({ name: "write_file", said: saidInBytes, ...options.write_file }),
+  write_file: (options) => write({ name: "write_file", summary: summaryInBytes, ...options.write_file }),
   // Names and texts of the presets `default` and `assistant`.
   file_read: (options) => read({ name: "file_read", ...options.file_read }),
-  file_write: (options) => write({ name: "file_write", said: saidInBytes, ...options.file_write }),
+  file_write: (options) => write({ name: "file_write", summary: summaryInBytes, ...options.file_write }),
 } satisfies { readonly [name: string]: (options: ToolOptionsByName) => Tool };
 
 /**
@@ -111,6 +111,6 @@ export function builtIn(names: readonly BuiltInName[], options: ToolOptionsByNam
 }
 
 /** The result text of seeds 000 and 003. */
-function saidInBytes({ path, bytes }: Written): string {
+function summaryInBytes({ path, bytes }: Written): string {
   return `Wrote ${bytes} bytes to ${path}`;
 }

@@ -17,8 +17,8 @@ export function callStatus(message: CallMessage, isAgent: boolean): CallStatus {
   if (question !== undefined) return { state: "waiting", icon: "ask", look: "wait", word: "Waiting for you" };
   const icon = isAgent ? "branch" : undefined;
   if (result === undefined) {
-    const said = isAgent ? undefined : metadata.tool_activity.display_message; // the agent's own calls say more
-    const word = stopped === undefined ? (said ?? "Running") : "Stopping";
+    const shownByTool = isAgent ? undefined : metadata.tool_activity.display_message; // the agent's own calls say more
+    const word = stopped === undefined ? (shownByTool ?? "Running") : "Stopping";
     return { state: "running", icon: icon ?? "run", look: "run", word };
   }
   switch (result) {

@@ -55,8 +55,8 @@ function Said({ message, isNext }: SaidProps) {
       </section>
     );
   }
-  const said = message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
-  if (said.trim() === "") return null;
+  const words = message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  if (words.trim() === "") return null;
   return (
     <section class="agent" data-message={message.id}>
       {!isNext && (
@@ -65,7 +65,7 @@ function Said({ message, isNext }: SaidProps) {
           <When ms={message.at} text={clock(message.at)} />
         </div>
       )}
-      <Prose text={said} />
+      <Prose text={words} />
     </section>
   );
 }
