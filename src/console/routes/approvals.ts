@@ -71,7 +71,8 @@ function nameOf(caller: Caller): string {
   return "session" in caller ? `${caller.kind} session ${caller.name}` : "API";
 }
 
-function questionBody(question: OpenQuestion, channel: Channel) {
+/** A question with its text, the longest approval, and why it cannot be given from where the caller is. */
+export function questionBody(question: OpenQuestion, channel: Channel) {
   const { name, agent, effects } = question;
   const by = agent === undefined ? "" : `Agent ${agent}: `;
   const ask = `${by}${describeCall({ tool: { name }, effects })}`;

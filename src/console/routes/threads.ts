@@ -1,16 +1,19 @@
 import { Type } from "typebox";
 import { type ThreadMessage, findToolMessage, readThread } from "../../activity/messages.ts";
+import type { StoredEvent } from "../../contract/activity.ts";
 import type { ThreadId } from "../../contract/identity.ts";
 import { asContent } from "../../engine/result.ts";
 import type { Json } from "../../contract/schema.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
 import { randomName } from "../../util/identifier.ts";
+import type { Caller } from "../access.ts";
 import type { Agents } from "../agents.ts";
 import { eventStream } from "../event-stream.ts";
 import type { Overview } from "../overview.ts";
 import { Problem } from "../problem.ts";
 import { type Route, route } from "../route.ts";
 import { MESSAGE, THREAD, TOOL, list } from "../schemas.ts";
+import { channelOf, questionBody } from "./approvals.ts";
 import { createThreadViews } from "../thread-views.ts";
 
 const NO_THREAD = { 404: "There is no such thread." };
@@ -20,6 +23,9 @@ const AFTER = Type.Optional(
       "Only events after this id; `now`: only those that come later. Default 0. `Last-Event-ID` counts before it.",
   }),
 );
+
+/** Older events do not carry the question that they ask, in milliseconds: it is probably closed. */
+const FRESH_MS = 600_000;
 
 /** The maximum length of a call's live output, in characters. */
 const MAX_OUTPUT = 262_144;
@@ -45,13 +51,25 @@ export function threadRoutes({
     throw new Problem(404, `There is no thread ${thread}. GET /api/threads lists them.`);
   };
 
-  const events = (headers: Headers, after: number | "now" | undefined, signal: AbortSignal, thread?: ThreadId) => {
+  /** An event, and with a new question what people need to answer it, if it is still open. */
+  const withQuestion = async (event: StoredEvent, caller: Caller) => {
+    if (event.type !== "approval.requested" || event.at < Date.now() - FRESH_MS) return event;
+    const open = (await store.questions()).find(({ question }) => question === event.question);
+    return open === undefined ? event : { ...event, open: questionBody(open, channelOf(caller)) };
+  };
+
+  const events = (
+    { headers, caller, signal }: { readonly headers: Headers; readonly caller: Caller; readonly signal: AbortSignal },
+    after: number | "now" | undefined,
+    thread?: ThreadId,
+  ) => {
     const last = headers.get("last-event-id") ?? "";
     const from = /^\d{1,15}$/.test(last) ? Number(last) : (after ?? 0);
     const options = { after: from, follow: true, ...(thread !== undefined && { thread }) };
     return eventStream(
       async function* (gone) {
-        for await (const event of store.events({ ...options, signal: gone })) yield { id: event.id, data: event };
+        for await (const event of store.events({ ...options, signal: gone }))
+          yield { id: event.id, data: await withQuestion(event, caller) };
       },
       { signal },
     );
@@ -223,9 +241,9 @@ export function threadRoutes({
       query: Type.Object({ after: AFTER }),
       answer: { status: 200, description: "Events, each with its id.", types: ["text/event-stream"] },
       problems: NO_THREAD,
-      async handle({ path: { thread = "" }, query: { after }, headers, signal }) {
+      async handle({ path: { thread = "" }, query: { after }, ...asked }) {
         await requireThread(thread);
-        return events(headers, after, signal, thread);
+        return events(asked, after, thread);
       },
     }),
     route({
@@ -236,7 +254,7 @@ export function threadRoutes({
       },
       query: Type.Object({ after: AFTER }),
       answer: { status: 200, description: "Events, each with its id.", types: ["text/event-stream"] },
-      handle: async ({ query: { after }, headers, signal }) => events(headers, after, signal),
+      handle: async ({ query: { after }, ...asked }) => events(asked, after),
     }),
     route({
       ...{

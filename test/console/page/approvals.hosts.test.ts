@@ -54,6 +54,19 @@ describe.skipIf(problem !== undefined)("questions on the page", () => {
     expect(faults).toEqual([]);
   });
 
+  test("come with their events: the page does not ask for the open ones again", async () => {
+    const { url, json } = await served({ preset: "coding", policy: { autonomy: "supervised" } });
+    const { page, faults } = await openPage(`${url}/?token=${TOKEN}`);
+    const asked = () =>
+      page.evaluate("performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/api/approvals')).length");
+    await until("the page has asked for the open questions", async () => (await asked()) === 1);
+    await json("POST", "/api/threads/main/calls", { name: "bash", input: { command: "touch made" } });
+    await page.goto(`${url}/#/thread/main`);
+    await dock(page).getByText("touch made").first().waitFor();
+    expect(await asked()).toBe(1);
+    expect(faults).toEqual([]);
+  });
+
   test("refused with a reason, the cell and the model show the reason", async () => {
     const { url, made, json } = await asking();
     const { page } = await openPage(`${url}/?token=${TOKEN}#/thread/main`);

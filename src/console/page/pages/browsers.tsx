@@ -1,9 +1,11 @@
-import { type Signal, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
+import { type Action, useAction } from "../state/action.ts";
 import { get, part, post } from "../state/api.ts";
 import { useLoaded } from "../state/loaded.ts";
 import { isConnected, now } from "../state/model.ts";
-import { Safe, safeText } from "../text/safe.tsx";
+import { Safe } from "../text/safe.tsx";
 import { ago } from "../text/times.ts";
+import { ActionButton, Facts, Problem } from "../view/row.tsx";
 import { Waiting } from "../view/waiting.tsx";
 import { When } from "../view/when.tsx";
 
@@ -26,22 +28,18 @@ interface Pairing {
 /** The browsers and phones that may use the console, a button to end each session, and the pairing of a phone. */
 export function Browsers() {
   const loaded = useLoaded((signal) => get<{ readonly sessions: readonly Session[] }>("/api/sessions", signal));
-  const failure = useSignal("");
+  const action = useAction();
   return (
     <div class="sheet">
       <p class="lead">
         Browsers and phones that may watch, answer and stop calls here. One that you revoke is signed out at once.
       </p>
-      <Pair failure={failure} />
-      {failure.value !== "" && (
-        <p class="problem" role="alert">
-          {failure.value}
-        </p>
-      )}
+      <Pair action={action} />
+      <Problem text={action.failure.value} />
       <Waiting of={loaded} words="Loading browsers" />
       <ul class="rows">
         {loaded.value.value?.sessions.toReversed().map((session) => (
-          <SessionRow key={session.id} {...{ session, failure }} onRevoked={loaded.reload} />
+          <SessionRow key={session.id} session={session} onRevoked={loaded.reload} />
         ))}
       </ul>
     </div>
@@ -50,51 +48,43 @@ export function Browsers() {
 
 interface RowProps {
   readonly session: Session;
-  readonly failure: Signal<string>;
   readonly onRevoked: () => void;
 }
 
-function SessionRow({ session, failure, onRevoked }: RowProps) {
+function SessionRow({ session, onRevoked }: RowProps) {
   const { id, kind, name, createdMs, usedMs, address, isCaller } = session;
-  const isBusy = useSignal(false);
-  const revoke = async () => {
-    isBusy.value = true;
-    await attempt(failure, () => post(`/api/sessions/${part(id)}/revoke`));
-    isBusy.value = false;
-    onRevoked();
-  };
+  const action = useAction();
   return (
     <li class="row">
       <div class="what">
         <b>
           <Safe text={name} />
         </b>
-        <p class="facts-line meta num">
-          <span>{isCaller ? `this ${kind}` : kind}</span>
-          <span>
-            since <When ms={createdMs} text={ago(createdMs, now.value)} />
-          </span>
-          <span>
-            last used <When ms={usedMs} text={ago(usedMs, now.value)} /> from <Safe text={address} />
-          </span>
-        </p>
+        <Facts
+          of={[
+            isCaller ? `this ${kind}` : kind,
+            <>
+              since <When ms={createdMs} text={ago(createdMs, now.value)} />
+            </>,
+            <>
+              last used <When ms={usedMs} text={ago(usedMs, now.value)} /> from <Safe text={address} />
+            </>,
+          ]}
+        />
+        <Problem text={action.failure.value} />
       </div>
-      <button
-        class="btn"
-        disabled={isBusy.value || !isConnected.value}
-        aria-label={`Revoke ${safeText(name)}`}
-        onClick={() => void revoke()}
-      >
-        Revoke
-      </button>
+      <ActionButton
+        {...{ action, label: "Revoke", on: name }}
+        work={() => post(`/api/sessions/${part(id)}/revoke`).then(onRevoked)}
+      />
     </li>
   );
 }
 
-function Pair({ failure }: { readonly failure: Signal<string> }) {
+function Pair({ action }: { readonly action: Action }) {
   const pairing = useSignal<(Pairing & { readonly code: readonly (readonly boolean[])[] }) | undefined>(undefined);
   const pair = () =>
-    attempt(failure, async () => {
+    action.attempt(async () => {
       const [made, { encode }] = await Promise.all([post<Pairing>("/api/pairings"), import("uqr")]);
       pairing.value = { ...made, code: encode(made.url, { border: 2 }).data };
     });
@@ -125,14 +115,4 @@ function Pair({ failure }: { readonly failure: Signal<string> }) {
       )}
     </div>
   );
-}
-
-/** Runs an action, and shows why it failed. */
-async function attempt(failure: Signal<string>, action: () => Promise<unknown>): Promise<void> {
-  try {
-    failure.value = "";
-    await action();
-  } catch (error) {
-    failure.value = error instanceof Error ? error.message : String(error);
-  }
 }

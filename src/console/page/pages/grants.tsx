@@ -1,9 +1,10 @@
-import { useSignal } from "@preact/signals";
+import { useAction } from "../state/action.ts";
 import { get, part, post } from "../state/api.ts";
 import { useLoaded } from "../state/loaded.ts";
-import { isConnected, now } from "../state/model.ts";
-import { Safe, safeText } from "../text/safe.tsx";
+import { now } from "../state/model.ts";
+import { Safe } from "../text/safe.tsx";
 import { ago } from "../text/times.ts";
+import { ActionButton, Facts, Nothing, Problem } from "../view/row.tsx";
 import { Waiting } from "../view/waiting.tsx";
 import { When } from "../view/when.tsx";
 
@@ -27,10 +28,7 @@ export function Grants() {
       </p>
       <Waiting of={loaded} words="Loading grants" />
       {grants?.length === 0 && (
-        <div class="void">
-          <h2>No grants</h2>
-          <p>Answer a question with “Always here”, and it appears here.</p>
-        </div>
+        <Nothing title="No grants">Answer a question with “Always here”, and it appears here.</Nothing>
       )}
       <ul class="rows">
         {grants?.map((grant) => (
@@ -42,53 +40,33 @@ export function Grants() {
 }
 
 function GrantRow({ grant, onRevoked }: { readonly grant: Grant; readonly onRevoked: () => void }) {
-  const { id, label, workspace, since, until } = grant;
-  const isBusy = useSignal(false);
-  const failure = useSignal("");
-  const revoke = async () => {
-    isBusy.value = true;
-    try {
-      await post(`/api/grants/${part(id)}/revoke`);
-      onRevoked();
-    } catch (error) {
-      failure.value = error instanceof Error ? error.message : String(error);
-      isBusy.value = false;
-    }
-  };
+  const { id, label, workspace, since: sinceMs, until } = grant;
+  const action = useAction();
+  const since = (
+    <>
+      since <When ms={sinceMs} text={ago(sinceMs, now.value)} />
+    </>
+  );
   return (
     <li class="row">
       <div class="what">
         <code class="free">
           <Safe text={label} />
         </code>
-        <p class="facts-line meta num">
-          <span>
-            <Safe text={workspace.folder} />
-          </span>
-          {workspace.backend !== "local" && (
-            <span>
-              on <Safe text={workspace.backend} />
-            </span>
-          )}
-          <span>
-            since <When ms={since} text={ago(since, now.value)} />
-          </span>
-          <span>{until === undefined ? "until revoked" : <>until {<When ms={until} text={later(until)} />}</>}</span>
-        </p>
-        {failure.value !== "" && (
-          <p class="problem" role="alert">
-            {failure.value}
-          </p>
-        )}
+        <Facts
+          of={[
+            <Safe text={workspace.folder} />,
+            ...(workspace.backend === "local" ? [] : [<Safe text={`on ${workspace.backend}`} />]),
+            since,
+            until === undefined ? "until revoked" : <>until {<When ms={until} text={later(until)} />}</>,
+          ]}
+        />
+        <Problem text={action.failure.value} />
       </div>
-      <button
-        class="btn"
-        disabled={isBusy.value || !isConnected.value}
-        aria-label={`Revoke ${safeText(label)}`}
-        onClick={() => void revoke()}
-      >
-        Revoke
-      </button>
+      <ActionButton
+        {...{ action, label: "Revoke", on: label }}
+        work={() => post(`/api/grants/${part(id)}/revoke`).then(onRevoked)}
+      />
     </li>
   );
 }

@@ -1,11 +1,12 @@
-import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { useAction } from "../state/action.ts";
 import { get, part, post } from "../state/api.ts";
 import { useLoaded } from "../state/loaded.ts";
-import { isConnected, now } from "../state/model.ts";
+import { now } from "../state/model.ts";
 import { threadAddress } from "../state/route.ts";
 import { Safe, safeText } from "../text/safe.tsx";
 import { ago, clock } from "../text/times.ts";
+import { ActionButton, Facts, Nothing, Problem } from "../view/row.tsx";
 import { Waiting } from "../view/waiting.tsx";
 import { When } from "../view/when.tsx";
 
@@ -59,20 +60,13 @@ export function Schedules() {
     <div class="sheet schedules">
       <p class="lead">Work that starts by itself. Each run is judged again, and knows only its own approval.</p>
       <Waiting of={loaded} words="Loading schedules" />
-      {!attended && schedules.length > 0 && (
-        <p class="problem" role="alert">
-          No process runs the schedules of this folder.
-        </p>
-      )}
+      <Problem text={attended || schedules.length === 0 ? "" : "No process runs the schedules of this folder."} />
       {urgent.length > 0 && <Runs title="Needs you" runs={urgent} />}
       {schedules.some(({ next }) => next.length > 0) && <TimeLine schedules={schedules} />}
       {loaded.value.value !== undefined && schedules.length === 0 && (
-        <div class="void">
-          <h2>No schedules</h2>
-          <p>
-            Ask an agent for one, or add it with <code>handrail cron add</code>.
-          </p>
-        </div>
+        <Nothing title="No schedules">
+          Ask an agent for one, or add it with <code>handrail cron add</code>.
+        </Nothing>
       )}
       <ul class="rows">
         {schedules.map((schedule) => (
@@ -117,26 +111,22 @@ function TimeLine({ schedules }: { readonly schedules: readonly Schedule[] }) {
 
 function ScheduleRow({ schedule, onChanged }: { readonly schedule: Schedule; readonly onChanged: () => void }) {
   const { id, name, target, words, command, prompt = "", paused, next } = schedule;
-  const failure = useSignal("");
-  const act = async (action: "run" | "pause" | "resume" | "remove") => {
-    failure.value = "";
-    try {
-      await post(`/api/schedules/${part(id)}`, { action });
-      onChanged();
-    } catch (error) {
-      failure.value = error instanceof Error ? error.message : String(error);
-    }
-  };
-  const button = (action: "run" | "pause" | "resume" | "remove", label: string) => (
-    <button
-      class="btn"
-      disabled={!isConnected.value}
-      aria-label={`${label} ${safeText(name)}`}
-      onClick={() => void act(action)}
-    >
-      {label}
-    </button>
+  const action = useAction();
+  const button = (change: "run" | "pause" | "resume" | "remove", label: string) => (
+    <ActionButton
+      {...{ action, label, on: name }}
+      work={() => post(`/api/schedules/${part(id)}`, { action: change }).then(onChanged)}
+    />
   );
+  const [first] = next;
+  const soon =
+    first === undefined
+      ? []
+      : [
+          <>
+            next <When ms={first} text={clock(first)} />
+          </>,
+        ];
   return (
     <li class="row">
       <div class="what">
@@ -146,29 +136,13 @@ function ScheduleRow({ schedule, onChanged }: { readonly schedule: Schedule; rea
         <code class="free">
           <Safe text={command ?? `Agent: ${prompt}`} />
         </code>
-        <p class="facts-line meta num">
-          <span>
-            <Safe text={words} />
-          </span>
-          {next[0] !== undefined && (
-            <span>
-              next <When ms={next[0]} text={clock(next[0])} />
-            </span>
-          )}
-          <span>
-            <Safe text={target} />
-          </span>
-        </p>
+        <Facts of={[<Safe text={words} />, ...soon, <Safe text={target} />]} />
         {paused !== undefined && (
           <p class="problem">
             Paused: <Safe text={paused} />
           </p>
         )}
-        {failure.value !== "" && (
-          <p class="problem" role="alert">
-            {failure.value}
-          </p>
-        )}
+        <Problem text={action.failure.value} />
       </div>
       {button("run", "Run now")}
       {paused === undefined ? button("pause", "Pause") : button("resume", "Resume")}

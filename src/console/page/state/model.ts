@@ -95,9 +95,10 @@ export async function start(): Promise<void> {
     threads.value = new Map(overview.threads.map((each) => [each.thread, each]));
     isLoaded.value = true;
     const onConnection = (next: StreamState) => (connection.value = next);
+    await loadQuestions(); // events after the overview are applied to them
     reconnect = followEvents({ after: overview.last, onEvents: take, onConnection, onRefused: showFailure });
     effect(showThread);
-    await Promise.all([loadQuestions(), loadJobs()]);
+    await loadJobs();
   } catch (error) {
     showFailure(error);
   }
@@ -140,8 +141,16 @@ function take(events: readonly StoredEvent[]): void {
   });
 }
 
-function takeQuestion(event: StoredEvent): void {
-  if (event.type === "approval.requested" || event.type === "call.parked") void loadQuestions();
+/** @param event a new question has with it what the page shows of it */
+function takeQuestion(event: StoredEvent & { readonly open?: Question }): void {
+  const { open: asked } = event;
+  if (asked !== undefined) {
+    questions.value = [...questions.value.filter(({ question }) => question !== asked.question), asked];
+  } else if (event.type === "call.parked" && questions.value.some(({ call }) => call === event.call)) {
+    const { untilMs, changed } = event;
+    const parked = { untilMs, ...(changed !== undefined && { changed }) };
+    questions.value = questions.value.map((each) => (each.call === event.call ? { ...each, parked } : each));
+  } else if (event.type === "approval.requested" || event.type === "call.parked") void loadQuestions();
   if (event.type !== "approval.decided" && event.type !== "call.finished") return;
   const closed = questions.value.find(({ call }) => call === event.call);
   if (closed === undefined) return;
