@@ -205,13 +205,14 @@ describe.skipIf(mustHaveChromium() !== undefined)("the browser", () => {
   });
 
   test("reaches a port of this machine only while a job of the thread listens on it", async () => {
-    const { act, toolkit } = await browsing({ preset: "all", policy: { autonomy: "full" } });
+    const { act, toolkit, asked } = await browsing({ preset: "all", policy: {} });
     const url = "http://localhost:18765/";
     expect(await act("open", { url })).toMatch(/not allowed|no job of this thread/);
     const command = `exec node -e 'require("http").createServer((_, r) => r.end("<h1>Of the job")).listen(18765, "127.0.0.1", () => console.log("up"))'`;
     const started = plainText(await toolkit.call({ name: "bash", input: { command, background: true } }));
     await expect.poll(() => act("open", { url }), { timeout: 20_000 }).toContain("Of the job");
     expect(started).toBeTruthy();
+    expect(asked).toEqual([expect.stringContaining("18765")]); // the command, not the page
   });
 
   test("keeps threads apart, and ends its processes with the toolkit", async () => {

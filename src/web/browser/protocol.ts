@@ -108,7 +108,7 @@ export interface ActionInput {
 export const SNAPSHOT_BYTES = 8_192;
 
 /** Bytes that a model reads of a longer snapshot: it searches the rest, so that more would seldom be of use. */
-export const BEGINNING_BYTES = 2_048;
+export const BEGINNING_BYTES = 1_024;
 
 type Argument = keyof ActionInput;
 

@@ -208,5 +208,5 @@ export function nearestRef(was: string, refs: Snapshot["refs"]): string | undefi
  */
 export function bounded(text: string, most = SNAPSHOT_BYTES): { readonly shown: string; readonly isCut: boolean } {
   if (Buffer.byteLength(text) <= SNAPSHOT_BYTES) return { shown: text, isCut: false };
-  return { shown: truncateHead(text, { bytes: most }).text, isCut: true };
+  return { shown: truncateHead(text, { bytes: most }).text.trimEnd(), isCut: true };
 }
