@@ -110,41 +110,41 @@ test("a long call shows for how long it runs and its last line, on a terminal on
 });
 
 test("the demo model stops at a limit", async () => {
-  const { run } = await commandLine(SUM);
-  const { code, stdout } = await run([...DEMO, "--max-rounds", "2"]);
+  const { here } = await commandLine(SUM);
+  const { code, stdout } = await here([...DEMO, "--max-rounds", "2"]);
   expect({ code, stdout }).toMatchObject({ code: 1, stdout: expect.stringMatching(/I stop here[^]*not done\.\n$/) });
 });
 
 describe("a thread", () => {
   test("is continued with --continue and --resume ID, and listed with --resume", async () => {
-    const { run } = await commandLine(SUM);
+    const { here, run } = await commandLine(SUM);
     expect(await run(["run", "Go on", "--continue", "--model", "demo"])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("there is no thread to continue"),
     });
-    const first = await run(DEMO);
+    const first = await here(DEMO);
     const [, id = ""] = /to continue: handrail chat --resume (\w+) --model demo\n/.exec(first.stderr) ?? [];
     const outside = ["--sandbox", "off"]; // the same thread, contained or not
     for (const more of [[], outside]) {
-      const again = await run(["run", "Again", "--continue", "--model", "demo", "--yes", ...more]);
+      const again = await here(["run", "Again", "--continue", "--model", "demo", "--yes", ...more]);
       expect(again.stderr).toContain(`--resume ${id}`);
     }
-    expect((await run(["run", "Again", "--resume", id, "--model", "demo", "--yes"])).stdout).toContain(
+    expect((await here(["run", "Again", "--resume", id, "--model", "demo", "--yes"])).stdout).toContain(
       "All tests pass",
     );
-    expect((await run(["run", "--resume"])).stdout).toMatch(new RegExp(`^${id}  .*Repair the failing test\\n$`));
-    expect(await run(["run", "x", "--resume", "nothere", "--model", "demo"])).toMatchObject({
+    expect((await here(["run", "--resume"])).stdout).toMatch(new RegExp(`^${id}  .*Repair the failing test\\n$`));
+    expect(await here(["run", "x", "--resume", "nothere", "--model", "demo"])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("there is no thread nothere"),
     });
   });
 
   test("is continued where and with what it was started, from any folder; options that are given win", async () => {
-    const { run, folder, shell, configHome } = await commandLine({ "inner/here.txt": "", "other/there.txt": "" });
+    const { here, folder, shell, configHome } = await commandLine({ "inner/here.txt": "", "other/there.txt": "" });
     await mkdir(join(configHome, "handrail"), { recursive: true });
     const config = join(configHome, "handrail", "config.yaml");
     await writeFile(config, "toolsets: { mine: [bash, read] }\n");
-    const first = await run(["run", "Look around", "--work-dir", "inner", "--preset", "mine", "--model", "demo"]);
+    const first = await here(["run", "Look around", "--work-dir", "inner", "--preset", "mine", "--model", "demo"]);
     const [, command = "", id = ""] = /to continue: (handrail chat --resume (\w+).*)\n/.exec(first.stderr) ?? [];
     expect(command).toBe(`handrail chat --resume ${id} --work-dir ${folder}/inner --preset mine --model demo`);
     for (const line of [command, `handrail chat --resume ${id}`]) {
@@ -153,19 +153,19 @@ describe("a thread", () => {
       expect(again.stderr).toBe(`handrail: continues thread ${id}: Look around\n`);
     }
     expect((await shell(`cd inner; handrail run Again --continue`)).stderr).toContain(`--resume ${id} `);
-    const elsewhere = await run(["run", "Again", "--resume", id, "--work-dir", "other"]);
+    const elsewhere = await here(["run", "Again", "--resume", id, "--work-dir", "other"]);
     expect(elsewhere.stderr).toContain(
       `This thread worked on local:${folder}/inner. It continues on local:${folder}/other.`,
     );
     await writeFile(config, "{}\n");
-    expect(await run(["run", "Again", "--resume", id])).toMatchObject({
+    expect(await here(["run", "Again", "--resume", id])).toMatchObject({
       code: 2,
       stdout: "",
       stderr: expect.stringMatching(
         /^handrail: thread \w+ cannot be continued .*'mine' is invalid.*An option that you/,
       ),
     });
-    expect(await run(["run", "Again", "--resume", id, "--preset", "coding"])).toMatchObject({ code: 0 });
+    expect(await here(["run", "Again", "--resume", id, "--preset", "coding"])).toMatchObject({ code: 0 });
   });
 
   test("of a host is not continued on this machine when the host cannot be reached", async () => {
@@ -214,10 +214,10 @@ describe("a thread", () => {
   }, 600_000);
 
   test("saved outputs can still be read after a resume", async () => {
-    const { run } = await commandLine(SUM);
-    const saved = await run(["call", "bash", '{"command":"seq 1 30000"}', "--yes"]);
+    const { here } = await commandLine(SUM);
+    const saved = await here(["call", "bash", '{"command":"seq 1 30000"}', "--yes"]);
     const [id = ""] = /output:\/\/\w+/.exec(saved.stdout) ?? [];
-    expect((await run(["call", "read", JSON.stringify({ path: id, limit: 1 })])).stdout).toMatch(/^1\n/);
+    expect((await here(["call", "read", JSON.stringify({ path: id, limit: 1 })])).stdout).toMatch(/^1\n/);
   });
 });
 
@@ -241,19 +241,19 @@ describe("handrail run reports what is missing", () => {
   });
 
   test("a key file that others can read is rejected with the command that fixes it", async () => {
-    const { configHome, run } = await commandLine();
+    const { configHome, here } = await commandLine();
     const file = join(configHome, "handrail", "keys");
     await mkdir(join(configHome, "handrail"), { recursive: true });
     await writeFile(file, "OPENAI_API_KEY=sk-test\n");
     await chmod(file, 0o644);
-    const { stderr } = await run(["run", "x", "--model", "openai:gpt-5"]);
+    const { stderr } = await here(["run", "x", "--model", "openai:gpt-5"]);
     expect(stderr).toContain(`Run: chmod 600 ${file}`);
   });
 });
 
 describe("--show-prompt", () => {
   test("prints the facts, the user's instructions for an agent, and AGENTS.md and CLAUDE.md as the project's", async () => {
-    const { folder, configHome, run } = await commandLine({
+    const { folder, configHome, here } = await commandLine({
       "AGENTS.md": "Use tabs.",
       "deep/AGENTS.md": "Use spaces here.",
       "deep/CLAUDE.md": "Run make.",
@@ -262,7 +262,7 @@ describe("--show-prompt", () => {
     await mkdir(join(configHome, "handrail"), { recursive: true });
     const config = "agents:\n  reviewer: { toolset: readonly, instructions: Be strict. }\n";
     await writeFile(join(configHome, "handrail", "config.yaml"), config);
-    const { stdout } = await run(["run", "--show-prompt", "--agent", "reviewer", "--work-dir", join(folder, "deep")]);
+    const { stdout } = await here(["run", "--show-prompt", "--agent", "reviewer", "--work-dir", join(folder, "deep")]);
     expect(stdout).toContain(`- Working directory: ${folder}/deep`);
     expect(stdout).toContain("- Tools: read, grep, find, ls");
     expect(stdout).toContain("The user's instructions for this agent:\nBe strict.");
@@ -272,9 +272,9 @@ describe("--show-prompt", () => {
   });
 
   test("follows no AGENTS.md to a file that the policy closes", async () => {
-    const { folder, run } = await commandLine({ ".env": "TOKEN=abcdefgh12345678\n" });
+    const { folder, here } = await commandLine({ ".env": "TOKEN=abcdefgh12345678\n" });
     execFileSync("ln", ["-s", ".env", join(folder, "AGENTS.md")]);
-    expect((await run(["run", "--show-prompt"])).stdout).not.toContain("TOKEN");
+    expect((await here(["run", "--show-prompt"])).stdout).not.toContain("TOKEN");
   });
 });
 
