@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { type Setting, settingsIn } from "./config.ts";
-import { commonOf } from "./folders.ts";
+import { isInside } from "../util/paths.ts";
+import { commonOf, gitFolderOf } from "./folders.ts";
 import { isHarmless, settingName, startsProgram } from "./settings.ts";
 import { LONGEST_CONFIG, type Reader } from "./reader.ts";
 
@@ -68,6 +69,24 @@ export function obeyed(reader: Reader, { gitFolder, worktree = dirname(gitFolder
   }
   const lists = { configs: [...configs], hooks: [...hooks], named: [...named], programs: [...programs] };
   return { ...lists, settings, isWhole };
+}
+
+/**
+ * Returns the real paths of files and folders with which git starts programs in a work tree, or reads what can name one:
+ * hooks, included files, programs and their files. They need not exist. Pure.
+ */
+export function startedIn(reader: Reader, worktree: string, home: string): readonly string[] {
+  const gitFolder = gitFolderOf(reader, worktree);
+  if (gitFolder === undefined) return [];
+  const { configs, hooks, programs, settings } = obeyed(reader, { gitFolder, worktree, home });
+  const named = settings
+    .filter((setting) => startsProgram(settingName(setting)) && !/^(include|includeif)$/.test(setting.section))
+    .flatMap((setting) => filesNamedBy(setting, worktree, home))
+    .map(reader.realOf)
+    .filter((path) => reader.kindOf(path) === "file");
+  return [...[...configs, ...hooks, ...programs].map(reader.realOf), ...named].filter(
+    (path) => !isInside(worktree, path),
+  );
 }
 
 /** The files that the value of a setting may name, leniently. A program without a slash is found on the PATH. Pure. */

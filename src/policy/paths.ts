@@ -4,7 +4,7 @@ import { absolutePath, isInside } from "../util/paths.ts";
 import { type LookUps, MAX_PATH_BYTES } from "./look-ups.ts";
 import { type NamedPath, type PathKind, type Root, pathKinds, rootOf } from "../provenance/paths.ts";
 import { REPOSITORY } from "../provenance/start-up.ts";
-import { lookAhead, repositoryFiles } from "./repository-files.ts";
+import { STARTED, lookAhead, repositoryFiles, startedByGit } from "./repository-files.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy-settings.ts";
 
 export type PathOperation = "read" | "write" | "cwd";
@@ -42,6 +42,7 @@ export function pathJudge(
     return [...roots.filter((root) => !isSystems(root)), ...sessions];
   };
   const isOfRepository = repositoryFiles();
+  const isStarted = startedByGit(backend);
   const kindOf = pathKinds(backend, backend.sandbox?.hidden);
 
   return (look) => {
@@ -79,7 +80,8 @@ export function pathJudge(
         hardLinked(written, target, look),
         isOfRepository(target, isInside(target, backend.workDir) ? backend.workDir : at.path, look),
       ]);
-      const asked = ofRepository ? protectedBy(written, target, REPOSITORY) : linked;
+      const holds = ofRepository ? REPOSITORY : isStarted(target) ? STARTED : undefined;
+      const asked = holds === undefined ? linked : protectedBy(written, target, holds);
       return withExceptions(asked ?? decision, roots, target);
     };
   };

@@ -1,5 +1,8 @@
+import type { Backend } from "../contract/backend.ts";
 import { Unreachable } from "../contract/failure.ts";
+import { DISK } from "../git/disk.ts";
 import { LEADING, MAKING, isRepository } from "../git/layout.ts";
+import { startedIn } from "../git/obeyed.ts";
 import { isInside } from "../util/paths.ts";
 import type { LookUps } from "./look-ups.ts";
 
@@ -38,6 +41,18 @@ export function repositoryFiles(): RepositoryFiles {
     return isAsked;
   };
 }
+
+/**
+ * Returns a function that tells whether git starts a file of the workspace, or reads what can name a program: hooks that
+ * the project keeps, included files, filters. Only on this machine: elsewhere each file would cost a round trip.
+ */
+export function startedByGit({ workDir, home, access }: Backend): (real: string) => boolean {
+  if (access !== undefined) return () => false;
+  return (real) => isInside(real, workDir) && startedIn(DISK, workDir, home).some((path) => isInside(real, path));
+}
+
+/** What such a file is, for the question. */
+export const STARTED = "what git runs or reads here, as its configuration says";
 
 /** Starts the look-ups of `RepositoryFiles` early, for a path in the root. */
 export function lookAhead(real: string, root: string, look: LookUps): void {

@@ -123,3 +123,37 @@ describe("in a folder that git takes for a repository", () => {
       expect([path, (await judge(toolkit, path)).verdict]).toEqual([path, "allow"]);
   });
 });
+
+describe("what a configuration of git leads to, in the project", () => {
+  test.each([
+    ["a hook", ".githooks/pre-commit", "ask"],
+    ["a hook in a folder that does not exist yet", ".coming/pre-push", "ask"],
+    ["a filter", "clean.py", "ask"],
+    ["a program that does not exist yet", "tools/monitor", "ask"],
+    ["an included file", "shared.config", "ask"],
+    ["a file that an included file includes", "deeper.config", "ask"],
+    ["a hook that the person's own configuration names", ".mine/post-merge", "ask"],
+    ["a file for another setting", ".git-blame-ignore-revs", "allow"],
+    ["a file of the project", "src/clean.py", "allow"],
+    ["attributes", ".gitattributes", "allow"],
+  ] as const)("%s", async (_, path, verdict) => {
+    const world = await layout();
+    const git = (...args: readonly string[]) => execFileSync("git", ["-C", world.workDir, ...args], { stdio: "pipe" });
+    git("init", "-q", ".");
+    for (const [key, value] of [
+      ["core.hooksPath", ".githooks"],
+      ["filter.x.clean", "python3 clean.py %f"],
+      ["core.fsmonitor", "tools/monitor"],
+      ["include.path", "../shared.config"],
+      ["blame.ignoreRevsFile", ".git-blame-ignore-revs"],
+    ] as const)
+      git("config", key, value);
+    for (const each of [".githooks/pre-commit", "clean.py", "src/clean.py", ".git-blame-ignore-revs"])
+      await world.file(each, "x\n");
+    await world.file("shared.config", "[include]\n\tpath = deeper.config\n[core]\n\thooksPath = .coming\n");
+    await world.file(join(world.home, ".gitconfig"), "[core]\n\thooksPath = .mine\n");
+    const toolkit = await world.toolkit();
+    expect((await toolkit.judge([{ kind: "write", path }])).verdict).toBe(verdict);
+    await toolkit.close();
+  });
+});
