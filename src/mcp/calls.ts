@@ -26,7 +26,7 @@ const ANSWER_WITHIN_MS = 10 * 60 * 1_000;
 const QUESTION = "approval";
 
 export interface CallsOptions {
-  /** The thread that the calls belong to. Default "main". */
+  /** The thread that the calls belong to. Default: over HTTP one for each session, else "main". */
   readonly thread?: ThreadId;
   /** False to ask the toolkit's own approver and never the client. Default true. */
   readonly askClient?: boolean;

@@ -76,7 +76,9 @@ export function createHttpEndpoint(toolkit: Toolkit, options: HttpOptions = {}):
       if (idle === undefined) return undefined;
       await idle.transport.close();
     }
-    const calls = createCalls(toolkit, { ...options, askClient: askClient && isPerson() });
+    // A session is a conversation: what it has seen, and its budget of what leaves the machine, are its own.
+    const { thread = `mcp-${randomName(8)}` } = options;
+    const calls = createCalls(toolkit, { ...options, thread, askClient: askClient && isPerson() });
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => randomName(32),
       onsessioninitialized: (id) => void sessions.set(id, session),

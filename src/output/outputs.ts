@@ -7,6 +7,7 @@ import { ToolFailure } from "../contract/failure.ts";
 import type { Outputs } from "../contract/tool.ts";
 import { liveFileName } from "./live-file.ts";
 import type { WritableOutputLog } from "./log.ts";
+import type { MaskedOutput } from "./masked-output.ts";
 import { messageOf } from "../util/errors.ts";
 import { createPrivateFile, hasCode, isMissing, makePrivateFolder, readRange } from "../util/private-file.ts";
 import { removeOld, takenBytes } from "./remove-old.ts";
@@ -29,7 +30,9 @@ export interface OutputsOptions {
 }
 
 /** The saved outputs of one owner. */
-export interface OutputsStore extends Outputs {
+export interface OutputsStore extends Omit<Outputs, "save"> {
+  /** As `Outputs.save`; also what is masked piece by piece. */
+  save(content: MaskedOutput): Promise<string>;
   /**
    * The owner's folder, as an absolute path. Created with the first file in it. An output log with its file in this
    * folder is saved without copying (as a hard link).
@@ -108,7 +111,7 @@ export function createOutputs(options: OutputsOptions): OutputsStore {
     await clearAway(); // removes what was saved meanwhile
   };
 
-  const save = async (content: string | Uint8Array | OutputLog): Promise<string> => {
+  const save = async (content: MaskedOutput): Promise<string> => {
     const id = Array.from(randomBytes(16), (byte) => LETTERS.charAt(byte % 32)).join("");
     const path = join(own, id);
     try {
@@ -151,7 +154,7 @@ export function createOutputs(options: OutputsOptions): OutputsStore {
  * Links the file of an ended log to a second name. Returns false if there is no file or it is on another disk; the
  * caller then copies it.
  */
-async function adopt(content: string | Uint8Array | OutputLog, path: string, nowMs: number): Promise<boolean> {
+async function adopt(content: MaskedOutput, path: string, nowMs: number): Promise<boolean> {
   if (!isEndedLog(content)) return false;
   const file = await content.file();
   if (file === undefined) return false;
@@ -168,17 +171,18 @@ async function adopt(content: string | Uint8Array | OutputLog, path: string, now
 }
 
 /** Returns true for a log that has ended. A growing log is copied, because a saved output must not change. */
-function isEndedLog(content: string | Uint8Array | OutputLog): content is WritableOutputLog {
+function isEndedLog(content: MaskedOutput): content is WritableOutputLog {
   return typeof content === "object" && "ended" in content && content.ended === true && "file" in content;
 }
 
 /** Writes the content under another name first, so that the id never names an incomplete file. */
-async function copy(content: string | Uint8Array | OutputLog, path: string, nowMs: number): Promise<void> {
+async function copy(content: MaskedOutput, path: string, nowMs: number): Promise<void> {
   const name = liveFileName();
   const part = join(dirname(path), name);
   const file = await createPrivateFile(dirname(path), name);
   try {
     if (typeof content === "string" || content instanceof Uint8Array) await file.writeFile(content);
+    else if (Symbol.asyncIterator in content) for await (const piece of content) await file.writeFile(piece);
     else await copyLog(content, file);
     await setAge(part, nowMs);
     await rename(part, path);

@@ -10,6 +10,10 @@ import type { Approver } from "../../src/contract/policy.ts";
 import { defineTool } from "../../src/contract/tool.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
 import { asText } from "../../src/engine/result.ts";
+import { createOutputLog } from "../../src/output/log.ts";
+import { createMask } from "../../src/output/mask.ts";
+import { maskedOutput } from "../../src/output/masked-output.ts";
+import { createOutputs } from "../../src/output/outputs.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
 import { type Tools, toolsOn } from "../tools/tools.ts";
@@ -346,3 +350,27 @@ test("a saved output has no secret on disk either, whether a command or a tool w
 });
 
 const approving: Approver = async () => ({ answer: "once" });
+
+test("a large output has no secret on disk either, wherever it is cut into pieces", async () => {
+  const folder = temporaryFolder();
+  const outputs = createOutputs({ folder, owner: "me" });
+  const log = createOutputLog({ folder: outputs.folder });
+  const block = `-----BEGIN PRIVATE KEY-----\n${"QUJD".repeat(400)}\n-----END PRIVATE KEY-----\n`;
+  const line = `line with ${KEY} and more\n`;
+  for (let size = 0; size < 20_000_000; size += 1_000_000) {
+    log.write(Buffer.from("x".repeat(70).concat("\n").repeat(13_500)));
+    log.write(Buffer.from(line.repeat(700) + block));
+  }
+  await log.end();
+  const mask = createMask(process.env);
+  const id = await outputs.save(await maskedOutput(log, mask));
+  const saved = await readFile(join(outputs.folder, id), "latin1");
+  expect(saved.length).toBeGreaterThan(17_000_000);
+  expect([saved.includes(KEY), saved.includes("QUJDQUJD")]).toEqual([false, false]);
+  expect(mask.text(saved) === saved).toBe(true);
+  const plain = createOutputLog({ folder: outputs.folder });
+  plain.write(Buffer.alloc(17_000_000, "harmless\n"));
+  await plain.end();
+  expect(await maskedOutput(plain, mask)).toBe(plain);
+  await Promise.all([log.dispose(), plain.dispose(), outputs.close()]);
+});

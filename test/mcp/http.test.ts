@@ -190,4 +190,14 @@ async function served(options: ToolkitOptions, http: HttpOptions = {}, maxSessio
   return { url: running.url, workDir };
 }
 
+test("each session is a conversation of its own, with its own budget of what leaves the machine", async () => {
+  const store = memoryStore();
+  const { url } = await served({ preset: "all", store });
+  const [one, other] = [await connected(url, "2025-11-25"), await connected(url, "2025-11-25")];
+  for (const client of [one, one, other]) await client.callTool({ name: "time", arguments: {} });
+  const threads = (await store.threads()).map(({ thread }) => thread);
+  expect(threads).toEqual([expect.stringMatching(/^mcp-\w+$/), expect.stringMatching(/^mcp-\w+$/)]);
+  expect(threads[0]).not.toBe(threads[1]);
+});
+
 const server = served({ preset: "none" });

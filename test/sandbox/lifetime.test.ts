@@ -88,6 +88,19 @@ describe.skipIf(noSandbox !== undefined)("a contained command and the outside", 
     expect(ran.refusals).toEqual([{ kind: "limit", what: "disk" }]);
   }, 60_000);
 
+  test("a tree in its /tmp that is deeper than a path can be long is removed at the end", async () => {
+    requireProgram("perl");
+    const one = await world();
+    const made = await one.bash(
+      `cd /tmp && perl -e 'for (1 .. 600) { mkdir "deep-folder"; chdir "deep-folder" or die }'`,
+    );
+    expect(made.exit).toEqual({ how: "exited", code: 0 });
+    await one.backend.close();
+    expect(readdirSync(one.folder, { recursive: true }).filter((name) => String(name).includes("deep-folder"))).toEqual(
+      [],
+    );
+  });
+
   test("when Handrail is killed nothing survives, and the next start removes what was left", async () => {
     const root = worldFolder();
     const bundle = await rolldown({
