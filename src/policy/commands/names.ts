@@ -83,7 +83,10 @@ export async function judgeNames(
   /** Else a question would protect nobody: the file is not there yet, or it is what packages bring (certificates). */
   const holdsSecret = async (real: string): Promise<boolean> => {
     if (!isInside(real, backend.workDir)) return true;
-    return isSecretOfProject(real) && (await look.infoAt(real).catch(() => true)) !== undefined;
+    // Where the workspace itself lies says nothing about what is in it.
+    return (
+      isSecretOfProject(real.slice(backend.workDir.length)) && (await look.infoAt(real).catch(() => true)) !== undefined
+    );
   };
 
   // The target of ".." is unknown if the script may have changed its folder.
