@@ -95,6 +95,49 @@ interface Waiting {
   lost(error: LineLost): void;
 }
 
+/** Scripts that have not been answered, in the order in which they are sent. */
+interface Queue {
+  add(script: Waiting): void;
+  /** The script that is answered next. */
+  readonly first: Waiting | undefined;
+  /** The first one was answered. */
+  answered(): void;
+  /** Sends scripts up to one that reads stdin, and nothing after that one until it is answered. */
+  sendOn(): void;
+  /** The line has ended. */
+  lose(end: LineEnd): void;
+}
+
+function createQueue(maySend: () => boolean): Queue {
+  const queue: Waiting[] = [];
+  let sent = 0;
+  const sendOn = () => {
+    for (; sent < queue.length && maySend(); sent++) {
+      const next = queue[sent];
+      if (next === undefined || (sent > 0 && (next.isAlone || queue[sent - 1]?.isAlone === true))) return;
+      next.send();
+    }
+  };
+  return {
+    add(script) {
+      queue.push(script);
+      sendOn();
+    },
+    get first() {
+      return queue[0];
+    },
+    answered() {
+      queue.shift();
+      sent--;
+      sendOn();
+    },
+    sendOn,
+    lose(end) {
+      for (const [index, each] of queue.splice(0).entries()) each.lost(new LineLost(end, index >= sent));
+    },
+  };
+}
+
 /**
  * Prepares the shell at the end of a line. `preamble` defines functions that later scripts call; the shell reads it
  * first.
@@ -103,8 +146,7 @@ interface Waiting {
  */
 export async function speakWith(line: Line, preamble: string): Promise<Shell> {
   const secret = randomBytes(16).toString("hex");
-  const queue: Waiting[] = [];
-  let sent = 0;
+  const scripts = createQueue(() => streaming === undefined);
   let numbers = 0;
   let streaming: { about: number; heard: Heard; ends: number; done(): void; lost(error: LineLost): void } | undefined;
   let isReady = false;
@@ -116,25 +158,10 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
     if (!line.stdin.destroyed) line.stdin.write(text);
   };
 
-  /** Sends scripts up to one that reads stdin, and nothing after that one until it is answered. */
-  const sendOn = () => {
-    for (; sent < queue.length && streaming === undefined; sent++) {
-      const next = queue[sent];
-      if (next === undefined || (sent > 0 && (next.isAlone || queue[sent - 1]?.isAlone === true))) return;
-      next.send();
-    }
-  };
-
-  const answered = () => {
-    queue.shift();
-    sent--;
-    sendOn();
-  };
-
   const stdout = readMarkers(secret, {
     data(chunk) {
       if (streaming !== undefined) streaming.heard.out(chunk);
-      else if (isReady) queue[0]?.heard(chunk);
+      else if (isReady) scripts.first?.heard(chunk);
     },
     marker: (about, words) => marker(about, words),
   });
@@ -152,7 +179,7 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
       if (++streaming.ends === 2) streaming.done();
       return;
     }
-    if (queue[0]?.about === about) queue[0].marker(words);
+    if (scripts.first?.about === about) scripts.first.marker(words);
   };
 
   line.stdout.on("data", stdout);
@@ -164,7 +191,7 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
     const lostOne = streaming;
     streaming = undefined;
     lostOne?.lost(new LineLost(end, false));
-    for (const [index, each] of queue.splice(0).entries()) each.lost(new LineLost(end, index >= sent));
+    scripts.lose(end);
     return end;
   });
 
@@ -175,8 +202,7 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
     new Promise<Answer>((resolve, reject) => {
       if (end !== undefined) return reject(new LineLost(end, true));
       const about = ++numbers;
-      queue.push({ about, heard, lost: reject, ...make(about, resolve) });
-      sendOn();
+      scripts.add({ about, heard, lost: reject, ...make(about, resolve) });
     });
 
   const shell: Shell = {
@@ -197,7 +223,7 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
               ),
             marker(words) {
               if (words === "ready") return write(input ?? "");
-              answered();
+              scripts.answered();
               resolve({ status: Number(words), out: Buffer.concat(chunks) });
             },
           };
@@ -206,7 +232,8 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
       );
     },
     stream(script, heard) {
-      if (queue.length > 0 || streaming !== undefined) throw new Error("a shell that is asked something cannot stream");
+      if (scripts.first !== undefined || streaming !== undefined)
+        throw new Error("a shell that is asked something cannot stream");
       const about = ++numbers;
       const name = `${secret}:${about}`;
       const finished = new Promise<void>((resolve, reject) => {
@@ -216,40 +243,22 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
           line.stdout.resume();
           line.stderr.resume();
           resolve();
-          sendOn();
+          scripts.sendOn();
         };
         streaming = { about, heard, ends: 0, done, lost: reject };
         write(`hr_n='${name}'; {\n${script}\n}; hr_tell end; hr_tell end >&2\n`);
       });
       finished.catch(() => undefined); // callers that await it get the error
-      return {
-        finished,
-        write: (bytes) =>
-          new Promise((resolve, reject) => {
-            if (end !== undefined || line.stdin.destroyed) return reject(new Error("the line has ended"));
-            line.stdin.write(bytes, (error) => (error ? reject(error) : resolve()));
-          }),
-        endInput: () =>
-          new Promise((resolve) => {
-            inputEnded = true;
-            if (line.stdin.destroyed) return resolve();
-            line.stdin.end(() => resolve());
-          }),
-        pause() {
-          line.stdout.pause();
-          line.stderr.pause();
-        },
-        resume() {
-          line.stdout.resume();
-          line.stderr.resume();
-        },
-      };
+      return streamingOn(line, finished, {
+        isEnded: () => end !== undefined,
+        inputEnds: () => (inputEnded = true),
+      });
     },
     get isUsable() {
       return end === undefined && !inputEnded;
     },
     get owesAnswer() {
-      return queue.length > 0;
+      return scripts.first !== undefined;
     },
     ended,
     end() {
@@ -266,15 +275,12 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
   try {
     // Nothing may follow this on stdin until it is read: a program in the profile that reads stdin could take it.
     const ready = new Promise<void>((resolve, reject) => {
-      queue.push({
-        about: 0,
+      scripts.add({
+        ...{ about: 0, isAlone: true, lost: reject },
         heard: () => undefined,
-        isAlone: true,
         send: () => undefined,
-        lost: reject,
-        marker: () => (answered(), resolve()),
+        marker: () => (scripts.answered(), resolve()),
       });
-      sent = 1;
     });
     write(`${TELL}\n${preamble}\nhr_n='${secret}:0'; hr_tell ready\n`);
     await ready;
@@ -287,3 +293,33 @@ export async function speakWith(line: Line, preamble: string): Promise<Shell> {
 
 /** The function that writes a marker for the running script. */
 const TELL = `hr_tell() { printf '\\001%s %s\\n' "$hr_n" "$*"; }`;
+
+/** The streams of a script that runs on a line. */
+function streamingOn(
+  { stdin, stdout, stderr }: Line,
+  finished: Promise<void>,
+  { isEnded, inputEnds }: { isEnded(): boolean; inputEnds(): void },
+): Streaming {
+  return {
+    finished,
+    write: (bytes) =>
+      new Promise((resolve, reject) => {
+        if (isEnded() || stdin.destroyed) return reject(new Error("the line has ended"));
+        stdin.write(bytes, (error) => (error ? reject(error) : resolve()));
+      }),
+    endInput: () =>
+      new Promise((resolve) => {
+        inputEnds();
+        if (stdin.destroyed) return resolve();
+        stdin.end(() => resolve());
+      }),
+    pause() {
+      stdout.pause();
+      stderr.pause();
+    },
+    resume() {
+      stdout.resume();
+      stderr.resume();
+    },
+  };
+}

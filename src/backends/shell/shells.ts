@@ -65,102 +65,16 @@ export interface AskOptions extends Omit<AskInput, "heard"> {
 
 /** Opens the connection. Closes the transport on failure. Rejects like `Shells.ask`. */
 export async function openShells(options: ShellsOptions): Promise<Shells> {
-  const { transport, preamble, backOffMs = BACK_OFF_MS, lost, reopened } = options;
+  const { transport } = options;
   const closing = new AbortController();
-  let first: Promise<Shell> | undefined;
-  /** The last failure to open the connection. */
-  let failed: { readonly problem: unknown; readonly atMs: number } | undefined;
-  /** The shell that `first` resolved to. */
-  let live: Shell | undefined;
   /** Time of the last answer. `isSilent`: the host was found silent since. */
   let answeredMs = 0;
   let isSilent = false;
-
-  const open = async (which: "first" | "further"): Promise<Shell> => {
-    const line = await transport.open(which);
-    try {
-      return await speakWith(line, preamble());
-    } catch (error) {
-      line.kill();
-      throw await explained(error);
-    }
-  };
-  const explained = async (error: unknown) => (error instanceof LineLost ? transport.explain(error.end) : error);
-
-  /** Opens the first shell, which is the connection, and handles its end. */
-  const connect = async (): Promise<Shell> => {
-    const shell = await open("first");
-    void shell.ended.then(() => {
-      forgetEnded();
-      pool.drop();
-      if (!closing.signal.aborted) lost?.();
-    });
-    return shell;
-  };
-
-  const connectAgain = async (): Promise<Shell> => {
-    const shell = await connect();
-    try {
-      if (reopened !== undefined) await answerOf(shell, reopened(shell));
-      isSilent = false;
-      return shell;
-    } catch (error) {
-      shell.kill();
-      throw await explained(error);
-    }
-  };
-
-  const reconnect = async (): Promise<Shell> => {
-    let problem: unknown;
-    const beganMs = performance.now();
-    for (const wait of backOffMs) {
-      if (performance.now() - beganMs > LAST_ATTEMPT_MS) break;
-      await pause(wait, closing.signal);
-      requireOpen();
-      try {
-        return await connectAgain();
-      } catch (error) {
-        requireOpen();
-        problem = error;
-        if (error instanceof Unreachable && !error.mayPass) break;
-      }
-    }
-    throw problem;
-  };
-
-  const connection = async (): Promise<Shell> => {
-    requireOpen();
-    forgetEnded();
-    if (failed !== undefined && performance.now() - failed.atMs < SAME_MOMENT_MS) throw failed.problem;
-    first ??= reconnect().then(
-      (shell) => (live = shell),
-      (problem: unknown) => {
-        first = undefined; // the next request tries again
-        failed = { problem, atMs: performance.now() };
-        throw problem;
-      },
-    );
-    return first;
-  };
-
-  /** Forgets a first shell that has ended. A caller may see that end, and ask again, before the other handlers run. */
-  const forgetEnded = () => {
-    if (live === undefined || live.isUsable) return;
-    live = undefined;
-    first = undefined;
-  };
-
-  /**
-   * After the end of a shell: resolves when it is known whether the first shell has ended too, which may be reported
-   * last.
-   */
-  const connectionKnown = async () => {
-    await Promise.race([live?.ended, pause(LAST_HEARD_MS)]);
-  };
-
-  const requireOpen = () => {
-    if (closing.signal.aborted) throw closedFailure();
-  };
+  const connection = createConnection(options, closing.signal, {
+    opened: () => (isSilent = false),
+    ended: () => pool.drop(),
+  });
+  const { requireOpen, settled, answerOf } = connection;
 
   /** Runs a script in a shell, and repeats it once if its line was lost and that can do no harm. */
   const askOf = async (
@@ -186,7 +100,7 @@ export async function openShells(options: ShellsOptions): Promise<Shells> {
         if (!(error instanceof LineLost)) throw error;
         requireOpen();
         if (attempt === 0 && (again || error.unsent)) {
-          await connectionKnown();
+          await settled();
           continue;
         }
         const { message, hint } = await transport.explain(error.end);
@@ -199,7 +113,116 @@ export async function openShells(options: ShellsOptions): Promise<Shells> {
     }
   };
 
+  const further = async (): Promise<Shell> => {
+    for (let attempt = 0; ; attempt++) {
+      const control = await connection.first();
+      try {
+        return await connection.open("further");
+      } catch (error) {
+        // The connection was lost at this moment: nothing has been done yet.
+        await settled();
+        if (attempt > 0 || control.isUsable || !(error instanceof Unreachable)) throw error;
+      }
+    }
+  };
+  const isConnected = () => connection.live?.isUsable === true;
+  const pool = createPool({ place: transport.place, open: further, isConnected });
+  const { take, giveBack } = pool;
+
+  const close = shared(async () => {
+    closing.abort();
+    pool.close(closedFailure());
+    const { live } = connection;
+    if (live?.isUsable === true) {
+      live.end();
+      const wait = live.owesAnswer ? OWING_MS : CLOSING_MS;
+      await Promise.race([live.ended, pause(wait, undefined, { keepsAlive: false })]);
+    }
+    await transport.close();
+  });
+
+  await connection.begin().catch(async (error: unknown) => {
+    await transport.close();
+    throw error;
+  });
+
+  return {
+    ask: (script, asked = {}) => askOf(connection.first, () => undefined, script, asked),
+    askAside: (script, asked = {}) => askOf(take, giveBack, script, asked),
+    take,
+    giveBack,
+    async silence(signal) {
+      const sinceMs = performance.now();
+      while (!isSilent && !signal.aborted) {
+        const left = SILENT_MS - (performance.now() - Math.max(sinceMs, answeredMs));
+        if (left <= 0 && connection.live?.owesAnswer !== false) isSilent = true;
+        else await pause(LAST_HEARD_MS, signal); // another caller may find out sooner
+      }
+    },
+    close,
+  };
+}
+
+/** The connection, which is its first shell. It is opened again at the first request after a loss. */
+interface Connection {
+  /** Opens it for the first time. Rejects as `open`. */
+  begin(): Promise<void>;
+  /** Resolves to the first shell. Rejects with why there is none. */
+  readonly first: () => Promise<Shell>;
+  /** The first shell, while it is open. */
+  readonly live: Shell | undefined;
+  /** Opens a shell. Rejects with an explanation. */
+  open(which: "first" | "further"): Promise<Shell>;
+  /**
+   * After the end of a shell: resolves when it is known whether the first shell has ended too, which may be reported
+   * last.
+   */
+  readonly settled: () => Promise<void>;
   /** Awaits an answer. Closes the connection if the remote host is frozen; the next request reports why. */
+  readonly answerOf: <T>(shell: Shell, answer: Promise<T>) => Promise<T>;
+  /** @throws ToolFailure when the shells are closed. */
+  readonly requireOpen: () => void;
+}
+
+function createConnection(
+  { transport, preamble, backOffMs = BACK_OFF_MS, lost, reopened }: ShellsOptions,
+  closing: AbortSignal,
+  on: { opened(): void; ended(): void },
+): Connection {
+  let first: Promise<Shell> | undefined;
+  /** The last failure to open the connection. */
+  let failed: { readonly problem: unknown; readonly atMs: number } | undefined;
+  /** The shell that `first` resolved to. */
+  let live: Shell | undefined;
+
+  const requireOpen = () => {
+    if (closing.aborted) throw closedFailure();
+  };
+  const explained = async (error: unknown) => (error instanceof LineLost ? transport.explain(error.end) : error);
+  const open = async (which: "first" | "further"): Promise<Shell> => {
+    const line = await transport.open(which);
+    try {
+      return await speakWith(line, preamble());
+    } catch (error) {
+      line.kill();
+      throw await explained(error);
+    }
+  };
+  /** Forgets a first shell that has ended. A caller may see that end, and ask again, before the other handlers run. */
+  const forgetEnded = () => {
+    if (live === undefined || live.isUsable) return;
+    live = undefined;
+    first = undefined;
+  };
+  const connect = async (): Promise<Shell> => {
+    const shell = await open("first");
+    void shell.ended.then(() => {
+      forgetEnded();
+      on.ended();
+      if (!closing.aborted) lost?.();
+    });
+    return shell;
+  };
   const answerOf = async <T>(shell: Shell, answer: Promise<T>): Promise<T> => {
     if (transport.isFrozen === undefined) return answer;
     const answered = new AbortController();
@@ -214,53 +237,63 @@ export async function openShells(options: ShellsOptions): Promise<Shells> {
     void look();
     return answer.finally(() => answered.abort());
   };
-
-  const further = async (): Promise<Shell> => {
-    for (let attempt = 0; ; attempt++) {
-      const control = await connection();
-      try {
-        return await open("further");
-      } catch (error) {
-        // The connection was lost at this moment: nothing has been done yet.
-        await connectionKnown();
-        if (attempt > 0 || control.isUsable || !(error instanceof Unreachable)) throw error;
-      }
+  const connectAgain = async (): Promise<Shell> => {
+    const shell = await connect();
+    try {
+      if (reopened !== undefined) await answerOf(shell, reopened(shell));
+      on.opened();
+      return shell;
+    } catch (error) {
+      shell.kill();
+      throw await explained(error);
     }
   };
-  const pool = createPool({ place: transport.place, open: further, isConnected: () => live?.isUsable === true });
-  const { take, giveBack } = pool;
-
-  const close = shared(async () => {
-    closing.abort();
-    pool.close(closedFailure());
-    if (live?.isUsable === true) {
-      live.end();
-      const wait = live.owesAnswer ? OWING_MS : CLOSING_MS;
-      await Promise.race([live.ended, pause(wait, undefined, { keepsAlive: false })]);
+  const reconnect = async (): Promise<Shell> => {
+    let problem: unknown;
+    const beganMs = performance.now();
+    for (const wait of backOffMs) {
+      if (performance.now() - beganMs > LAST_ATTEMPT_MS) break;
+      await pause(wait, closing);
+      requireOpen();
+      try {
+        return await connectAgain();
+      } catch (error) {
+        requireOpen();
+        problem = error;
+        if (error instanceof Unreachable && !error.mayPass) break;
+      }
     }
-    await transport.close();
-  });
-
-  first = connect().then((shell) => (live = shell));
-  await first.catch(async (error: unknown) => {
-    await transport.close();
-    throw error;
-  });
+    throw problem;
+  };
 
   return {
-    ask: (script, asked = {}) => askOf(connection, () => undefined, script, asked),
-    askAside: (script, asked = {}) => askOf(take, giveBack, script, asked),
-    take,
-    giveBack,
-    async silence(signal) {
-      const sinceMs = performance.now();
-      while (!isSilent && !signal.aborted) {
-        const left = SILENT_MS - (performance.now() - Math.max(sinceMs, answeredMs));
-        if (left <= 0 && live?.owesAnswer !== false) isSilent = true;
-        else await pause(LAST_HEARD_MS, signal); // another caller may find out sooner
-      }
+    async begin() {
+      first = connect().then((shell) => (live = shell));
+      await first;
     },
-    close,
+    async first() {
+      requireOpen();
+      forgetEnded();
+      if (failed !== undefined && performance.now() - failed.atMs < SAME_MOMENT_MS) throw failed.problem;
+      first ??= reconnect().then(
+        (shell) => (live = shell),
+        (problem: unknown) => {
+          first = undefined; // the next request tries again
+          failed = { problem, atMs: performance.now() };
+          throw problem;
+        },
+      );
+      return first;
+    },
+    get live() {
+      return live;
+    },
+    open,
+    async settled() {
+      await Promise.race([live?.ended, pause(LAST_HEARD_MS)]);
+    },
+    answerOf,
+    requireOpen,
   };
 }
 

@@ -69,40 +69,13 @@ interface Begun extends Pick<Reading, "signal"> {
 
 export function createCommands(options: CommandsOptions): Commands {
   const { inner, markPrefix } = options;
-  const progressByNumber = new Map<number, CommandProgress>();
+  const known = knownCommands(options);
   const running = new Set<Process>();
   const starting = new Set<Promise<unknown>>();
-  const ended: number[] = [];
   /** The command that runs in the main pane or is being typed there. */
   let typed: { readonly sinceMs: number; pane?: string } | undefined;
-  let count = 0;
   let jobs = 0;
   let closed = false;
-
-  const planOf = (command: Command, mode: Mode): Plan => {
-    const number = ++count;
-    return {
-      number,
-      mode,
-      cwd: absolutePath(command.cwd ?? ".", inner),
-      mark: mode === "dispatch" ? `:dispatched${markPrefix.slice(1)}${number}:` : `${markPrefix}${number}:`,
-      isApart: (mode === "closed" || mode === "pipe") && options.hasSessions(),
-      folder: options.helper().folder,
-      shell: options.helper().shell,
-    };
-  };
-  const forget = (number: number) => {
-    progressByNumber.delete(number);
-    ended.push(number);
-    if (ended.length < MOST_FILES || closed) return;
-    const old = ended.splice(0, MOST_FILES / 2).map((each) => `"$F/${each}" "$F/${each}.d"`);
-    void options
-      .helper()
-      .ask(`rm -rf ${old.join(" ")}`)
-      .catch(() => undefined);
-  };
-  const line = ({ number, folder }: Plan, ...words: readonly number[]) =>
-    [` sh ${folder}/${number}`, ...words].join(" ");
 
   const begun = async (command: Command, mode: Mode): Promise<Begun> => {
     const isJob = command.lifetime === "toolkit";
@@ -133,35 +106,29 @@ export function createCommands(options: CommandsOptions): Commands {
     }
   };
 
-  const makeFiles = async (command: Command, plan: Plan): Promise<void> => {
-    const { status, out } = await options.helper().ask(commandFiles(command, plan));
-    if (status !== 0) throw new ToolFailure(`cannot start ${command.argv[0]}: ${out.toString().trim()}`);
-  };
   /** Creates the files of a command while its pane is chosen. */
   const readyAt = async <T>(command: Command, plan: Plan, finding: Promise<T>): Promise<T> => {
-    const [where] = await Promise.all([finding, makeFiles(command, plan)]);
+    const [where] = await Promise.all([finding, makeFiles(options.helper(), command, plan)]);
     if (closed) throw closedFailure();
     return where;
   };
 
   /** Starts a command in a pane. Resolves to `undefined` if it did not start there. */
   const startIn = async (command: Command, mode: Mode, find: () => Promise<Where>): Promise<Begun | undefined> => {
-    const plan = planOf(command, mode);
+    const { plan, progress } = known.add(command, mode);
     const { number } = plan;
-    const progress = createProgress();
     const helper = options.helper();
-    progressByNumber.set(number, progress);
     try {
       const where = await readyAt(command, plan, find());
       const opening = openReading({
         ...{ inner, command, plan, progress, helper, type: options.type },
         ended() {
-          forget(number);
+          known.forget(number);
           if ("prompt" in where) where.ended();
         },
       });
       opening.catch(() => undefined);
-      const pane = await typedAt(where, command, plan, progress);
+      const pane = await typedAt(options, where, command, plan, progress);
       const reading = await opening.catch(async (error: unknown) => {
         await helper.ask(unread(number));
         throw error;
@@ -173,23 +140,13 @@ export function createCommands(options: CommandsOptions): Commands {
       });
       if (pid !== undefined) return { number, started: reading.begun(pid, pane), signal: reading.signal };
       await reading.abandon();
-      forget(number);
+      known.forget(number);
       return undefined;
     } catch (error) {
-      forget(number);
+      known.forget(number);
       throw error;
     }
   };
-  /** Types the line that starts a command, or opens its window. Resolves to the pane. */
-  const typedAt = async (where: Where, command: Command, plan: Plan, progress: CommandProgress): Promise<string> => {
-    if ("prompt" in where) {
-      await where.prompt.type((up, column) => line(plan, up, column), typedOf(command, progress, true));
-      return where.prompt.pane;
-    }
-    const file = `${plan.folder}/${plan.number}`;
-    return options.panes().window(where.window, [plan.shell, "-c", LEADER, plan.shell, file], inner.workDir);
-  };
-
   const spawn = async (given: Command): Promise<Process> => {
     const streams = given.lifetime === "toolkit" ? "merged" : keptStreams(given);
     const command: Command = { ...given, streams };
@@ -214,11 +171,9 @@ export function createCommands(options: CommandsOptions): Commands {
   const dispatch = async (command: Command): Promise<{ readonly pane: string }> => {
     let except = typed?.pane;
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
-      const plan = planOf(command, "dispatch");
-      const progress = createProgress();
-      progressByNumber.set(plan.number, progress);
+      const { plan, progress } = known.add(command, "dispatch");
       const prompt = await readyAt(command, plan, options.panes().prompt(except)).catch((error: unknown) => {
-        forget(plan.number);
+        known.forget(plan.number);
         throw error;
       });
       await prompt.type((up, column) => line(plan, up, column), typedOf(command, progress, false));
@@ -226,7 +181,7 @@ export function createCommands(options: CommandsOptions): Commands {
         throw failureOf(error, command, plan);
       });
       if (pid !== undefined) return { pane: prompt.pane };
-      forget(plan.number);
+      known.forget(plan.number);
       if (attempt > 0) except = prompt.pane;
     }
     return neverBegun(command);
@@ -243,32 +198,108 @@ export function createCommands(options: CommandsOptions): Commands {
   return {
     spawn: (command) => begin(command, spawn),
     dispatch: (command) => begin(command, dispatch),
-    heard(text) {
-      const [number = "", event = "", ...words] = text.split(" ");
-      progressByNumber.get(Number(number))?.heard(event, words.join(" "));
-    },
-    ask() {
-      const numbers = [...progressByNumber.keys()];
-      if (numbers.length === 0) return;
-      void options
-        .helper()
-        .ask(`hr_status ${numbers.join(" ")}`)
-        .then(({ out }) => {
-          for (const each of out.toString().split("\n")) this.heard(each);
-        })
-        .catch(() => undefined);
-    },
+    heard: known.heard,
+    ask: known.ask,
     async close() {
       closed = true;
+      known.close();
       await Promise.allSettled(starting);
       await Promise.all([...running].map((process) => process.kill()));
-      if (count > 0)
+      if (known.count > 0)
         await options
           .helper()
           .ask(`hr_end ${quoteWord(markPrefix)}`)
           .catch(() => undefined);
     },
   };
+}
+
+/** The commands of this backend, by number, with what is reported about them. */
+interface KnownCommands {
+  /** Numbers a command, and plans its files. */
+  add(command: Command, mode: Mode): { readonly plan: Plan; readonly progress: CommandProgress };
+  /** The command has ended or never starts. Its files are removed later. */
+  forget(number: number): void;
+  readonly heard: Commands["heard"];
+  readonly ask: Commands["ask"];
+  /** How many there were. */
+  readonly count: number;
+  /** From now on no files are removed: the folder is. */
+  close(): void;
+}
+
+function knownCommands({ inner, helper, markPrefix, hasSessions }: CommandsOptions): KnownCommands {
+  const progressByNumber = new Map<number, CommandProgress>();
+  const ended: number[] = [];
+  let count = 0;
+  let closed = false;
+  const heard = (text: string) => {
+    const [number = "", event = "", ...words] = text.split(" ");
+    progressByNumber.get(Number(number))?.heard(event, words.join(" "));
+  };
+  return {
+    add(command, mode) {
+      const number = ++count;
+      const progress = createProgress();
+      progressByNumber.set(number, progress);
+      const { folder, shell } = helper();
+      const plan: Plan = {
+        ...{ number, mode, folder, shell },
+        cwd: absolutePath(command.cwd ?? ".", inner),
+        mark: mode === "dispatch" ? `:dispatched${markPrefix.slice(1)}${number}:` : `${markPrefix}${number}:`,
+        isApart: (mode === "closed" || mode === "pipe") && hasSessions(),
+      };
+      return { plan, progress };
+    },
+    forget(number) {
+      progressByNumber.delete(number);
+      ended.push(number);
+      if (ended.length < MOST_FILES || closed) return;
+      const old = ended.splice(0, MOST_FILES / 2).map((each) => `"$F/${each}" "$F/${each}.d"`);
+      void helper()
+        .ask(`rm -rf ${old.join(" ")}`)
+        .catch(() => undefined);
+    },
+    heard,
+    ask() {
+      const numbers = [...progressByNumber.keys()];
+      if (numbers.length === 0) return;
+      void helper()
+        .ask(`hr_status ${numbers.join(" ")}`)
+        .then(({ out }) => out.toString().split("\n").forEach(heard))
+        .catch(() => undefined);
+    },
+    get count() {
+      return count;
+    },
+    close: () => void (closed = true),
+  };
+}
+
+/** The line that runs the files of a command. */
+function line({ number, folder }: Plan, ...words: readonly number[]): string {
+  return [` sh ${folder}/${number}`, ...words].join(" ");
+}
+
+/** Types the line that starts a command, or opens its window. Resolves to the pane. */
+async function typedAt(
+  { panes, inner }: CommandsOptions,
+  where: Where,
+  command: Command,
+  plan: Plan,
+  progress: CommandProgress,
+): Promise<string> {
+  if ("prompt" in where) {
+    await where.prompt.type((up, column) => line(plan, up, column), typedOf(command, progress, true));
+    return where.prompt.pane;
+  }
+  const file = `${plan.folder}/${plan.number}`;
+  return panes().window(where.window, [plan.shell, "-c", LEADER, plan.shell, file], inner.workDir);
+}
+
+async function makeFiles(helper: HelperShell, command: Command, plan: Plan): Promise<void> {
+  const { status, out } = await helper.ask(commandFiles(command, plan));
+  if (status !== 0) throw new ToolFailure(`cannot start ${command.argv[0]}: ${out.toString().trim()}`);
 }
 
 function typedOf(command: Command, { exited }: CommandProgress, isAwaited: boolean): Typed {

@@ -108,17 +108,7 @@ export function createPanes({ inner, helper, tmux, session, shell, notice }: Pan
   const send = async (...words: readonly string[]) => (await connected()).send(words);
   const owned = ownedPanes({ helper, tmux, session, shell, cwd: inner.workDir, send });
 
-  const look = async ({ id, pid }: Pane): Promise<View | undefined> => {
-    const [line = ""] = await send("display-message", "-p", "-t", id, VIEW);
-    const [found, dead, inMode, x, width, ...command] = line.split(" ");
-    if (found !== pid || dead === "1") return undefined;
-    return { inMode: inMode === "1", x: Number(x), width: Number(width), command: command.join(" ") };
-  };
-  const standing = async ({ pid }: Pick<Pane, "pid">): Promise<Standing> => {
-    const { out } = await helper.ask(`hr_idle ${quoteWord(pid)}`);
-    const [, state = "", name] = /^(idle|busy|gone|unknown)(?: (.*))?$/m.exec(out.toString()) ?? [];
-    return { isIdle: state === "idle", mayBeIdle: state === "idle" || state === "unknown", shell: name };
-  };
+  const { look, standing, type } = typist(helper, send);
 
   /** The pane where commands are typed; chooses one if there is none. Skips busy panes unless `mayBeBusy`. */
   const chosen = async (mayBeBusy: boolean, except?: string): Promise<Pane> => {
@@ -179,45 +169,6 @@ export function createPanes({ inner, helper, tmux, session, shell, notice }: Pan
     throw new ToolFailure("tmux: no pane shows a prompt, and neither does a new one");
   };
 
-  /**
-   * Resolves to the column of the cursor after the shell has processed the typed keys: it reads again and the cursor
-   * stays.
-   */
-  const settledColumn = async (now: Pane): Promise<number | undefined> => {
-    const lateMs = Date.now() + DONE_MS;
-    for (let before: number | undefined; ;) {
-      const [view, { mayBeIdle }] = await Promise.all([look(now), standing(now)]);
-      if (view === undefined || (mayBeIdle && view.x === before) || Date.now() > lateMs) return view?.x;
-      before = mayBeIdle ? view.x : undefined;
-      await pause(5);
-    }
-  };
-
-  const type = async (
-    now: Pane,
-    view: View & { readonly shell: string },
-    words: (up: number, column: number) => string,
-    { shown, isAwaited, over }: Typed,
-  ): Promise<void> => {
-    const keys = (...each: readonly string[]) => send("send-keys", "-t", now.id, ...each);
-    let { x } = view;
-    if (view.inMode) await keys("-X", "cancel");
-    const clearing = keys(...clearingKeys(view.shell));
-    if (x !== now.column) {
-      await clearing;
-      x = (await settledColumn(now)) ?? x;
-      now.column = x;
-    }
-    const length = words(9, 999).length;
-    const line = words(Math.floor((x + length) / Math.max(1, view.width)) + 1, x + 1);
-    const runs = clip(shown.split("\n")[0] ?? "", MOST_NAMED);
-    now.runs = runs;
-    void over.then(() => {
-      if (isAwaited) now.settlesMs = Date.now() + AFTER_MS;
-      if (now.runs === runs) delete now.runs;
-    });
-    await Promise.all([clearing, keys("-l", line.padEnd(length)), keys("Enter")]);
-  };
   /** Whether a line arrived whose client ended meanwhile shows at the start of its command. */
   const typed: typeof type = (...line) =>
     type(...line).catch((error: unknown) => {
@@ -258,6 +209,69 @@ export function createPanes({ inner, helper, tmux, session, shell, notice }: Pan
       await control?.close();
     },
   };
+}
+
+/** Sees panes, and types into them. */
+interface Typist {
+  /** Resolves to `undefined` if the pane was closed. */
+  look(pane: Pane): Promise<View | undefined>;
+  standing(pane: Pick<Pane, "pid">): Promise<Standing>;
+  type(
+    pane: Pane,
+    view: View & { readonly shell: string },
+    words: (up: number, column: number) => string,
+    typed: Typed,
+  ): Promise<void>;
+}
+
+function typist(helper: HelperShell, send: (...words: readonly string[]) => Promise<readonly string[]>): Typist {
+  const look: Typist["look"] = async ({ id, pid }) => {
+    const [line = ""] = await send("display-message", "-p", "-t", id, VIEW);
+    const [found, dead, inMode, x, width, ...command] = line.split(" ");
+    if (found !== pid || dead === "1") return undefined;
+    return { inMode: inMode === "1", x: Number(x), width: Number(width), command: command.join(" ") };
+  };
+  const standing: Typist["standing"] = async ({ pid }) => {
+    const { out } = await helper.ask(`hr_idle ${quoteWord(pid)}`);
+    const [, state = "", name] = /^(idle|busy|gone|unknown)(?: (.*))?$/m.exec(out.toString()) ?? [];
+    return { isIdle: state === "idle", mayBeIdle: state === "idle" || state === "unknown", shell: name };
+  };
+
+  /**
+   * Resolves to the column of the cursor after the shell has processed the typed keys: it reads again and the cursor
+   * stays.
+   */
+  const settledColumn = async (now: Pane): Promise<number | undefined> => {
+    const lateMs = Date.now() + DONE_MS;
+    for (let before: number | undefined; ;) {
+      const [view, { mayBeIdle }] = await Promise.all([look(now), standing(now)]);
+      if (view === undefined || (mayBeIdle && view.x === before) || Date.now() > lateMs) return view?.x;
+      before = mayBeIdle ? view.x : undefined;
+      await pause(5);
+    }
+  };
+
+  const type: Typist["type"] = async (now, view, words, { shown, isAwaited, over }) => {
+    const keys = (...each: readonly string[]) => send("send-keys", "-t", now.id, ...each);
+    let { x } = view;
+    if (view.inMode) await keys("-X", "cancel");
+    const clearing = keys(...clearingKeys(view.shell));
+    if (x !== now.column) {
+      await clearing;
+      x = (await settledColumn(now)) ?? x;
+      now.column = x;
+    }
+    const length = words(9, 999).length;
+    const line = words(Math.floor((x + length) / Math.max(1, view.width)) + 1, x + 1);
+    const runs = clip(shown.split("\n")[0] ?? "", MOST_NAMED);
+    now.runs = runs;
+    void over.then(() => {
+      if (isAwaited) now.settlesMs = Date.now() + AFTER_MS;
+      if (now.runs === runs) delete now.runs;
+    });
+    await Promise.all([clearing, keys("-l", line.padEnd(length)), keys("Enter")]);
+  };
+  return { look, standing, type };
 }
 
 /** The state of a pane as tmux reports it. */
