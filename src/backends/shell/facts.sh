@@ -4,7 +4,6 @@ LC_ALL=C; export LC_ALL
 field() { printf '%s\0%s\0' "$1" "$2"; }
 field system "$(uname -s)"
 field machine "$(uname -m)"
-field user "$(id -u)"
 field folder "$(pwd -P)"
 field home "$(cd -P -- "${HOME:-/}" 2>/dev/null && pwd -P)"
 field temporary "$(cd -P -- "${TMPDIR:-/tmp}" 2>/dev/null && pwd -P || echo /tmp)"

@@ -9,8 +9,6 @@ export interface Facts {
   /** As printed by `uname -s` and `uname -m`: "Linux", "x86_64". */
   readonly system: string;
   readonly machine: string;
-  /** The UID of the remote user. */
-  readonly user: number;
   /** The home folder, and the folder in which a login begins. Real paths. */
   readonly home: string;
   readonly folder: string;
@@ -26,11 +24,8 @@ export interface Facts {
   readonly secrets: readonly string[];
 }
 
-/** Programs that are used if installed: those beyond POSIX, and those that a minimal system may lack. */
-const PROGRAMS = [
-  ...["setsid", "readlink", "realpath", "mktemp", "rg", "grep", "find", "awk", "perl", "gzip", "git", "bash", "tmux"],
-  ...["ps", "sync"],
-] as const;
+/** Programs that are used if installed. */
+const PROGRAMS = ["bash", "find", "grep", "gzip"] as const;
 
 export type Program = (typeof PROGRAMS)[number];
 
@@ -57,7 +52,6 @@ export async function askFacts(shell: Pick<Shell, "ask">, passEnv: readonly stri
   return {
     system: reported.get("system") ?? "",
     machine: reported.get("machine") ?? "",
-    user: Number(reported.get("user")),
     home: home.startsWith("/") ? home : "/",
     folder,
     temporary: reported.get("temporary") ?? "/tmp",

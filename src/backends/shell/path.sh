@@ -16,11 +16,7 @@ hr_file_say() { printf '\0%s\0%s\0' "$hr_word" "$hr_real"; }
 
 # hr_file_link LINK: sets hr_target to the link's target, without the newline at its end.
 hr_file_link() {
-  if command -v readlink >/dev/null; then hr_target=$(readlink "$1" && printf x)
-  else
-    hr_target=$(ls -ld "$1" && printf x)
-    hr_target=${hr_target#*" $1 -> "}
-  fi
+  hr_target=$(readlink "$1" && printf x)
   hr_target=${hr_target%?x}
 }
 
