@@ -1,5 +1,4 @@
 import { messageOf } from "../util/errors.ts";
-import { nativeLibsql } from "./libsql-native.ts";
 
 /** A parameter of a statement. SQLite returns a text that contains NUL truncated, so do not store such text. */
 export type Value = string | number | null;
@@ -72,10 +71,6 @@ export function nodeEngine(): Engine | undefined {
  * @throws Error when the package or its binary is not installed.
  */
 export async function libsqlEngine(): Promise<Engine> {
-  const open = nativeLibsql();
-  // A list as the only argument: a lone null would be taken for named parameters.
-  const bind: Bind = (parameters) => [[...parameters]];
-  if (open !== undefined) return (file) => connectionOf(open(file), bind);
   const { default: Database } = await import("libsql").catch((error: unknown) => {
     throw new Error(
       `no SQLite engine: Node ${process.versions.node} has none (22.13 and newer do), and the package libsql ` +
@@ -83,7 +78,8 @@ export async function libsqlEngine(): Promise<Engine> {
       { cause: error },
     );
   });
-  return (file) => connectionOf(new Database(file), bind);
+  // A list as the only argument: a lone null would be taken for named parameters.
+  return (file) => connectionOf(new Database(file), (parameters) => [[...parameters]]);
 }
 
 /** How many compiled statements are cached. Beyond that, all are dropped. */

@@ -12,12 +12,8 @@ export interface DiskGuardOptions {
 /** A disk that has too little space from the start counts as full after it shrinks by more than this. Bytes. */
 const FURTHER_FALL = 16 * 1024 * 1024;
 
-// Milliseconds between two checks. The next check comes when half of the remaining space would be used, if the disk
-// shrinks twice as fast as before, and at least at 1 GiB/s.
-const FIRST = 250;
-const SHORTEST = 25;
-const LONGEST = 2_000;
-const FAST = (1024 * 1024 * 1024) / 1_000;
+/** Milliseconds between two checks. A fast disk loses about 200 MiB meanwhile. */
+const INTERVAL_MS = 100;
 
 /**
  * Watches the disks of some folders and calls `full` once when one has less free than it should. Counts what an
@@ -26,18 +22,23 @@ const FAST = (1024 * 1024 * 1024) / 1_000;
  * Keeps no process alive. After `stop`, `full` is not called.
  */
 export function guardDisk({ folders, diskFree, full }: DiskGuardOptions): { stop(): void } {
+  /** By folder: below this number of free bytes its disk is full. */
+  const least = new Map<string, number>();
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
-  let disks: readonly Disk[] = folders.map((folder) => ({ folder }));
+  const isFull = async (folder: string) => {
+    const info = await statfs(folder).catch(() => undefined);
+    if (info === undefined) return false;
+    const free = info.bavail * info.bsize;
+    const bound = least.get(folder) ?? (free < diskFree ? free - FURTHER_FALL : diskFree);
+    least.set(folder, bound);
+    return free < bound;
+  };
   const look = async () => {
-    disks = await Promise.all(disks.map((disk) => lookAt(disk, diskFree)));
+    const found = await Promise.all(folders.map(isFull));
     if (stopped) return;
-    if (disks.some(isFull)) {
-      stopped = true;
-      full();
-      return;
-    }
-    timer = setTimeout(() => void look(), Math.min(...disks.map(({ wait = LONGEST }) => wait), LONGEST)).unref();
+    if (!found.includes(true)) timer = setTimeout(() => void look(), INTERVAL_MS).unref();
+    else full();
   };
   void look();
   return {
@@ -46,38 +47,4 @@ export function guardDisk({ folders, diskFree, full }: DiskGuardOptions): { stop
       clearTimeout(timer);
     },
   };
-}
-
-interface Disk {
-  readonly folder: string;
-  /** Result of the last check. `at` is as in `performance.now()`. */
-  readonly seen?: { readonly free: number; readonly at: number };
-  /** The disk is full below this number of free bytes. */
-  readonly least?: number;
-  /** Milliseconds until the next look. */
-  readonly wait?: number;
-}
-
-function isFull({ seen, least = 0 }: Disk): boolean {
-  return seen !== undefined && seen.free < least;
-}
-
-async function lookAt(disk: Disk, diskFree: number): Promise<Disk> {
-  const free = await freeOn(disk.folder);
-  if (free === undefined) return disk;
-  const seen = { free, at: performance.now() };
-  const least = disk.least ?? (free < diskFree ? free - FURTHER_FALL : diskFree);
-  if (disk.seen === undefined) return { ...disk, seen, least, wait: FIRST };
-  const speed = (2 * (disk.seen.free - free)) / Math.max(seen.at - disk.seen.at, 1); // bytes a millisecond
-  const wait = (free - least) / 2 / Math.max(speed, FAST);
-  return { ...disk, seen, least, wait: Math.max(wait, SHORTEST) };
-}
-
-async function freeOn(folder: string): Promise<number | undefined> {
-  try {
-    const { bavail, bsize } = await statfs(folder);
-    return bavail * bsize;
-  } catch {
-    return undefined;
-  }
 }

@@ -62,7 +62,7 @@ export async function spawnContained(
     });
   }
   const proxy = networked ? await proxyFor(hosts, context) : undefined;
-  const limits = await context.limits.forCommand(opening());
+  const limits = context.limits.forCommand(opening());
   let released: Promise<unknown> | undefined;
   const release = async () => {
     released ??= Promise.all([proxy?.close(), limits.dispose()]);
@@ -169,7 +169,7 @@ function watchedOver(child: Process, running: Running): Process {
     return { exit, said, appeared };
   })();
   const refusals = ended.then(async ({ exit, said, appeared }): Promise<readonly Refusal[]> => {
-    const hit = await running.limits.hit().catch(() => []);
+    const hit = running.limits.hit();
     await Promise.all([running.release(), removeFiles(files)]).catch(() => undefined);
     const hosts = running.proxy?.refused() ?? [];
     const { refusalsIn } = await import("./refusals.ts");
