@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { createAlarms } from "./activity/alarms.ts";
 import { createJobs } from "./activity/jobs.ts";
 import { memoryStore } from "./activity/memory-store.ts";
-import { type ProcessIdentity, livenessOf, thisProcess } from "./activity/process-identity.ts";
+import { type ProcessIdentity, livenessOf, thisProcess } from "./util/process-identity.ts";
 import { type Surroundings, openBackend, openPrograms } from "./backends/open.ts";
 import { describeCall } from "./policy/describe.ts";
 import type { Notice } from "./contract/notice.ts";

@@ -2,7 +2,7 @@ import type { CallEvent } from "../contract/activity.ts";
 import type { Database } from "../db/database.ts";
 import type { DatabaseConnection } from "../db/driver.ts";
 import { type EventRow, insertEvents, keyOf, rowOf } from "./event-rows.ts";
-import { type Liveness, type ProcessIdentity, livenessOf, thisProcess } from "./process-identity.ts";
+import { type Liveness, type ProcessIdentity, livenessOf, thisProcess } from "../util/process-identity.ts";
 
 /** The text for people about a call that was approved, perhaps started, and never finished. */
 const OUTCOME_UNKNOWN =

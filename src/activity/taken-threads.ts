@@ -1,6 +1,6 @@
 import type { ThreadId } from "../contract/identity.ts";
 import type { DatabaseConnection } from "../db/driver.ts";
-import { type ProcessIdentity, livenessOf, thisProcess } from "./process-identity.ts";
+import { type ProcessIdentity, livenessOf, thisProcess } from "../util/process-identity.ts";
 
 /** The turns of this process that have not ended. */
 const turns = new Set<string>();

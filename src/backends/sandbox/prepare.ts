@@ -10,7 +10,7 @@ import { ALL_FEATURES } from "./wrap/bubblewrap.ts";
 import { privateCaches } from "./session/caches.ts";
 import { spawnContained } from "./wrap/contained.ts";
 import { WATCHER } from "./wrap/exit-status.ts";
-import { explained, impossible, notInstalled, thisMachine } from "./wrap/unavailable.ts";
+import { NOT_INSTALLED, explained, impossible, thisMachine } from "./wrap/unavailable.ts";
 import { factFinder, holdBackLeft } from "./mounts/facts.ts";
 import { folderChanges } from "./mounts/folder-changes.ts";
 import { type Homes } from "./mounts/hidden.ts";
@@ -50,7 +50,7 @@ export async function prepare(inner: Backend, options: Prepared, base: Homes): P
   const program = systemProgram("bwrap");
   // A bwrap in a writable folder does not count: a command could have put it there.
   if (program === undefined || [base.workDir, ...options.writable].some((root) => isInside(realOf(program), root)))
-    return notInstalled(machine);
+    return NOT_INSTALLED;
   try {
     return await furnish(inner, program, options, base);
   } catch (error) {

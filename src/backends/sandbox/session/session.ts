@@ -1,23 +1,12 @@
 import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { hostname } from "node:os";
 import { join } from "node:path";
 import { namesIn } from "../../../git/disk.ts";
 import type { Before } from "../../../git/hold-back.ts";
 import { tried } from "../../../util/errors.ts";
 import { randomName } from "../../../util/identifier.ts";
-import { startOf } from "../../spawner/process-start.ts";
+import { type ProcessIdentity, livenessOf, thisProcess } from "../../../util/process-identity.ts";
 import { HOLDER_VARIABLE, environmentOf } from "../../spawner/kill-tree.ts";
 
 /** The private temporary files of one backend. */
@@ -78,32 +67,14 @@ export function openSession(folder: string, left: (before: Before) => void): Ses
       kept = true;
     },
     async close() {
-      if (kept) return rmSync(join(own, "owner"), { force: true });
-      await rm(own, { recursive: true, force: true }).catch(() => removeStubborn(own));
+      if (kept) rmSync(join(own, "owner"), { force: true });
+      else await rm(own, { recursive: true, force: true }).catch(() => removeTree(own));
     },
   };
 }
 
 /** How the names of records of running commands begin. */
 const RUNNING = "running-";
-
-interface Owner {
-  readonly host: string;
-  readonly boot: string;
-  readonly pidNamespace: string;
-  readonly pid: number;
-  readonly start: string;
-}
-
-function thisProcess(): Owner {
-  return {
-    host: hostname(),
-    boot: readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim(),
-    pidNamespace: readlinkSync("/proc/self/ns/pid"),
-    pid: process.pid,
-    start: startOf(process.pid),
-  };
-}
 
 function sweep(folder: string, left: (before: Before) => void): void {
   const dead = namesIn(folder).filter((name) => isDead(join(folder, name)));
@@ -116,22 +87,14 @@ function sweep(folder: string, left: (before: Before) => void): void {
       const before = tried(() => JSON.parse(readFileSync(join(own, record), "utf8")) as Before);
       if (before !== undefined) left(before);
     }
-    removeStubborn(own);
+    removeTree(own);
   }
 }
 
 /** True only if that is certain. An owner in another container or on another machine may be alive. */
 function isDead(session: string): boolean {
-  const here = thisProcess();
-  const owner = ownerOf(session);
-  if (owner === undefined) return true;
-  if (owner.host !== here.host) return false;
-  if (owner.boot !== here.boot) return true;
-  return owner.pidNamespace === here.pidNamespace && startOf(owner.pid) !== owner.start;
-}
-
-function ownerOf(session: string): Owner | undefined {
-  return tried(() => JSON.parse(readFileSync(join(session, "owner"), "utf8")) as Owner);
+  const owner = tried(() => JSON.parse(readFileSync(join(session, "owner"), "utf8")) as ProcessIdentity);
+  return owner === undefined || livenessOf(owner) === "dead";
 }
 
 /** The environments of all processes that this user may read, concatenated. */
@@ -144,23 +107,11 @@ function runningSandboxes(): string {
 
 /**
  * Also removes folders that their owner may not write, which some programs leave behind, and trees that are deeper than
- * a path may be long (4,096 bytes), which only programs that walk by descriptors can remove. Never throws.
+ * a path may be long (4,096 bytes), which only programs that walk by descriptors can remove. Never throws: the next
+ * session tries again to remove what remains.
  */
-function removeStubborn(folder: string): void {
-  // The next session tries again to remove what remains.
-  const isRemoved = tried(() => {
-    open(folder);
-    rmSync(folder, { recursive: true, force: true });
-    return true;
-  });
-  if (isRemoved === true) return;
+function removeTree(folder: string): void {
+  if (tried(() => (rmSync(folder, { recursive: true, force: true }), true)) === true) return;
   spawnSync("chmod", ["-R", "u+rwx", "--", folder], { stdio: "ignore" });
   spawnSync("rm", ["-rf", "--", folder], { stdio: "ignore" });
-}
-
-function open(folder: string): void {
-  if (!lstatSync(folder).isDirectory()) return;
-  chmodSync(folder, 0o700);
-  for (const entry of readdirSync(folder, { withFileTypes: true }))
-    if (entry.isDirectory()) open(join(folder, entry.name));
 }

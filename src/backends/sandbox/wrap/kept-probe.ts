@@ -1,8 +1,9 @@
-import { readFileSync, readlinkSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readlinkSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { release } from "node:os";
 import { join } from "node:path";
 import { tried } from "../../../util/errors.ts";
-import { ALL_FEATURES, type Features } from "./bubblewrap.ts";
+import { textOf } from "../read-files.ts";
+import type { Features } from "./bubblewrap.ts";
 
 /** The features that a successful probe found, kept for the next session. */
 export interface KeptProbe {
@@ -19,11 +20,21 @@ export interface KeptProbe {
  */
 export function keptProbe(folder: string, program: string, first: Features): KeptProbe {
   const file = join(folder, "probe.json");
-  const conditions = JSON.stringify(conditionsOf(program, first));
+  const { size, mtimeMs, ino } = statSync(realpathSync(program));
+  const conditions = JSON.stringify([
+    textOf("/proc/sys/kernel/random/boot_id"),
+    release(),
+    [program, size, mtimeMs, ino],
+    process.getuid?.(),
+    // A container differs in its namespaces, its capabilities or its filter of system calls.
+    ["mnt", "user", "pid", "net"].map((name) => tried(() => readlinkSync(`/proc/self/ns/${name}`))),
+    textOf("/proc/self/status").match(/^(?:CapEff|NoNewPrivs|Seccomp(?:_filters)?):.*$/gm),
+    first,
+  ]);
   return {
     read() {
-      const kept = tried(() => JSON.parse(readFileSync(file, "utf8")) as { conditions?: unknown; features?: unknown });
-      return kept?.conditions === conditions && isFeatures(kept.features) ? kept.features : undefined;
+      const kept = tried(() => JSON.parse(textOf(file)) as { conditions?: string; features?: Features });
+      return kept?.conditions === conditions ? kept.features : undefined;
     },
     keep(features) {
       // Another process may read a half-written file: it is no JSON, and that process probes for itself.
@@ -33,27 +44,4 @@ export function keptProbe(folder: string, program: string, first: Features): Kep
       rmSync(file, { force: true });
     },
   };
-}
-
-function conditionsOf(program: string, first: Features) {
-  const { size, mtimeMs, ino } = statSync(realpathSync(program));
-  const status = tried(() => readFileSync("/proc/self/status", "latin1")) ?? "";
-  return {
-    boot: tried(() => readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim()),
-    kernel: release(),
-    program: [program, size, mtimeMs, ino],
-    user: process.getuid?.(),
-    // A container differs in its namespaces, its capabilities or its filter of system calls.
-    namespaces: ["mnt", "user", "pid", "net"].map((name) => tried(() => readlinkSync(`/proc/self/ns/${name}`))),
-    may: status.match(/^(?:CapEff|NoNewPrivs|Seccomp(?:_filters)?):.*$/gm),
-    first,
-  };
-}
-
-function isFeatures(value: unknown): value is Features {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    Object.keys(ALL_FEATURES).every((name) => typeof (value as { [name: string]: unknown })[name] === "boolean")
-  );
 }

@@ -1,8 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
-import { release } from "node:os";
+import { existsSync } from "node:fs";
 import type { SandboxState } from "../../../contract/containment.ts";
-import { tried } from "../../../util/errors.ts";
-import { systemProgram } from "../programs.ts";
+import { textOf } from "../read-files.ts";
 
 type Broken = Extract<SandboxState, { works: false }>;
 
@@ -10,78 +8,56 @@ type Broken = Extract<SandboxState, { works: false }>;
 export interface Machine {
   /** As in `process.platform`. */
   readonly platform: string;
-  /** The kernel's release, as printed by `uname -r`. */
-  readonly kernel: string;
   readonly isContainer: boolean;
-  /** A value in /proc/sys by name; `undefined` if there is none. */
-  setting(name: string): string | undefined;
-  /** The installed package manager. */
-  readonly packages: keyof typeof INSTALL | undefined;
+  /** A value in /proc/sys by name; "" if there is none. */
+  setting(name: string): string;
 }
-
-const INSTALL = {
-  "apt-get": "sudo apt-get install bubblewrap",
-  dnf: "sudo dnf install bubblewrap",
-  yum: "sudo yum install bubblewrap",
-  apk: "sudo apk add bubblewrap",
-  pacman: "sudo pacman -S bubblewrap",
-  zypper: "sudo zypper install bubblewrap",
-} as const;
-
-const WITHOUT = "Without a sandbox commands run with all your rights, and more of them need approval.";
 
 export function thisMachine(): Machine {
   return {
     platform: process.platform,
-    kernel: release(),
     isContainer:
       ["/.dockerenv", "/run/.containerenv"].some((path) => existsSync(path)) || process.env["container"] !== undefined,
-    setting: (name) => tried(() => readFileSync(`/proc/sys/${name.replaceAll(".", "/")}`, "latin1").trim()),
-    packages: (Object.keys(INSTALL) as (keyof typeof INSTALL)[]).find((name) => systemProgram(name) !== undefined),
+    setting: (name) => textOf(`/proc/sys/${name.replaceAll(".", "/")}`).trim(),
   };
 }
 
 /** Explains why no sandbox can work here, whatever is installed. `undefined`: no known reason. Pure. */
-export function impossible({ platform, kernel }: Machine, workDir: string): Broken | undefined {
+export function impossible({ platform }: Machine, workDir: string): Broken | undefined {
   if (platform !== "linux") {
-    const system = platform === "darwin" ? "macOS" : platform;
     return broken(
-      `The sandbox needs Linux, and this is ${system}.`,
-      `Run Handrail in a Linux container or virtual machine. ${WITHOUT}`,
+      `The sandbox needs Linux, and this is ${platform === "darwin" ? "macOS" : platform}.`,
+      "Run Handrail in a Linux container or virtual machine. " +
+        "Without a sandbox commands run with all your rights, and more of them need approval.",
     );
   }
-  if (/microsoft/i.test(kernel) && !/WSL2/i.test(kernel) && /^[1-4]\./.test(kernel)) {
-    return broken(
-      "The sandbox needs namespaces of the Linux kernel, and WSL 1 has none.",
-      "Move the distribution to WSL 2, in Windows: wsl --set-version DISTRIBUTION 2.",
-    );
-  }
-  if (workDir === "/") {
-    return broken(
-      "The working directory is / (the whole machine), so a sandbox would not restrict anything.",
-      "Start in the folder of a project.",
-    );
-  }
-  return undefined;
-}
-
-export function notInstalled({ packages }: Machine): Broken {
+  if (workDir !== "/") return undefined;
   return broken(
-    "bubblewrap (bwrap) is not installed. The sandbox needs it.",
-    packages === undefined ? "Install the package bubblewrap." : `Install it: ${INSTALL[packages]}.`,
+    "The working directory is / (the whole machine), so a sandbox would not restrict anything.",
+    "Start in the folder of a project.",
   );
 }
 
+export const NOT_INSTALLED = broken(
+  "bubblewrap (bwrap) is not installed. The sandbox needs it.",
+  "Install the package bubblewrap with the system's package manager, such as: sudo apt-get install bubblewrap.",
+);
+
 /** Explains why bwrap failed, from its output. Pure. */
-export function explained(output: string, machine: Machine): Broken {
-  const line = lastLine(output);
+export function explained(output: string, { isContainer, setting }: Machine): Broken {
+  const line = output.trimEnd().split("\n").at(-1)?.trim().replace(/\.$/, "") || "it printed nothing";
   const isNamespace = /namespace|uid map|gid map|RTM_NEWADDR|loopback/i.test(output);
   const isDenied = /permission|not permitted|denied/i.test(output);
-  if (isNamespace && machine.setting("kernel.unprivileged_userns_clone") === "0")
-    return sysctl("kernel.unprivileged_userns_clone", "1", line);
-  if (isNamespace && machine.setting("user.max_user_namespaces") === "0")
-    return sysctl("user.max_user_namespaces", "15000", line);
-  if (machine.isContainer && (isNamespace || isDenied)) {
+  const turnedOff = (name: string, value: string) =>
+    broken(
+      `User namespaces are turned off on this system: ${name} (${line}).`,
+      `Turn them on: sudo sysctl -w ${name}=${value} (and a line ${name} = ${value} in /etc/sysctl.d to keep it).`,
+    );
+  if (isNamespace && setting("kernel.unprivileged_userns_clone") === "0")
+    return turnedOff("kernel.unprivileged_userns_clone", "1");
+  if (isNamespace && (setting("user.max_user_namespaces") === "0" || /ENOSPC|exceeded|No space/i.test(output)))
+    return turnedOff("user.max_user_namespaces", "15000");
+  if (isContainer && (isNamespace || isDenied)) {
     return broken(
       `Handrail runs in a container that does not allow a sandbox in it (${line}).`,
       "Start the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined " +
@@ -89,7 +65,7 @@ export function explained(output: string, machine: Machine): Broken {
         "or leave the sandbox off: the container already isolates commands.",
     );
   }
-  if (isNamespace && isDenied && machine.setting("kernel.apparmor_restrict_unprivileged_userns") === "1") {
+  if (isNamespace && isDenied && setting("kernel.apparmor_restrict_unprivileged_userns") === "1") {
     return broken(
       `AppArmor forbids unprivileged user namespaces, as in Ubuntu since 23.10 (${line}).`,
       "Give bubblewrap a profile that allows them: write to /etc/apparmor.d/bwrap `abi <abi/4.0>, " +
@@ -98,8 +74,6 @@ export function explained(output: string, machine: Machine): Broken {
         "kernel.apparmor_restrict_unprivileged_userns=0.",
     );
   }
-  if (/namespace/i.test(output) && /ENOSPC|exceeded|No space/i.test(output))
-    return sysctl("user.max_user_namespaces", "15000", line);
   if (isNamespace || isDenied) {
     return broken(
       `The system does not let bubblewrap create namespaces (${line}).`,
@@ -112,17 +86,6 @@ export function explained(output: string, machine: Machine): Broken {
     `bubblewrap does not work here: ${line}.`,
     "Run `bwrap --ro-bind / / true` to see more, and install a newer bubblewrap (0.6 or later).",
   );
-}
-
-function sysctl(name: string, value: string, line: string): Broken {
-  return broken(
-    `User namespaces are turned off on this system: ${name} (${line}).`,
-    `Turn them on: sudo sysctl -w ${name}=${value} (and a line ${name} = ${value} in /etc/sysctl.d to keep it).`,
-  );
-}
-
-function lastLine(output: string): string {
-  return output.trimEnd().split("\n").at(-1)?.trim().replace(/\.$/, "") || "it printed nothing";
 }
 
 function broken(reason: string, fix: string): Broken {

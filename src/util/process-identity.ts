@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
-import { codeOf } from "../util/errors.ts";
-import { processStatus } from "../util/process-status.ts";
+import { codeOf, tried } from "./errors.ts";
+import { processStatus } from "./process-status.ts";
 
 /** Identifies a process uniquely, since process ids are reused. */
 export interface ProcessIdentity {
@@ -62,17 +62,9 @@ export function startByPs(pid: number): { readonly start: string; readonly ended
 function whereWeAre(): Pick<ProcessIdentity, "host" | "boot" | "pidNamespace"> {
   return {
     host: hostname(),
-    boot: readOrEmpty(() => readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim()),
-    pidNamespace: readOrEmpty(() => readlinkSync("/proc/self/ns/pid")),
+    boot: tried(() => readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim()) ?? "",
+    pidNamespace: tried(() => readlinkSync("/proc/self/ns/pid")) ?? "",
   };
-}
-
-function readOrEmpty(read: () => string): string {
-  try {
-    return read();
-  } catch {
-    return "";
-  }
 }
 
 function exists(pid: number): boolean {
