@@ -1,6 +1,7 @@
-// Runs inside the sandbox of a command with network. Forwards connections to a port of the loopback to the proxy's
-// socket, and runs the command with the variables that make programs use it. Arguments: the socket, then the command's
-// words. Imports nothing of Handrail, whose other files may be hidden inside.
+// Joins a socket and a network. Arguments "out SOCKET WORDS…": runs inside the sandbox of a command with network,
+// forwards connections to a port of the loopback to the proxy's socket, and runs the command with the variables that make
+// programs use it. Arguments "in SOCKET HOST PORT": forwards connections to the socket to a port of the network it runs
+// in, until its stdin ends. Imports nothing of Handrail, whose other files may be hidden inside.
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
@@ -14,18 +15,25 @@ const PASS_ON_MS = 1_000;
 const WITH_CORE: readonly string[] =
   "SIGQUIT SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGSEGV SIGXCPU SIGXFSZ SIGSYS".split(" ");
 
-const [socketPath = "", program = "", ...args] = process.argv.slice(2);
+const [direction, socketPath = "", ...words] = process.argv.slice(2);
+const [program = "", ...args] = words;
 
-const server = createServer({ allowHalfOpen: true }, (inside) => {
-  const outside = connect({ path: socketPath, allowHalfOpen: true });
-  join(inside, outside);
-  join(outside, inside);
+/** Forwards connections in both directions. */
+const server = createServer({ allowHalfOpen: true }, (near) => {
+  const far =
+    direction === "in"
+      ? connect({ host: program, port: Number(args[0]), allowHalfOpen: true })
+      : connect({ path: socketPath, allowHalfOpen: true });
+  join(near, far);
+  join(far, near);
 });
-server.once("error", (error) => fail(`cannot listen on its loopback: ${error.message}`, 125));
-server.listen(0, "127.0.0.1", () => {
-  const { port } = server.address() as AddressInfo;
-  run(`http://127.0.0.1:${port}`);
-});
+if (direction === "in") {
+  server.listen(socketPath, () => process.stdout.write("ready"));
+  process.stdin.resume().on("end", () => process.exit());
+} else {
+  server.once("error", (error) => fail(`cannot listen on its loopback: ${error.message}`, 125));
+  server.listen(0, "127.0.0.1", () => run(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
+}
 
 function join(from: Socket, to: Socket): void {
   from.pipe(to);

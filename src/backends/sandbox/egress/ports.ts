@@ -1,41 +1,101 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { type IncomingMessage, createServer } from "node:http";
 import { type AddressInfo, Socket, connect } from "node:net";
 import { dirname, join } from "node:path";
+import type { Process } from "../../../contract/backend.ts";
 import { ToolFailure } from "../../../contract/failure.ts";
 import { onAbort } from "../../../util/abort.ts";
 import { randomName } from "../../../util/identifier.ts";
 import { Answer, respond, respondAndEnd } from "../../../network/proxy/answer.ts";
 import { type Onward, forward, forwardUpgrade } from "../../../network/proxy/forward.ts";
-import type { Listener } from "../../local/listeners.ts";
+import { type Listener, listenersOf } from "../../local/listeners.ts";
+import { inward } from "./bridge-command.ts";
 import { ownFolder } from "./proxy.ts";
 
 /** How long the helper may take to start, in milliseconds. */
 const PATIENCE_MS = 10_000;
 
-export interface OpenOptions {
-  /** Enters the network of the process. */
+/** A private network that this process can enter. */
+export interface EnteredNetwork {
+  /** Words that enter it. */
   readonly prefix: readonly string[];
-  /** Has a new folder for a socket meanwhile. */
+  /** Has a new folder for each socket. */
   readonly folder: string;
-  /** Fires when the port is closed again. */
-  readonly signal: AbortSignal;
+}
+
+/** The functions of a job for the ports on which it listens. */
+export type JobPorts = Required<Pick<Process, "ports" | "openPort" | "reachPort">>;
+
+/** @param network omitted for a job with a network of its own, which nobody else can enter */
+export function jobPorts({ id, exit }: Pick<Process, "id" | "exit">, network: EnteredNetwork | undefined): JobPorts {
+  const over = new AbortController();
+  void exit.then(() => over.abort());
+  const { signal } = over;
+  const listeners = () => (signal.aborted ? [] : listenersOf(Number(id)));
+  const opened = new Map<number, Promise<string>>();
+  const led = new Map<number, Promise<string>>();
+  const once = (made: Map<number, Promise<string>>, port: number, make: () => Promise<string>) => {
+    const known = made.get(port) ?? make();
+    made.set(port, known);
+    known.catch(() => made.delete(port));
+    return known;
+  };
+  return {
+    ports: () => Promise.resolve(listeners().map(({ port }) => port)),
+    async openPort(port) {
+      const known = opened.get(port);
+      if (known !== undefined) return known;
+      const all = listeners();
+      const listener = all.find((each) => each.port === port);
+      if (listener === undefined) {
+        const named = all.map((each) => each.port).join(", ");
+        const hint = named === "" ? "It listens on none above 1023 yet." : `It listens on ${named}.`;
+        throw new ToolFailure(`the job does not listen on port ${port}`, { hint });
+      }
+      if (network === undefined) {
+        throw new ToolFailure(
+          `port ${port} cannot be opened: the job was given hosts, or no network can be shared here`,
+          { hint: "Start the server in a job without hosts, or outside the sandbox." },
+        );
+      }
+      return once(opened, port, () => openListener(listener, network, signal));
+    },
+    async reachPort(port) {
+      const listener = listeners().find((each) => each.port === port);
+      if (listener === undefined || network === undefined) return undefined;
+      return { path: await once(led, port, () => leadInward(listener, network, signal)) };
+    },
+  };
 }
 
 /**
- * Leads connections from a socket, which commands do not see, to a port of a private network. Resolves to the path of
- * the socket. @throws ToolFailure
+ * Leads connections from a socket, which commands do not see, to a port of a private network, until the signal fires.
+ * The helper runs in that network and is otherwise not contained. Resolves to the path of the socket.
+ *
+ * @throws ToolFailure
  */
-export async function leadInward({ port, host }: Listener, { prefix, folder, signal }: OpenOptions): Promise<string> {
+async function leadInward(
+  { port, host }: Listener,
+  { prefix, folder }: EnteredNetwork,
+  signal: AbortSignal,
+): Promise<string> {
   const socket = join(await ownFolder(folder), "s");
-  const helper = startHelper([...prefix, process.execPath, "-e", INWARD, socket, host, String(port)]);
+  const { argv, env } = inward(socket, host, port);
+  const [program = "", ...args] = [...prefix, ...argv];
+  const helper = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"], env });
   const close = () => {
     helper.kill();
     void rm(dirname(socket), { recursive: true, force: true });
   };
   onAbort(signal, close);
-  if (await isReady(helper)) return socket;
+  const isReady = await new Promise<boolean>((resolve) => {
+    const late = setTimeout(resolve, PATIENCE_MS, false);
+    const end = (isUp: boolean) => () => (clearTimeout(late), resolve(isUp));
+    helper.stdout.once("data", end(true));
+    helper.once("error", end(false)).once("close", end(false));
+  });
+  if (isReady) return socket;
   close();
   throw new ToolFailure(`port ${port} could not be opened: the helper in the sandbox's network did not start`);
 }
@@ -47,11 +107,10 @@ export async function leadInward({ port, host }: Listener, { prefix, folder, sig
  *
  * @returns `http://k3f9x2….localhost:PORT/`, which works until the signal fires. @throws ToolFailure
  */
-export async function openListener(listener: Listener, options: OpenOptions): Promise<string> {
-  const { port } = listener;
-  const socket = await leadInward(listener, options);
+async function openListener(listener: Listener, network: EnteredNetwork, signal: AbortSignal): Promise<string> {
+  const socket = await leadInward(listener, network, signal);
   const server = createServer({ requestTimeout: 0 });
-  onAbort(options.signal, () => {
+  onAbort(signal, () => {
     server.close();
     server.closeAllConnections();
   });
@@ -64,7 +123,7 @@ export async function openListener(listener: Listener, options: OpenOptions): Pr
     path: url,
     host: authority,
   });
-  const silent = (message: string) => new Answer(502, `Port ${port} of the job gave no answer: ${message}.`);
+  const silent = (message: string) => new Answer(502, `Port ${listener.port} of the job gave no answer: ${message}.`);
   server.on("request", (request, response) => {
     if (!isHere(request)) return respond(response, OTHER_HOST);
     forward(request, response, onward(request), (message) => respond(response, silent(message)));
@@ -79,35 +138,3 @@ export async function openListener(listener: Listener, options: OpenOptions): Pr
 }
 
 const OTHER_HOST = new Answer(403, "Open the address that Handrail has printed.");
-
-/**
- * Runs in the network of the sandbox and is otherwise not contained: passes connections from a socket that commands do
- * not see to the port. It ends with its stdin, which this process holds.
- */
-const INWARD = `
-const { connect, createServer } = require("node:net");
-const [path, host, port] = process.argv.slice(1);
-const join = (from, to) =>
-  from.pipe(to).on("error", () => {}).on("close", () => (to.readableEnded ? from.destroySoon() : from.destroy()));
-const server = createServer({ allowHalfOpen: true }, (outside) => {
-  const inside = connect({ host, port, allowHalfOpen: true });
-  join(inside, outside);
-  join(outside, inside);
-});
-server.listen(path, () => process.stdout.write("ready"));
-process.stdin.resume().on("end", () => process.exit());
-`;
-
-function startHelper([program = "", ...args]: readonly string[]): ChildProcess {
-  const env = process.versions["electron"] === undefined ? {} : { ELECTRON_RUN_AS_NODE: "1" };
-  return spawn(program, args, { stdio: ["pipe", "pipe", "ignore"], env });
-}
-
-function isReady(helper: ChildProcess): Promise<boolean> {
-  return new Promise((resolve) => {
-    const late = setTimeout(resolve, PATIENCE_MS, false);
-    const end = (isUp: boolean) => () => (clearTimeout(late), resolve(isUp));
-    helper.stdout?.once("data", end(true));
-    helper.once("error", end(false)).once("close", end(false));
-  });
-}

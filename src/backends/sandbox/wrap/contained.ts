@@ -19,7 +19,7 @@ import { NO_RETRIES } from "../session/caches.ts";
 import { type Mount, hiddenIn, isHidden, mountAbove, mountsOf } from "../mounts/mounts.ts";
 import type { EgressProxy } from "../egress/proxy.ts";
 import { holdBack } from "../mounts/repositories.ts";
-import type { SharedNetwork } from "../egress/shared-network.ts";
+import type { EnteredNetwork, JobPorts } from "../egress/ports.ts";
 import { requireStartable } from "./startable.ts";
 import {
   type Files,
@@ -125,7 +125,9 @@ export async function spawnContained(
       return changed;
     };
     const watched = watchedOver(child, { command, cwd, mounts, heldBack, context, limits, proxy, files, release });
-    return lifetime === "call" ? watched : { ...watched, ...portsOf(child, hasOwnNetwork ? undefined : context) };
+    const network = hasOwnNetwork ? undefined : context.sharedNetwork;
+    const entered = network && { prefix: network.prefix, folder: context.session.folder };
+    return lifetime === "call" ? watched : { ...watched, ...portsOf(child, entered) };
   } catch (error) {
     undo();
     await release();
@@ -205,59 +207,13 @@ function watchedOver(child: Process, running: Running): Process {
   };
 }
 
-/** @param shared omitted for a job with a network of its own, which nobody else can enter */
-function portsOf(
-  { id, exit }: Process,
-  shared: Pick<SandboxContext, "sharedNetwork" | "session"> | undefined,
-): Pick<Process, "ports" | "openPort" | "reachPort"> {
-  const over = new AbortController();
-  void exit.then(() => over.abort());
-  const opened = new Map<number, Promise<string>>();
-  const led = new Map<number, Promise<string>>();
-  const inNetwork = ({ prefix }: SharedNetwork, { session }: Pick<SandboxContext, "session">) => ({
-    prefix,
-    folder: session.folder,
-    signal: over.signal,
-  });
-  const listeners = async () => {
-    const { listenersOf } = await import("../../local/listeners.ts");
-    return over.signal.aborted ? [] : listenersOf(Number(id));
-  };
+function portsOf(job: Process, network: EnteredNetwork | undefined): JobPorts {
+  let loaded: Promise<JobPorts> | undefined;
+  const ports = () => (loaded ??= import("../egress/ports.ts").then(({ jobPorts }) => jobPorts(job, network)));
   return {
-    ports: async () => (await listeners()).map(({ port }) => port),
-    async openPort(port) {
-      const known = opened.get(port);
-      if (known !== undefined) return known;
-      const all = await listeners();
-      const listener = all.find((each) => each.port === port);
-      if (listener === undefined) {
-        const named = all.map((each) => each.port).join(", ");
-        const hint = named === "" ? "It listens on none above 1023 yet." : `It listens on ${named}.`;
-        throw new ToolFailure(`the job does not listen on port ${port}`, { hint });
-      }
-      if (shared?.sharedNetwork === undefined) {
-        throw new ToolFailure(
-          `port ${port} cannot be opened: the job was given hosts, or no network can be shared here`,
-          {
-            hint: "Start the server in a job without hosts, or outside the sandbox.",
-          },
-        );
-      }
-      const { openListener } = await import("../egress/ports.ts");
-      const address = openListener(listener, inNetwork(shared.sharedNetwork, shared));
-      opened.set(port, address);
-      address.catch(() => opened.delete(port));
-      return address;
-    },
-    async reachPort(port) {
-      const listener = (await listeners()).find((each) => each.port === port);
-      if (listener === undefined || shared?.sharedNetwork === undefined) return undefined;
-      const { leadInward } = await import("../egress/ports.ts");
-      const path = led.get(port) ?? leadInward(listener, inNetwork(shared.sharedNetwork, shared));
-      led.set(port, path);
-      path.catch(() => led.delete(port));
-      return { path: await path };
-    },
+    ports: async () => (await ports()).ports(),
+    openPort: async (port) => (await ports()).openPort(port),
+    reachPort: async (port) => (await ports()).reachPort(port),
   };
 }
 
