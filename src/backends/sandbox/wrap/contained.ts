@@ -46,116 +46,136 @@ export async function spawnContained(
   command: Command,
   access: SandboxAccess,
   context: SandboxContext,
-  attempts = MOST_ATTEMPTS,
 ): Promise<Process> {
   const { argv, lifetime = "call" } = command;
-  const isDetached = lifetime === "detached";
-  const [program] = argv;
   const cwd = await realCwd(command, context.inner.files);
   requireStartable(argv, cwd, commandEnvironment(process.env, [], { ...command.env }));
   requireUnstopped(command);
-  const hosts = access.network ?? [];
-  const networked = hosts.length > 0;
-  if (networked && isDetached) {
+  if (lifetime === "detached" && isNetworked(access)) {
     throw new ToolFailure("a detached command has no network in the sandbox: the proxy ends with this session", {
       hint: "Start it as a job, or ask to run it outside the sandbox.",
     });
   }
-  const proxy = networked ? await proxyFor(hosts, context) : undefined;
-  const limits = context.limits.forCommand(opening());
-  let released: Promise<unknown> | undefined;
-  const release = async () => {
-    released ??= Promise.all([proxy?.close(), limits.dispose()]);
-    await released;
-  };
-  let files: Files | undefined;
-  let made: readonly string[] = [];
-  let running: { end(): void } | undefined;
-  /** Removes what was created for a command that was not started. */
-  const undo = () => {
-    running?.end();
-    removeEmpty(made);
-  };
-  try {
-    const { argv: inside, env: bridge, paths } = proxy === undefined ? NO_BRIDGE(argv) : bridged(argv, PROXY_INSIDE);
-    await context.settle();
-    const found = context.factsFor(access, { reopened: paths, given: givenBy(context, proxy) });
-    made = found.made;
-    const { facts } = found;
-    const mounts = mountsOf({ ...facts, ownProcesses: context.features.processes });
-    requireVisible(program, cwd, mounts);
-    const env = {
-      ...context.caches.environment(networked),
-      ...(networked ? {} : NO_RETRIES),
-      TMPDIR: "/tmp",
-      ...command.env,
-      ...bridge,
-    };
-    const hasOwnNetwork = networked || context.sharedNetwork === undefined;
-    const words = bubblewrapWords(context.features, mounts, { cwd, env, isDetached, hasOwnNetwork });
-    files = writeFiles(context.session, words);
-    const outside: Command = {
-      ...command,
-      cwd,
-      argv: wrapped(context, files, { prefix: limits.prefix, networked, argv: inside }),
-      env: { [HOLDER_VARIABLE]: context.session.id },
-    };
-    const before = found.before();
-    running = context.session.begin(before);
-    const child = await context.inner.spawn(outside).catch((error: unknown) => {
-      throw renamed(error, outside.argv[0], program);
-    });
-    // Something that existed during the check, such as a socket, can be gone when it is mounted.
-    if (attempts > 1 && !(await isSetUp(child, files.status))) {
-      context.failed(); // what an earlier session found may have changed since
-      undo();
-      await Promise.all([release(), removeFiles(files), child.output.dispose(), child.errors?.dispose()]);
-      return await spawnContained(command, access, context, attempts - 1);
+  for (let attempt = 1; ; attempt++) {
+    const cleaning = cleaner();
+    try {
+      const contained = await contain({ ...command, cwd }, access, context, cleaning);
+      const [outer] = contained.argv;
+      const child = await context.inner
+        .spawn({ ...command, cwd, argv: contained.argv, env: { [HOLDER_VARIABLE]: context.session.id } })
+        .catch((error: unknown) => {
+          throw renamed(error, outer, argv[0]);
+        });
+      // Something that existed during the check, such as a socket, can be gone when it is mounted.
+      if (attempt < MOST_ATTEMPTS && !(await isSetUp(child, contained.files.status))) {
+        context.failed(); // what an earlier session found may have changed since
+        await Promise.all([cleaning.run(), child.output.dispose(), child.errors?.dispose()]);
+        continue;
+      }
+      if (lifetime === "detached") {
+        context.session.keep();
+        return child;
+      }
+      const watched = watchedOver(child, { ...contained, program: argv[0], cwd, context, cleaning });
+      return lifetime === "call" ? watched : { ...watched, ...portsOf(child, contained.network) };
+    } catch (error) {
+      await cleaning.run();
+      throw error;
     }
-    if (isDetached) {
-      context.session.keep();
-      return child;
-    }
-    /** Disables what the command left in repositories that leads git to programs. Returns the paths. */
-    const heldBack = async () => {
-      await context.settle();
-      const changed = holdBack(before, found.gitFolders());
-      running?.end();
-      removeEmpty(made);
-      return changed;
-    };
-    const watched = watchedOver(child, { command, cwd, mounts, heldBack, context, limits, proxy, files, release });
-    const network = hasOwnNetwork ? undefined : context.sharedNetwork;
-    const entered = network && { prefix: network.prefix, folder: context.session.folder };
-    return lifetime === "call" ? watched : { ...watched, ...portsOf(child, entered) };
-  } catch (error) {
-    undo();
-    await release();
-    if (files !== undefined) await removeFiles(files);
-    throw error;
   }
 }
 
-interface Running {
-  readonly command: Command;
-  readonly cwd: string;
+const isNetworked = ({ network = [] }: SandboxAccess) => network.length > 0;
+
+/** What is undone after a command, in any order. `run` undoes it once, and never rejects. */
+interface Cleaning {
+  add(undo: () => unknown): void;
+  run(): Promise<unknown>;
+}
+
+function cleaner(): Cleaning {
+  const all: (() => unknown)[] = [];
+  let done: Promise<unknown> | undefined;
+  return {
+    add: (undo) => void all.push(undo),
+    run: () => (done ??= Promise.allSettled(all.map(async (undo) => undo()))),
+  };
+}
+
+/** A command in its sandbox, before it starts. */
+interface ContainedCommand {
+  readonly argv: Command["argv"];
+  readonly files: Files;
   readonly mounts: readonly Mount[];
-  heldBack(): Promise<readonly string[]>;
-  readonly context: SandboxContext;
   readonly limits: CommandLimits;
   readonly proxy: EgressProxy | undefined;
-  readonly files: Files;
-  release(): Promise<void>;
+  /** The network that it shares; `undefined` if it has its own. */
+  readonly network: EnteredNetwork | undefined;
+  /** Disables what the command left in repositories that leads git to programs. Resolves to the paths. */
+  heldBack(): Promise<readonly string[]>;
+}
+
+/** Creates what one command needs. `cleaning` gets what removes it. @throws ToolFailure */
+async function contain(
+  command: Command & { readonly cwd: string },
+  access: SandboxAccess,
+  context: SandboxContext,
+  cleaning: Cleaning,
+): Promise<ContainedCommand> {
+  const { argv, cwd, lifetime } = command;
+  const networked = isNetworked(access);
+  const proxy = networked ? await proxyFor(access.network ?? [], context) : undefined;
+  cleaning.add(() => proxy?.close());
+  const limits = context.limits.forCommand(opening());
+  cleaning.add(limits.dispose);
+  const bridge = proxy === undefined ? { argv, env: {}, paths: [] } : bridged(argv, PROXY_INSIDE);
+  await context.settle();
+  const found = context.factsFor(access, { reopened: bridge.paths, given: givenBy(context, proxy) });
+  cleaning.add(() => removeEmpty(found.made));
+  const mounts = mountsOf({ ...found.facts, ownProcesses: context.features.processes });
+  requireVisible(argv[0], cwd, mounts);
+  const env = {
+    ...context.caches.environment(networked),
+    ...(networked ? {} : NO_RETRIES),
+    TMPDIR: "/tmp",
+    ...command.env,
+    ...bridge.env,
+  };
+  const shared = networked ? undefined : context.sharedNetwork;
+  const how = { cwd, env, isDetached: lifetime === "detached", hasOwnNetwork: shared === undefined };
+  const files = writeFiles(context.session, bubblewrapWords(context.features, mounts, how));
+  cleaning.add(() => removeFiles(files));
+  const before = found.before();
+  const { end } = context.session.begin(before);
+  cleaning.add(end);
+  return {
+    argv: wrapped(context, files, { prefix: limits.prefix, networked, argv: bridge.argv }),
+    files,
+    mounts,
+    limits,
+    proxy,
+    network: shared && { prefix: shared.prefix, folder: context.session.folder },
+    async heldBack() {
+      await context.settle();
+      return holdBack(before, found.gitFolders());
+    },
+  };
+}
+
+interface Running extends ContainedCommand {
+  readonly program: string;
+  readonly cwd: string;
+  readonly context: SandboxContext;
+  readonly cleaning: Cleaning;
 }
 
 /** Returns the process as it would be without a sandbox, with the refusals added. */
 function watchedOver(child: Process, running: Running): Process {
-  const { command, mounts, context, files } = running;
+  const { program, cwd, mounts, context, files, limits, proxy, cleaning } = running;
   let isDiskFull = false;
+  const written = mounts.flatMap(({ kind, at }) => (kind === "writable" ? [at] : []));
   const disk = guardDisk({
-    folders: [
-      ...new Set(mounts.flatMap(({ kind, at }) => (kind === "writable" ? [at] : [])).concat(context.session.folder)),
-    ],
+    folders: [...new Set([...written, context.session.folder])],
     diskFree: context.diskFree,
     full: () => {
       isDiskFull = true;
@@ -166,22 +186,14 @@ function watchedOver(child: Process, running: Running): Process {
     const outer = await child.exit;
     disk.stop();
     const said = await endOf(child);
-    const exit = exitInside(outer, command.argv[0], files.status, said);
-    const appeared = await running.heldBack();
-    return { exit, said, appeared };
+    return { said, exit: exitInside(outer, program, files.status, said), appeared: await running.heldBack() };
   })();
   const refusals = ended.then(async ({ exit, said, appeared }): Promise<readonly Refusal[]> => {
-    const hit = running.limits.hit();
-    await Promise.all([running.release(), removeFiles(files)]).catch(() => undefined);
-    const hosts = running.proxy?.refused() ?? [];
+    const hit = limits.hit();
+    await cleaning.run();
+    const hosts = proxy?.refused() ?? [];
     const { refusalsIn } = await import("./refusals.ts");
-    const found = refusalsIn({
-      exit,
-      output: said,
-      hidden: hiddenIn(mounts),
-      cwd: running.cwd,
-      home: context.inner.home,
-    });
+    const found = refusalsIn({ exit, output: said, hidden: hiddenIn(mounts), cwd, home: context.inner.home });
     return [
       ...Array.from(new Set(appeared), (path): Refusal => ({ kind: "held-back", path: readablePath(path) })),
       ...hosts.slice(0, MAX_HOSTS).map((each): Refusal => ({ kind: "host", ...each })),
@@ -262,5 +274,3 @@ function renamed(error: unknown, outer: string, program: string): unknown {
     : error.message.replace(`${outer} `, `${program} `);
   return new ToolFailure(message, { cause: error, ...(error.hint !== undefined && { hint: error.hint }) });
 }
-
-const NO_BRIDGE = (argv: Command["argv"]): ReturnType<typeof bridged> => ({ argv, env: {}, paths: [] });
