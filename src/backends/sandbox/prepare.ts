@@ -87,7 +87,7 @@ async function furnish(inner: Backend, program: string, options: Prepared, base:
   const close = async () => {
     changes.close();
     limits.close();
-    await sharedNetwork?.close();
+    sharedNetwork?.close();
     await session.close();
   };
   const known = kept.read();

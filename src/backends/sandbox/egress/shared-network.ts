@@ -7,7 +7,7 @@ export interface SharedNetwork {
   /** Words before bwrap, instead of `--unshare-net`. Valid until `close` or the end of this process. */
   readonly prefix: readonly string[];
   /** Releases the network. It disappears with the last command in it. */
-  close(): Promise<void>;
+  close(): void;
 }
 
 /** Time limit for each step of its creation, in milliseconds. A step normally takes about ten. */
@@ -25,15 +25,17 @@ export async function openSharedNetwork(): Promise<SharedNetwork | undefined> {
   if (process.platform !== "linux" || bubblewrap === undefined || nsenter === undefined) return undefined;
   const ways = process.getuid?.() === 0 ? [[], ["--unshare-user"]] : [["--unshare-user"]];
   for (const way of ways) {
-    const view = ["--unshare-net", "--die-with-parent", "--ro-bind", "/", "/"];
-    const namespaces = await makeNamespaces([bubblewrap, ...way, ...view]);
+    const namespaces = await makeNamespaces([bubblewrap, ...way, "--unshare-net", ...VIEW]);
     if (namespaces === undefined) continue;
     const prefix = [nsenter, ...wordsFor(namespaces), "--"];
-    if (await works([...prefix, bubblewrap])) return sharedNetworkOf(prefix, namespaces);
+    const trial = [...prefix, bubblewrap, "--unshare-pid", ...VIEW, "--proc", "/proc", "--dev", "/dev", "/bin/true"];
+    if (await works(trial)) return { prefix, close: () => void namespaces.close() };
     namespaces.close();
   }
   return undefined;
 }
+
+const VIEW = ["--die-with-parent", "--ro-bind", "/", "/"];
 
 /**
  * Descriptors of open namespace files; each keeps its namespace alive. `user` is omitted if it is this process's own.
@@ -41,19 +43,8 @@ export async function openSharedNetwork(): Promise<SharedNetwork | undefined> {
 interface Namespaces {
   readonly network: number;
   readonly user?: number;
+  /** Works once: a closed descriptor's number may be reused. */
   close(): void;
-}
-
-function sharedNetworkOf(prefix: readonly string[], namespaces: Namespaces): SharedNetwork {
-  let open = true;
-  return {
-    prefix,
-    close() {
-      if (open) namespaces.close(); // only once: a closed descriptor's number may be reused
-      open = false;
-      return Promise.resolve();
-    },
-  };
 }
 
 function wordsFor({ network, user }: Namespaces): readonly string[] {
@@ -101,11 +92,8 @@ function openNamespaces(pid: number): Namespaces | undefined {
   }
 }
 
-/** Tests that bwrap can run in the namespaces, with its own /proc. */
 function works([program = "", ...args]: readonly string[]): Promise<boolean> {
-  const view = ["--unshare-pid", "--die-with-parent", ...["--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev"]];
-  const inside = [...view, "/bin/sh", "-c", ":"];
-  const attempt = spawn(program, [...args, ...inside], { stdio: "ignore", timeout: PATIENCE, killSignal: "SIGKILL" });
+  const attempt = spawn(program, args, { stdio: "ignore", timeout: PATIENCE, killSignal: "SIGKILL" });
   return new Promise((resolve) => {
     attempt.once("error", () => resolve(false));
     attempt.once("close", (code) => resolve(code === 0));
