@@ -32,6 +32,10 @@ export interface GuardedProxyOptions extends ConnectorOptions {
  * The content of a tunnel is not inspected. Whether its TLS names the same server is not checked, so a server with many
  * names (a content network) can be reached under all of them. An upstream proxy resolves names, so their addresses
  * cannot be judged here; literal addresses and internal names still are.
+ *
+ * proxy-chain (3.0) was considered in its place. It destroys clients that have no remote address, as those of a unix
+ * socket are, ignores upgrades of plain requests, and connects by itself: its hook for lookups cannot replace a
+ * connection through a job's socket.
  */
 export function guardedProxy(options: GuardedProxyOptions): GuardedProxy {
   const { authorization, headersTimeoutMs = 15_000, connections = 256 } = options;

@@ -1,14 +1,13 @@
+import { once } from "node:events";
 import { lookup as lookUp } from "node:dns/promises";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import type { Server } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join as joinPath } from "node:path";
-import { ToolFailure } from "../../../contract/failure.ts";
 import type { NetworkSettings } from "../../../network/network-settings.ts";
 import { guardedProxy } from "../../../network/proxy/proxy.ts";
 import type { Lookup } from "../../../network/targets.ts";
-import { type UpstreamChoice, upstreamChoice } from "../../../network/upstream.ts";
-import { messageOf } from "../../../util/errors.ts";
+import { upstreamChoice } from "../../../network/upstream.ts";
 import { makePrivateFolder } from "../../../util/private-file.ts";
 import { targetJudge } from "./granted-hosts.ts";
 
@@ -47,7 +46,7 @@ const MOST_REFUSED = 100;
  * Starts a proxy for one command (`guardedProxy`), which judges targets by `hosts` and `network`. If the user's
  * environment names a proxy, connections go through that one.
  *
- * @throws ToolFailure when the proxy cannot listen, or the environment names an unusable proxy.
+ * @throws Error when the proxy cannot listen, or the environment names an unusable proxy.
  * @throws TypeError for an entry of `hosts` or `network` that is not a host.
  */
 export async function startProxy(options: ProxyOptions): Promise<EgressProxy> {
@@ -61,7 +60,7 @@ export async function startProxy(options: ProxyOptions): Promise<EgressProxy> {
       return reason === undefined ? notGiven(host) : `The sandbox refused ${host}: ${reason}`;
     },
     lookup,
-    upstream: userProxy(environment),
+    upstream: upstreamChoice(environment),
     ...(headersTimeoutMs !== undefined && { headersTimeoutMs }),
   });
   const path = await listening(server, folder);
@@ -83,28 +82,14 @@ function notGiven(host: string): string {
   );
 }
 
-function userProxy(environment: NonNullable<ProxyOptions["environment"]>): UpstreamChoice {
-  try {
-    return upstreamChoice(environment);
-  } catch (error) {
-    throw new ToolFailure(`The sandbox cannot use the proxy in the environment. ${messageOf(error)}`);
-  }
-}
-
 /** Listens on a socket in a new folder. Resolves to its path. */
 async function listening(server: Server, folder: string): Promise<string> {
-  try {
-    const path = joinPath(await ownFolder(folder), "s");
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(path, resolve);
-    });
-    server.on("error", () => undefined); // for example, no free descriptors: that connection is not accepted
-    await chmod(path, 0o600);
-    return path;
-  } catch (error) {
-    throw new ToolFailure(`The proxy of the sandbox cannot listen in ${folder}: ${messageOf(error)}`);
-  }
+  const path = joinPath(await ownFolder(folder), "s");
+  server.listen(path);
+  await once(server, "listening");
+  server.on("error", () => undefined); // for example, no free descriptors: that connection is not accepted
+  await chmod(path, 0o600);
+  return path;
 }
 
 /** Creates a folder that only this user can enter, with a path short enough for a socket in it. */

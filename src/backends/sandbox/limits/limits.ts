@@ -103,14 +103,7 @@ export function createLimits({
       if (group !== undefined && tried(() => (makeGroup(group, amounts), true)) === undefined) removeGroup(group.path);
       const script = ["ulimit -c 0;", ...(group === undefined ? [] : [JOIN]), then].join(" ");
       return {
-        prefix: [
-          ...(limit?.words() ?? []),
-          "/bin/sh",
-          "-c",
-          script,
-          "sh",
-          ...(group === undefined ? [] : [group.path]),
-        ],
+        prefix: [...(limit?.() ?? []), "/bin/sh", "-c", script, "sh", ...(group === undefined ? [] : [group.path])],
         hit: () => (group === undefined ? [] : hitIn(group)),
         dispose: async () => group && endGroup(group),
       };
@@ -132,15 +125,13 @@ function usableMemory(): number {
  */
 function canUse(folder: GroupFolder, amounts: Amounts): boolean {
   const path = join(folder.path, "probe");
-  try {
+  const joined = tried(() => {
     if (folder.controllers.includes("memory")) limit(folder.path, "memory", amounts);
     mkdirSync(path);
     return spawnSync("/bin/sh", ["-c", `${JOIN} exit 0`, "sh", path], { timeout: TEST_MS }).status === 0;
-  } catch {
-    return false;
-  } finally {
-    removeGroup(path);
-  }
+  });
+  removeGroup(path);
+  return joined === true;
 }
 
 /** @throws The system's error: then the group is missing, so the command reports that and does not run. */

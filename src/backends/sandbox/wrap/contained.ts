@@ -244,7 +244,6 @@ async function proxyFor(hosts: readonly string[], { network, session }: SandboxC
   try {
     return await startProxy({ hosts, folder: session.folder, ...(network !== undefined && { network }) });
   } catch (error) {
-    if (error instanceof ToolFailure) throw error;
     throw new ToolFailure(`the sandbox's proxy could not be started: ${messageOf(error)}`, { cause: error });
   }
 }

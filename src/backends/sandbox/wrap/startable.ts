@@ -3,7 +3,8 @@ import { join, resolve } from "node:path";
 import type { Command } from "../../../contract/backend.ts";
 import type { Env } from "../../../contract/effect.ts";
 import { ToolFailure } from "../../../contract/failure.ts";
-import { codeOf, tried } from "../../../util/errors.ts";
+import { tried } from "../../../util/errors.ts";
+import { isExecutable } from "../../../util/executable.ts";
 
 /** Throws, with the messages of the plain backend, if bwrap could not start the program. Called before any output. */
 export function requireStartable(argv: Command["argv"], cwd: string, env: Env): void {
@@ -11,35 +12,17 @@ export function requireStartable(argv: Command["argv"], cwd: string, env: Env): 
   const failure = (why: string) => new ToolFailure(`cannot start ${program}: ${why}`);
   if ([...argv, ...Object.entries(env).flat()].some((text) => text.includes("\0")))
     throw failure("its arguments and variables must be strings without null bytes");
-  const folder = tried(() => statSync(cwd));
+  const infoOf = (path: string) => tried(() => statSync(path));
+  const folder = infoOf(cwd);
   if (folder === undefined) throw failure(`there is no folder ${cwd}`);
   if (!folder.isDirectory()) throw failure(`${cwd} is not a folder`);
-  let refused: string | undefined;
-  for (const file of placesOf(program, cwd, env["PATH"] ?? "")) {
-    const code = whyNot(file);
-    if (code === undefined) return;
-    if (code !== "ENOENT") refused ??= code;
-  }
-  if (refused === "EISDIR") throw failure("it is a folder");
-  if (refused !== undefined) throw failure(`it is not executable, or ${cwd} may not be entered`);
-  throw failure(program.includes("/") ? "no such file" : "no such program on the PATH");
-}
-
-function placesOf(program: string, cwd: string, path: string): readonly string[] {
-  if (program === "") return [];
-  if (program.includes("/")) return [resolve(cwd, program)];
-  return path.split(":").map((folder) => join(resolve(cwd, folder), program));
-}
-
-/** The system's error code if the file cannot be started; `undefined` if it can. */
-function whyNot(file: string): string | undefined {
-  try {
-    const info = statSync(file, { throwIfNoEntry: false });
-    if (info === undefined) return "ENOENT";
-    if (info.isDirectory()) return "EISDIR";
-    accessSync(file, constants.X_OK);
-    return info.isFile() ? undefined : "EACCES";
-  } catch (error) {
-    return codeOf(error) ?? "ENOENT";
-  }
+  const isOnPath = !program.includes("/");
+  const folders = isOnPath ? (env["PATH"] ?? "").split(":").map((each) => resolve(cwd, each)) : [];
+  const files = isOnPath ? folders.map((each) => join(each, program)) : [resolve(cwd, program)];
+  if (program !== "" && files.some(isExecutable)) return;
+  const found = program === "" ? undefined : files.map(infoOf).find(Boolean);
+  if (found?.isDirectory() === true) throw failure("it is a folder");
+  if (found !== undefined || tried(() => (accessSync(cwd, constants.X_OK), true)) !== true)
+    throw failure(`it is not executable, or ${cwd} may not be entered`);
+  throw failure(isOnPath ? "no such program on the PATH" : "no such file");
 }
