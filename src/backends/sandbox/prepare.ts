@@ -76,8 +76,10 @@ async function furnish(inner: Backend, program: string, options: Prepared, base:
   const given = { writable, hidden, isProtected, isSensitive };
   const factsFor = factFinder({ ...base, ...given, caches: caches.folder, session, changes });
   void spawner().catch(() => undefined); // starts meanwhile: it takes as long as all of this; the probe reports a failure
-  const limits = createLimits(limitSettings);
-  const sharedNetwork = options.oneCommand === true ? undefined : await openSharedNetwork();
+  const [limits, sharedNetwork] = await Promise.all([
+    createLimits(limitSettings),
+    options.oneCommand === true ? undefined : openSharedNetwork(),
+  ]);
   const { diskFree = DISK_FREE } = limitSettings;
   const { outputs } = options;
   const first = { ...ALL_FEATURES, filter: filter !== undefined };
@@ -86,7 +88,7 @@ async function furnish(inner: Backend, program: string, options: Prepared, base:
   const context = { ...shared, inner, program, network, diskFree, settle: changes.settle, factsFor };
   const close = async () => {
     changes.close();
-    limits.close();
+    await limits.close();
     sharedNetwork?.close();
     await session.close();
   };

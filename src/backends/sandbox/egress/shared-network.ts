@@ -29,7 +29,7 @@ export async function openSharedNetwork(): Promise<SharedNetwork | undefined> {
     if (namespaces === undefined) continue;
     const prefix = [nsenter, ...wordsFor(namespaces), "--"];
     const trial = [...prefix, bubblewrap, "--unshare-pid", ...VIEW, "--proc", "/proc", "--dev", "/dev", "/bin/true"];
-    if (await works(trial)) return { prefix, close: () => void namespaces.close() };
+    if (await works(trial)) return { prefix, close: namespaces.close };
     namespaces.close();
   }
   return undefined;

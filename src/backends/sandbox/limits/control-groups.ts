@@ -10,13 +10,14 @@ export type Controller = "pids" | "memory";
 
 /** A folder of control groups that this process created. The groups of commands are created in it. */
 export interface GroupFolder {
+  readonly version: 1 | 2;
   readonly path: string;
   readonly controllers: readonly Controller[];
 }
 
-/** The created folder, and for each controller without one the reason (the end of a sentence). */
+/** The created folders, and for each controller without one the reason (the end of a sentence). */
 export interface GroupFolders {
-  readonly folder: GroupFolder | undefined;
+  readonly folders: readonly GroupFolder[];
   readonly reasons: ReadonlyMap<Controller, string>;
 }
 
@@ -25,42 +26,49 @@ const CONTROLLERS: readonly Controller[] = ["pids", "memory"];
 let made = 0;
 
 /**
- * Creates a control group (cgroup v2) for the groups of commands, below the group of this process, so that its limits
- * apply too. Removes those of dead processes if nothing runs in them. Never throws.
+ * Creates control groups below the group of this process, so that its limits apply too: one per controller with cgroup
+ * v1, one for all with v2. Removes those of dead processes if nothing runs in them. Never throws: `reasons` explains
+ * what could not be created.
  */
-export function makeGroupFolder(): GroupFolders {
-  const top = mountIn(textOf("/proc/self/mountinfo"));
-  const line = /^0::(.*)$/m.exec(textOf("/proc/self/cgroup"))?.[1];
-  const available = top === undefined ? [] : textOf(join(top.path, "cgroup.controllers")).trim().split(" ");
-  const controllers = CONTROLLERS.filter((each) => available.includes(each));
-  const reasons = new Map<Controller, string>(
-    CONTROLLERS.filter((each) => !controllers.includes(each)).map((each) => [
-      each,
-      `this system has no control groups (cgroup v2) with "${each}"`,
-    ]),
-  );
-  const failed = (reason: string) => {
-    for (const each of controllers) reasons.set(each, reason);
-    return { folder: undefined, reasons };
-  };
-  if (top === undefined || line === undefined || controllers.length === 0) return { folder: undefined, reasons };
-  const own = folderOf(top, line);
-  const parent = delegated(top.path, own, controllers);
-  if (parent === undefined) return failed(`no control group can be created around ${own} (${WANTED})`);
-  const path = join(parent, `handrail-${pidNamespace()}-${process.pid}-${startOf(process.pid)}-${++made}`);
-  try {
-    sweep(parent);
-    mkdirSync(path);
-    if (handsDown(path, controllers)) return { folder: { path, controllers }, reasons };
-    removeGroup(path);
-    return failed(`the controllers of ${path} cannot be delegated`);
-  } catch (error) {
-    return failed(`no control group can be created in ${parent} (${codeOf(error) ?? String(error)})`);
+export function makeGroupFolders(): GroupFolders {
+  const folders: GroupFolder[] = [];
+  const reasons = new Map<Controller, string>();
+  const mounts = mountsOf(textOf("/proc/self/mountinfo"));
+  const groups = textOf("/proc/self/cgroup").split("\n");
+  const name = `handrail-${ownName()}-${++made}`;
+  for (const controller of CONTROLLERS) {
+    const mount = mounts.find(({ version, options }) => version === 1 && options.includes(controller));
+    const line = groups.find((each) => each.split(":")[1]?.split(",").includes(controller));
+    if (mount === undefined || line === undefined) continue;
+    const parent = folderOf(mount, line);
+    attempt(
+      () => folders.push(makeFolder({ version: 1, path: join(parent, name), controllers: [controller] })),
+      (code) => reasons.set(controller, `no control group can be created in ${parent} (${code})`),
+    );
   }
+  const left = CONTROLLERS.filter(
+    (each) => !reasons.has(each) && !folders.some(({ controllers }) => controllers.includes(each)),
+  );
+  const mount = mounts.find(({ version }) => version === 2);
+  const line = groups.find((each) => each.startsWith("0::"));
+  if (left.length > 0 && mount !== undefined && line !== undefined) {
+    const available = textOf(join(mount.path, "cgroup.controllers")).trim().split(" ");
+    const wanted = left.filter((each) => available.includes(each));
+    const parent = wanted.length === 0 ? { reason: "" } : delegated(mount.path, folderOf(mount, line), wanted);
+    if ("path" in parent) {
+      attempt(
+        () => folders.push(makeFolder({ version: 2, path: join(parent.path, name), controllers: wanted })),
+        (code) =>
+          wanted.forEach((each) => reasons.set(each, `no control group can be created in ${parent.path} (${code})`)),
+      );
+    } else wanted.forEach((each) => reasons.set(each, parent.reason));
+  }
+  for (const each of CONTROLLERS) {
+    const isThere = folders.some(({ controllers }) => controllers.includes(each));
+    if (!isThere && !reasons.has(each)) reasons.set(each, `this system has no control groups with "${each}"`);
+  }
+  return { folders, reasons };
 }
-
-const WANTED =
-  "cgroup v2 needs a parent group of this user without processes or limits, as systemd-run --user --scope creates";
 
 /** Removes a group, or a folder of groups. Returns false while something still runs in it. Never throws. */
 export function removeGroup(path: string): boolean {
@@ -75,38 +83,58 @@ export function removeGroup(path: string): boolean {
 }
 
 interface Mount {
+  readonly version: 1 | 2;
   /** The group that is visible at `path`. */
   readonly root: string;
   readonly path: string;
+  readonly options: readonly string[];
 }
 
-/** Finds cgroup v2 in /proc/self/mountinfo, proc(5): `id parent device ROOT PATH options … - TYPE source OPTIONS`. */
-function mountIn(mountinfo: string): Mount | undefined {
-  const [, root, path] = /^\S+ \S+ \S+ (\S+) (\S+) .* - cgroup2 /m.exec(mountinfo) ?? [];
-  return root === undefined || path === undefined ? undefined : { root, path };
+/** From /proc/self/mountinfo, proc(5): `id parent device ROOT PATH options … - TYPE source OPTIONS`. */
+function mountsOf(mountinfo: string): readonly Mount[] {
+  return mountinfo.split("\n").flatMap((line) => {
+    const [before = "", after = ""] = line.split(" - ");
+    const [, , , root = "", path = ""] = before.split(" ");
+    const [type, , options = ""] = after.split(" ");
+    if (type !== "cgroup" && type !== "cgroup2") return [];
+    return [{ version: type === "cgroup" ? 1 : 2, root, path, options: options.split(",") } as const];
+  });
 }
 
-/** The path of a group. A group outside the mount counts as the mount's root. */
-function folderOf({ root, path }: Mount, group: string): string {
+/** The path of the group in a line of /proc/self/cgroup. A group outside the mount counts as the mount's root. */
+function folderOf({ root, path }: Mount, line: string): string {
+  const group = line.split(":").slice(2).join(":");
   if (root === "/") return join(path, group.startsWith("/..") ? "/" : group);
   return group.startsWith(`${root}/`) ? join(path, group.slice(root.length)) : path;
 }
 
 /**
- * Finds the nearest group, from this process's own upwards, in which groups with these controllers may be created. It
- * must contain no processes, so mostly it is the one above. The search stops at a group with a memory limit.
+ * Finds the nearest group, from this process's own upwards, in which groups with these controllers may be created. In
+ * v2 that group must contain no processes, so mostly it is the one above. The search stops at a group with a memory
+ * limit.
  */
-function delegated(top: string, own: string, controllers: readonly Controller[]): string | undefined {
+function delegated(
+  top: string,
+  own: string,
+  controllers: readonly Controller[],
+): { path: string } | { reason: string } {
   for (let path = own; ; path = dirname(path)) {
-    if (mayMake(path) && handsDown(path, controllers)) return path;
-    if (path === top || !path.startsWith(top)) return undefined;
-    if (/\d/.test(textOf(join(path, "memory.max")) + textOf(join(path, "memory.high")))) return undefined;
+    if (mayMake(path) && handsDown(path, controllers)) return { path };
+    if (path === top || !path.startsWith(top)) break;
+    if (/\d/.test(textOf(join(path, "memory.max")) + textOf(join(path, "memory.high")))) break;
   }
+  const wanted =
+    "cgroup v2 needs a parent group of this user without processes or limits, as systemd-run --user --scope creates";
+  return { reason: `no control group can be created around ${own} (${wanted})` };
 }
 
 function mayMake(path: string): boolean {
-  const files = [path, join(path, "cgroup.procs"), join(path, "cgroup.subtree_control")];
-  return files.every((file) => tried(() => (accessSync(file, constants.W_OK), true)) ?? false);
+  const mayWrite = (file: string) =>
+    tried(() => {
+      accessSync(file, constants.W_OK);
+      return true;
+    }) ?? false;
+  return [path, join(path, "cgroup.procs"), join(path, "cgroup.subtree_control")].every(mayWrite);
 }
 
 function handsDown(path: string, controllers: readonly Controller[]): boolean {
@@ -117,6 +145,15 @@ function handsDown(path: string, controllers: readonly Controller[]): boolean {
   return missing().length === 0;
 }
 
+/** Creates a folder of groups. @throws The system's error when it cannot; nothing remains then. */
+function makeFolder(folder: GroupFolder): GroupFolder {
+  sweep(dirname(folder.path));
+  mkdirSync(folder.path);
+  if (folder.version === 1 || handsDown(folder.path, folder.controllers)) return folder;
+  removeGroup(folder.path);
+  throw Object.assign(new Error("Its controllers cannot be delegated"), { code: "EBUSY" });
+}
+
 /** Removes the groups of dead processes. Commands that outlive such a process keep their groups until they end. */
 function sweep(parent: string): void {
   for (const name of foldersIn(parent)) {
@@ -125,11 +162,24 @@ function sweep(parent: string): void {
   }
 }
 
-/** Part of the name of this process's groups: a PID is valid only in its namespace. */
+/** A name for this process's groups. A PID is reused, and is valid only in its namespace. */
+function ownName(): string {
+  return `${pidNamespace()}-${process.pid}-${startOf(process.pid)}`;
+}
+
 function pidNamespace(): string {
   return (tried(() => basename(readlinkSync("/proc/self/ns/pid"))) ?? "").replace(/\D/g, "");
 }
 
 function foldersIn(path: string): readonly string[] {
   return namesIn(path).filter((name) => kindOf(join(path, name)) === "folder");
+}
+
+/** Calls `work`, and `failed` with the error code if it throws. */
+function attempt(work: () => unknown, failed: (code: string) => unknown): void {
+  try {
+    work();
+  } catch (error) {
+    failed(codeOf(error) ?? String(error));
+  }
 }

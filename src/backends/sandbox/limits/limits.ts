@@ -1,10 +1,10 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { totalmem } from "node:os";
 import { join } from "node:path";
 import { pause } from "../../../util/abort.ts";
 import { tried } from "../../../util/errors.ts";
-import { type Controller, type GroupFolder, makeGroupFolder, removeGroup } from "./control-groups.ts";
+import { type Controller, type GroupFolder, makeGroupFolders, removeGroup } from "./control-groups.ts";
 import { processLimit } from "./process-limit.ts";
 import { textOf } from "../read-files.ts";
 
@@ -23,21 +23,24 @@ export interface Limits {
   /** What cannot be limited on this machine: one sentence each, with the reason. */
   readonly missing: readonly string[];
   /**
-   * Creates the limits of one command that is about to start. If its group cannot be created, the command reports that
+   * Creates the limits of one command that is about to start. If the group cannot be created, the command reports that
    * and does not run. `then` is sh code that runs under the limits, with all words after the prefix as its arguments.
    * Default: executes them.
    */
-  forCommand(then?: string): CommandLimits;
+  forCommand(then?: string): Promise<CommandLimits>;
   /** Removes unused groups. Running commands keep their limits. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** The limits of one command. */
 export interface CommandLimits {
   /** Words before the command. They set its limits, disable core files, and then execute it. */
   readonly prefix: readonly string[];
-  /** The limits that were hit so far; call it before `dispose`. Empty for RLIMIT_NPROC, which is not counted. */
-  hit(): readonly Controlled[];
+  /**
+   * The limits that were hit so far; call it before `dispose`. Empty for limits that the kernel does not count
+   * (RLIMIT_NPROC).
+   */
+  hit(): Promise<readonly Controlled[]>;
   /** Kills what still runs in the group of an ended command, and removes the group. Never rejects. */
   dispose(): Promise<void>;
 }
@@ -46,73 +49,69 @@ type Controlled = "processes" | "memory";
 
 const DEFAULT_PROCESSES = 1_000;
 const MEMORY_SHARE = 0.8;
-
-/** How long killed processes may take to leave a group, in milliseconds. A later start removes the group then. */
+/**
+ * How long to wait for killed processes to leave a group, in milliseconds. After that, a later start removes the group.
+ */
 const PATIENCE = 5_000;
 
-/** How long the test of a folder may take, in milliseconds. */
-const TEST_MS = 5_000;
-
-/** For each controller: what it limits, its file, the file with its count of hits, and what is said without it. */
-const CONTROLLED = {
-  pids: {
-    what: "processes",
-    limit: "pids.max",
-    hits: ["pids.events", /^max (\d+)/m],
-    without: "The number of processes is not limited",
-  },
-  memory: {
-    what: "memory",
-    limit: "memory.max",
-    hits: ["memory.events", /^oom_kill (\d+)/m],
-    without: "Memory is not limited",
-  },
-} as const;
+const NAMES: { readonly [controller in Controller]: Controlled } = { pids: "processes", memory: "memory" };
+const SENTENCES: { readonly [controller in Controller]: string } = {
+  pids: "The number of processes is not limited",
+  memory: "Memory is not limited",
+};
 
 // "0" means the writing process. env, timeout and nohup also exit with 125 for failures before the command.
-const JOIN =
-  '{ echo 0 >"$1/cgroup.procs"; } 2>/dev/null || ' +
+const joinBy = (file: string) =>
+  `{ echo 0 >"$1/${file}"; } 2>/dev/null || ` +
   '{ echo "handrail: the limits of this command cannot be applied: $1" >&2; exit 125; }; shift;';
 
 /**
- * Creates limits with control groups (cgroup v2) if this process may create groups. Otherwise limits only the number of
- * processes, with RLIMIT_NPROC, which the kernel enforces for users other than root. Costs a few file operations and a
- * short process as a test.
+ * With v1, a single thread can be moved. That is faster: moving a process waits for every processor. sh has one thread.
  */
-export function createLimits({
+const JOIN = { 1: joinBy("tasks"), 2: joinBy("cgroup.procs") } as const;
+
+/**
+ * Creates limits with control groups (cgroup v1 or v2) if this process may create groups. Otherwise limits only the
+ * number of processes, with RLIMIT_NPROC, which the kernel enforces for users other than root. Costs a few file
+ * operations; v2 also starts a short process as a test.
+ */
+export async function createLimits({
   processes = DEFAULT_PROCESSES,
   memory = Math.floor(usableMemory() * MEMORY_SHARE),
-}: LimitSettings): Limits {
-  const amounts = { pids: processes, memory };
-  const { folder: found, reasons } = makeGroupFolder();
+}: LimitSettings): Promise<Limits> {
+  const { folders: found, reasons } = makeGroupFolders();
+  const folders: GroupFolder[] = [];
   const missing = new Map(reasons);
-  const folder = found !== undefined && canUse(found, amounts) ? found : undefined;
-  if (found !== undefined && folder === undefined) {
-    removeGroup(found.path);
-    for (const each of found.controllers)
-      missing.set(each, `the control group ${found.path} could be created but not used`);
+  for (const folder of found) {
+    if (await canUse(folder, memory)) folders.push(folder);
+    else {
+      removeGroup(folder.path);
+      for (const each of folder.controllers)
+        missing.set(each, `the control group ${folder.path} could be created but not used`);
+    }
   }
   const limit = missing.has("pids") ? processLimit(processes) : undefined;
   if (limit !== undefined) missing.delete("pids");
 
   let started = 0;
   return {
-    missing: [...missing].map(([controller, reason]) => `${CONTROLLED[controller].without}: ${reason}.`),
+    missing: [...missing].map(([controller, reason]) => `${SENTENCES[controller]}: ${reason}.`),
     forCommand(then = 'exec "$@"') {
-      const group = folder && { ...folder, path: join(folder.path, String(++started)) };
-      if (group !== undefined && tried(() => (makeGroup(group, amounts), true)) === undefined) removeGroup(group.path);
-      const script = ["ulimit -c 0;", ...(group === undefined ? [] : [JOIN]), then].join(" ");
-      return {
-        prefix: [...(limit?.() ?? []), "/bin/sh", "-c", script, "sh", ...(group === undefined ? [] : [group.path])],
-        hit: () => (group === undefined ? [] : hitIn(group)),
-        dispose: async () => group && endGroup(group),
-      };
+      const name = String(++started);
+      const groups = folders.map((folder) => ({ ...folder, path: join(folder.path, name) }));
+      for (const group of groups) makeGroup(group, processes, memory);
+      return Promise.resolve({
+        prefix: [...(limit?.() ?? []), ...wordsFor(groups, then)],
+        hit: () => Promise.resolve(groups.flatMap(hitIn)),
+        dispose: async () => void (await Promise.all(groups.map(endGroup))),
+      });
     },
-    close: () => void (folder && removeGroup(folder.path)),
+    close() {
+      for (const { path } of folders) removeGroup(path);
+      return Promise.resolve();
+    },
   };
 }
-
-type Amounts = { readonly [controller in Controller]: number };
 
 function usableMemory(): number {
   const own = process.constrainedMemory(); // 0 or an enormous number: no limit
@@ -120,45 +119,70 @@ function usableMemory(): number {
 }
 
 /**
- * Limits the memory of all commands together, and tests a folder: moving a process needs permissions on more than one
- * group.
+ * Tests a folder, and limits the memory of all commands together. With v2, moving a process needs permissions on more
+ * than one group, so that is tried.
  */
-function canUse(folder: GroupFolder, amounts: Amounts): boolean {
-  const path = join(folder.path, "probe");
-  const joined = tried(() => {
-    if (folder.controllers.includes("memory")) limit(folder.path, "memory", amounts);
-    mkdirSync(path);
-    return spawnSync("/bin/sh", ["-c", `${JOIN} exit 0`, "sh", path], { timeout: TEST_MS }).status === 0;
-  });
-  removeGroup(path);
-  return joined === true;
+async function canUse(folder: GroupFolder, memory: number): Promise<boolean> {
+  try {
+    if (folder.controllers.includes("memory")) limitMemory(folder, memory);
+    return folder.version === 1 || (await canJoin(folder));
+  } catch {
+    return false;
+  }
 }
 
-/** @throws The system's error: then the group is missing, so the command reports that and does not run. */
-function makeGroup({ path, controllers }: GroupFolder, amounts: Amounts): void {
-  mkdirSync(path);
-  for (const each of controllers) limit(path, each, amounts);
+function canJoin({ path }: GroupFolder): Promise<boolean> {
+  const group = join(path, "probe");
+  mkdirSync(group);
+  const attempt = spawn("/bin/sh", ["-c", `${JOIN[2]} exit 0`, "sh", group], { stdio: "ignore" });
+  return new Promise<boolean>((resolve) => {
+    attempt.once("error", () => resolve(false));
+    attempt.once("close", (code) => resolve(code === 0));
+  }).finally(() => removeGroup(group));
 }
 
-function limit(path: string, controller: Controller, amounts: Amounts): void {
-  writeFileSync(join(path, CONTROLLED[controller].limit), String(amounts[controller]));
-  if (controller === "memory") tried(() => writeFileSync(join(path, "memory.swap.max"), "0")); // some do not count swap
+function wordsFor(groups: readonly GroupFolder[], then: string): readonly string[] {
+  const script = ["ulimit -c 0;", ...groups.map(({ version }) => JOIN[version]), then].join(" ");
+  return ["/bin/sh", "-c", script, "sh", ...groups.map(({ path }) => path)];
 }
 
-/** The limits that the kernel counted as hit: refused forks, killed processes. */
-function hitIn({ path, controllers }: GroupFolder): readonly Controlled[] {
-  return controllers.flatMap((each) => {
-    const [file, count] = CONTROLLED[each].hits;
-    return Number(count.exec(textOf(join(path, file)))?.[1] ?? 0) > 0 ? [CONTROLLED[each].what] : [];
-  });
+/** Creates a command's group. On failure the group is missing, so the command reports that and does not run. */
+function makeGroup(group: GroupFolder, processes: number, memory: number): void {
+  try {
+    mkdirSync(group.path);
+    if (group.controllers.includes("pids")) writeFileSync(join(group.path, "pids.max"), String(processes));
+    if (group.controllers.includes("memory")) limitMemory(group, memory);
+  } catch {
+    removeGroup(group.path);
+  }
 }
 
-async function endGroup({ path, controllers }: GroupFolder): Promise<void> {
+function limitMemory({ path, version }: GroupFolder, bytes: number): void {
+  const [memory, swap, swapBytes] =
+    version === 1
+      ? ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes", bytes]
+      : ["memory.max", "memory.swap.max", 0];
+  writeFileSync(join(path, memory), String(bytes));
+  tried(() => writeFileSync(join(path, swap), String(swapBytes))); // some kernels do not count swap
+}
+
+/**
+ * The limits that the kernel counted as hit: refused forks, killed processes. (memory.failcnt also counts reclaims.)
+ */
+function hitIn({ path, version, controllers }: GroupFolder): readonly Controlled[] {
+  const counted: { readonly [controller in Controller]: RegExpExecArray | null } = {
+    pids: /^max (\d+)/m.exec(textOf(join(path, "pids.events"))),
+    memory: /^oom_kill (\d+)/m.exec(textOf(join(path, version === 1 ? "memory.oom_control" : "memory.events"))),
+  };
+  return controllers.filter((each) => Number(counted[each]?.[1] ?? 0) > 0).map((each) => NAMES[each]);
+}
+
+async function endGroup({ path, version, controllers }: GroupFolder): Promise<void> {
   const deadline = performance.now() + PATIENCE;
   for (let wait = 1; !removeGroup(path) && performance.now() < deadline; wait = Math.min(wait * 2, 50)) {
     // Prevents forks, which could escape the kill.
     if (controllers.includes("pids")) tried(() => writeFileSync(join(path, "pids.max"), "0"));
-    tried(() => writeFileSync(join(path, "cgroup.kill"), "1")); // since Linux 5.14
+    if (version === 2) tried(() => writeFileSync(join(path, "cgroup.kill"), "1")); // only newer kernels have this file
     const pids = textOf(join(path, "cgroup.procs")).split("\n").map(Number);
     // 0 is a process in a PID namespace that is not visible from here.
     for (const pid of pids) if (pid > 0) tried(() => process.kill(pid, "SIGKILL"));

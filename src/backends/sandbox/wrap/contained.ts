@@ -126,7 +126,7 @@ async function contain(
   const networked = isNetworked(access);
   const proxy = networked ? await proxyFor(access.network ?? [], context) : undefined;
   cleaning.add(() => proxy?.close());
-  const limits = context.limits.forCommand(opening());
+  const limits = await context.limits.forCommand(opening());
   cleaning.add(limits.dispose);
   const bridge = proxy === undefined ? { argv, env: {}, paths: [] } : bridged(argv, PROXY_INSIDE);
   await context.settle();
@@ -189,7 +189,7 @@ function watchedOver(child: Process, running: Running): Process {
     return { said, exit: exitInside(outer, program, files.status, said), appeared: await running.heldBack() };
   })();
   const refusals = ended.then(async ({ exit, said, appeared }): Promise<readonly Refusal[]> => {
-    const hit = limits.hit();
+    const hit = await limits.hit().catch(() => []);
     await cleaning.run();
     const hosts = proxy?.refused() ?? [];
     const { refusalsIn } = await import("./refusals.ts");
