@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { streamWrap, wrapped } from "../../src/cli/chat/wrap.ts";
+import { streamWrap, widthOf, wrapped } from "../../src/cli/chat/wrap.ts";
 import { cases } from "../support/cases.ts";
 
 function streamed(pieces: readonly string[], columns: number): string {
@@ -43,4 +43,16 @@ test("in whatever pieces a text comes, the rows are the same, narrow, and have a
 
 test("a line is wrapped below the end of its beginning", () => {
   expect(wrapped("/name  what it does and how", 20)).toEqual(["/name  what it does", "       and how"]);
+});
+
+test.each([
+  ["latin", 5],
+  ["کتاب\u200cها", 6],
+  ["漢字", 4],
+  ["👨\u200d👩\u200d👧", 2],
+  ["❤\ufe0f", 2],
+  ["e\u0301", 1],
+  ["\x1b[1mbold\x1b[0m", 4],
+])("%j takes %i columns", (text, columns) => {
+  expect(widthOf(text)).toBe(columns);
 });

@@ -1,7 +1,5 @@
 import type { WriteStream } from "node:tty";
-import { stripVTControlCharacters } from "node:util";
-import { countCharacters } from "../../output/measure.ts";
-import { streamWrap } from "./wrap.ts";
+import { streamWrap, widthOf } from "./wrap.ts";
 
 /**
  * A terminal with permanent lines and, below them, live lines that are redrawn. Text must be safe for a terminal, and
@@ -86,8 +84,4 @@ export function createScreen(terminal: WriteStream): Screen {
       if (kept.length > 0) terminal.write(kept.join(""));
     },
   };
-}
-
-function widthOf(line: string): number {
-  return countCharacters(stripVTControlCharacters(line));
 }

@@ -1,5 +1,4 @@
 import { stripVTControlCharacters } from "node:util";
-import { countCharacters } from "../../output/measure.ts";
 
 /**
  * Wraps a line between words, so that each row is narrower than `columns`. A longer word stays whole.
@@ -9,12 +8,12 @@ import { countCharacters } from "../../output/measure.ts";
  */
 export function wrapped(line: string, columns: number, first = beginningOf(line)): readonly string[] {
   const width = columns - 1;
-  if (countCharacters(line) <= width) return [line];
+  if (widthOf(line) <= width) return [line];
   const indent = " ".repeat(first.length <= (2 * width) / 3 ? first.length : 2);
   const rows: string[] = [];
   let row = first;
   for (const word of line.slice(first.length).split(" ")) {
-    if (row !== first && row !== indent && countCharacters(row) + countCharacters(word) > width) {
+    if (row !== first && row !== indent && widthOf(row) + widthOf(word) > width) {
       rows.push(row.trimEnd());
       row = indent;
     }
@@ -36,7 +35,7 @@ export interface StreamWrap {
 }
 
 /** Characters between which lines may break, and which are two columns wide: Chinese, Japanese, Korean. */
-const WIDE = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60]/g;
+const WIDE = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60]/;
 
 /**
  * @param columns returns the width of the terminal. Code between lines of three backticks is not wrapped, so that
@@ -84,7 +83,18 @@ export function streamWrap(columns: () => number): StreamWrap {
   };
 }
 
-function widthOf(word: string): number {
-  const text = stripVTControlCharacters(word);
-  return countCharacters(text) + (text.match(WIDE)?.length ?? 0);
+const CHARACTERS = new Intl.Segmenter();
+
+/** What is two columns wide besides `WIDE`: pictures, and symbols that VS16 makes to pictures. */
+const PICTURE = /^\p{Emoji_Presentation}|\ufe0f/u;
+
+/**
+ * The columns of a text in a terminal, without its escape sequences. What joins characters (ZWNJ, ZWJ, accents) takes
+ * none.
+ */
+export function widthOf(text: string): number {
+  let width = 0;
+  for (const { segment } of CHARACTERS.segment(stripVTControlCharacters(text)))
+    width += segment.search(WIDE) === 0 || PICTURE.test(segment) ? 2 : /^[\p{Mn}\p{Me}\p{Cf}]+$/u.test(segment) ? 0 : 1;
+  return width;
 }
