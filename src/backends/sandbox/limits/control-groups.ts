@@ -35,40 +35,39 @@ export function makeGroupFolders(): GroupFolders {
   const reasons = new Map<Controller, string>();
   const mounts = mountsOf(textOf("/proc/self/mountinfo"));
   const groups = textOf("/proc/self/cgroup").split("\n");
-  const name = `handrail-${ownName()}-${++made}`;
+  const name = `handrail-${pidNamespace()}-${process.pid}-${startOf(process.pid)}-${++made}`;
+  const fail = (controllers: readonly Controller[], reason: string) =>
+    controllers.forEach((each) => reasons.set(each, reason));
+  const make = (version: 1 | 2, parent: string, controllers: readonly Controller[]) => {
+    try {
+      folders.push(makeFolder({ version, path: join(parent, name), controllers }));
+    } catch (error) {
+      fail(controllers, `no control group can be created in ${parent} (${codeOf(error) ?? String(error)})`);
+    }
+  };
   for (const controller of CONTROLLERS) {
     const mount = mounts.find(({ version, options }) => version === 1 && options.includes(controller));
     const line = groups.find((each) => each.split(":")[1]?.split(",").includes(controller));
-    if (mount === undefined || line === undefined) continue;
-    const parent = folderOf(mount, line);
-    attempt(
-      () => folders.push(makeFolder({ version: 1, path: join(parent, name), controllers: [controller] })),
-      (code) => reasons.set(controller, `no control group can be created in ${parent} (${code})`),
-    );
+    if (mount !== undefined && line !== undefined) make(1, folderOf(mount, line), [controller]);
   }
-  const left = CONTROLLERS.filter(
-    (each) => !reasons.has(each) && !folders.some(({ controllers }) => controllers.includes(each)),
-  );
+  const isOpen = (each: Controller) =>
+    !reasons.has(each) && !folders.some(({ controllers }) => controllers.includes(each));
   const mount = mounts.find(({ version }) => version === 2);
   const line = groups.find((each) => each.startsWith("0::"));
-  if (left.length > 0 && mount !== undefined && line !== undefined) {
-    const available = textOf(join(mount.path, "cgroup.controllers")).trim().split(" ");
-    const wanted = left.filter((each) => available.includes(each));
-    const parent = wanted.length === 0 ? { reason: "" } : delegated(mount.path, folderOf(mount, line), wanted);
-    if ("path" in parent) {
-      attempt(
-        () => folders.push(makeFolder({ version: 2, path: join(parent.path, name), controllers: wanted })),
-        (code) =>
-          wanted.forEach((each) => reasons.set(each, `no control group can be created in ${parent.path} (${code})`)),
-      );
-    } else wanted.forEach((each) => reasons.set(each, parent.reason));
+  const available = mount === undefined ? [] : textOf(join(mount.path, "cgroup.controllers")).trim().split(" ");
+  const wanted = CONTROLLERS.filter((each) => isOpen(each) && available.includes(each));
+  if (wanted.length > 0 && mount !== undefined && line !== undefined) {
+    const own = folderOf(mount, line);
+    const parent = delegated(mount.path, own, wanted);
+    if (parent === undefined) fail(wanted, `no control group can be created around ${own} (${WANTED})`);
+    else make(2, parent, wanted);
   }
-  for (const each of CONTROLLERS) {
-    const isThere = folders.some(({ controllers }) => controllers.includes(each));
-    if (!isThere && !reasons.has(each)) reasons.set(each, `this system has no control groups with "${each}"`);
-  }
+  for (const each of CONTROLLERS.filter(isOpen)) fail([each], `this system has no control groups with "${each}"`);
   return { folders, reasons };
 }
+
+const WANTED =
+  "cgroup v2 needs a parent group of this user without processes or limits, as systemd-run --user --scope creates";
 
 /** Removes a group, or a folder of groups. Returns false while something still runs in it. Never throws. */
 export function removeGroup(path: string): boolean {
@@ -113,28 +112,17 @@ function folderOf({ root, path }: Mount, line: string): string {
  * v2 that group must contain no processes, so mostly it is the one above. The search stops at a group with a memory
  * limit.
  */
-function delegated(
-  top: string,
-  own: string,
-  controllers: readonly Controller[],
-): { path: string } | { reason: string } {
+function delegated(top: string, own: string, controllers: readonly Controller[]): string | undefined {
   for (let path = own; ; path = dirname(path)) {
-    if (mayMake(path) && handsDown(path, controllers)) return { path };
-    if (path === top || !path.startsWith(top)) break;
-    if (/\d/.test(textOf(join(path, "memory.max")) + textOf(join(path, "memory.high")))) break;
+    if (mayMake(path) && handsDown(path, controllers)) return path;
+    if (path === top || !path.startsWith(top)) return undefined;
+    if (/\d/.test(textOf(join(path, "memory.max")) + textOf(join(path, "memory.high")))) return undefined;
   }
-  const wanted =
-    "cgroup v2 needs a parent group of this user without processes or limits, as systemd-run --user --scope creates";
-  return { reason: `no control group can be created around ${own} (${wanted})` };
 }
 
 function mayMake(path: string): boolean {
-  const mayWrite = (file: string) =>
-    tried(() => {
-      accessSync(file, constants.W_OK);
-      return true;
-    }) ?? false;
-  return [path, join(path, "cgroup.procs"), join(path, "cgroup.subtree_control")].every(mayWrite);
+  const files = [path, join(path, "cgroup.procs"), join(path, "cgroup.subtree_control")];
+  return files.every((file) => tried(() => (accessSync(file, constants.W_OK), true)) ?? false);
 }
 
 function handsDown(path: string, controllers: readonly Controller[]): boolean {
@@ -162,24 +150,11 @@ function sweep(parent: string): void {
   }
 }
 
-/** A name for this process's groups. A PID is reused, and is valid only in its namespace. */
-function ownName(): string {
-  return `${pidNamespace()}-${process.pid}-${startOf(process.pid)}`;
-}
-
+/** Part of the name of this process's groups: a PID is reused, and is valid only in its namespace. */
 function pidNamespace(): string {
   return (tried(() => basename(readlinkSync("/proc/self/ns/pid"))) ?? "").replace(/\D/g, "");
 }
 
 function foldersIn(path: string): readonly string[] {
   return namesIn(path).filter((name) => kindOf(join(path, name)) === "folder");
-}
-
-/** Calls `work`, and `failed` with the error code if it throws. */
-function attempt(work: () => unknown, failed: (code: string) => unknown): void {
-  try {
-    work();
-  } catch (error) {
-    failed(codeOf(error) ?? String(error));
-  }
 }
