@@ -14,7 +14,7 @@ const rooms: SharedNetwork[] = [];
 
 afterAll(async () => {
   for (const child of running) child.kill("SIGKILL");
-  for (const room of rooms) room.close();
+  await Promise.all(rooms.map((room) => room.close()));
 });
 
 async function roomHere(): Promise<SharedNetwork> {
@@ -107,8 +107,8 @@ describe.skipIf(problem !== undefined)("a private network that commands share", 
       "the processes that made it and tried it are gone",
       () => processesIn(readlinkSync(network)).length === 0,
     );
-    held.close();
-    held.close();
+    await held.close();
+    await held.close();
     expect(run([...held.prefix, "true"]).status).not.toBe(0);
   });
 
@@ -116,7 +116,7 @@ describe.skipIf(problem !== undefined)("a private network that commands share", 
     const closing = await roomHere();
     const words = [...closing.prefix, ...CONTAINED];
     const its = await serverIn(words);
-    closing.close();
+    await closing.close();
     expect(fetchFrom(words, its)).toBe("");
     expect(running.at(-1)?.exitCode).toBeNull();
   });

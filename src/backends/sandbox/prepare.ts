@@ -89,7 +89,7 @@ async function furnish(inner: Backend, program: string, options: Prepared, base:
   const close = async () => {
     changes.close();
     await limits.close();
-    sharedNetwork?.close();
+    await sharedNetwork?.close();
     await session.close();
   };
   const known = kept.read();

@@ -7,7 +7,7 @@ export interface SharedNetwork {
   /** Words before bwrap, instead of `--unshare-net`. Valid until `close` or the end of this process. */
   readonly prefix: readonly string[];
   /** Releases the network. It disappears with the last command in it. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Time limit for each step of its creation, in milliseconds. A step normally takes about ten. */
@@ -29,7 +29,7 @@ export async function openSharedNetwork(): Promise<SharedNetwork | undefined> {
     if (namespaces === undefined) continue;
     const prefix = [nsenter, ...wordsFor(namespaces), "--"];
     const trial = [...prefix, bubblewrap, "--unshare-pid", ...VIEW, "--proc", "/proc", "--dev", "/dev", "/bin/true"];
-    if (await works(trial)) return { prefix, close: namespaces.close };
+    if (await works(trial)) return { prefix, close: () => Promise.resolve(namespaces.close()) };
     namespaces.close();
   }
   return undefined;
