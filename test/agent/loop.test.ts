@@ -152,9 +152,7 @@ describe("a turn", () => {
     const results = resultsIn(model.requests[1]!);
     expect(Object.values(results).slice(0, 64)).toEqual(all.slice(0, 64).map(({ input }) => input.value));
     expect(new Set(Object.values(results).slice(64))).toEqual(
-      new Set([
-        expect.stringMatching(/^This call was not started: one reply may make 64 calls, this one made 200/),
-      ]),
+      new Set([expect.stringMatching(/^This call was not started: one reply may make 64 calls, this one made 200/)]),
     );
     expect(most).toBeGreaterThan(1);
     expect(most).toBeLessThanOrEqual(8);
