@@ -61,10 +61,16 @@ const CONSOLE_PAGE = "../console/";
 const STARTED_TOGETHER = [
   { name: "base", test: /src\/(contract\/failure|util\/(errors|runtime))\.ts$/, priority: 5 },
   { name: "charset", test: /src\/network\/charset\.ts$/, priority: 5 }, // for the worker that reads web pages
-  { name: "words", test: /src\/cli\/(exit|options)\.ts$/, priority: 4 },
+  {
+    name: "shared", // what the words and the tools both need, so that the library does not load the configuration
+    test: /src\/(contract\/(approvers|containment|content|memory|policy)|config\/state|network\/network-settings|output\/truncate|policy\/policy-settings|provenance\/keys|tools\/(presets\/(names|policies)|shared\/duration)|util\/(identifier|paths|private-file|quote|text))\.ts$/,
+    priority: 5,
+  },
+  { name: "models", test: /src\/agent\/models\/load\.ts$/, priority: 5 }, // for the agent of the library
+  { name: "words", test: /src\/(cli\/(exit|options)|config\/(settings|load|find))\.ts$/, priority: 4 },
   {
     name: "tools",
-    test: /src\/(tools|engine\/toolset|backends\/targets|config\/(state|settings|load|find))/,
+    test: /src\/(tools|engine\/toolset|backends\/targets)/,
     priority: 3,
   },
   {

@@ -3,8 +3,9 @@
  * table; a command's code is loaded when it is run.
  */
 import { InvalidArgumentError } from "commander";
+import { SETTING_FLAGS } from "../config/settings.ts";
 import type { CommandTable, Flag } from "./command-row.ts";
-import { AUTONOMIES, LANGUAGES, PRESET_NAMES, SANDBOX_MODES, TOOL_FORMATS } from "./options.ts";
+import { LANGUAGES, TOOL_FORMATS } from "./options.ts";
 
 const SERVERS = () => import("./commands/mcp-servers.ts");
 
@@ -28,28 +29,18 @@ const AGENT: readonly Flag[] = [
   ["--max-tokens <n>", "how many tokens a turn may use (default: no limit)", { parse: wholeNumber }],
 ];
 
-/** The flags of every command. Those of targets follow from `TARGETS`. */
+/** The flags of every command: those of keys follow from the rows of the configuration, those of targets from `TARGETS`. */
 export const GLOBAL_FLAGS: { readonly [part in "first" | "last"]: readonly Flag[] } = {
   first: [
     ["--config <file>", "configuration file to use instead of the project's handrail.yaml"],
-    ["--preset <name>", `the toolset: ${PRESET_NAMES.join(", ")} or one of yours (default: coding)`],
-    [
-      "--work-dir <folder>",
-      "the folder that tools work in (default: the current folder; on a remote host the home folder, in a " +
-        "container the image's)",
-    ],
+    ...SETTING_FLAGS.map(({ name, value, help, choices }): Flag => {
+      return [`--${name} <${value}>`, help, choices === undefined ? {} : { choices }];
+    }),
   ],
   last: [
     ["--tmux", "run commands in a tmux session that you can attach to, watch and take over"],
     ["--tmux-session <name>", "like --tmux, in the session with this name of your own tmux server"],
-    ["--autonomy <level>", "what runs without a question (default: supervised)", { choices: AUTONOMIES }],
-    [
-      "--sandbox <mode>",
-      "run commands in a sandbox: where it works (auto, the default), always (on), never (off)",
-      { choices: SANDBOX_MODES },
-    ],
     ["--yes", "approve every question; what the policy denies stays denied"],
-    ["--log-file <file>", "append a debug log to this file, as JSON lines"],
   ],
 };
 

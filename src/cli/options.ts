@@ -3,7 +3,6 @@ import type { Autonomy } from "../contract/policy.ts";
 import type { TargetKind } from "../contract/target.ts";
 import type { DefinitionFormat } from "../contract/toolkit.ts";
 import type { DebugLog } from "./log.ts";
-import type { PresetName } from "../tools/presets/presets.ts";
 
 /** The options of every command. None has a default here: the files apply to options that are not given. */
 export interface GlobalOptions {
@@ -37,22 +36,6 @@ export interface AgentOptions extends GlobalOptions {
   readonly maxTime?: number;
   readonly maxTokens?: number;
 }
-
-// Repeated here so that printing the help loads no tool. The types keep the lists equal.
-const PRESETS: { readonly [name in PresetName]: true } = {
-  coding: true,
-  readonly: true,
-  web: true,
-  workspace: true,
-  operator: true,
-  default: true,
-  assistant: true,
-  all: true,
-  none: true,
-};
-export const PRESET_NAMES: readonly string[] = Object.keys(PRESETS);
-export const SANDBOX_MODES: readonly SandboxMode[] = ["auto", "on", "off"];
-export const AUTONOMIES: readonly Autonomy[] = ["readonly", "supervised", "full"];
 
 /** The values of `handrail tools --format`. */
 export const TOOL_FORMATS: readonly ("table" | DefinitionFormat)[] = [

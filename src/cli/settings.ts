@@ -4,7 +4,8 @@ import type { TargetOptions } from "../backends/targets.ts";
 import { MCP_FILE, findConfig, findProjectFile } from "../config/find.ts";
 import type { McpChoices } from "../config/mcp.ts";
 import { type Loaded, loadSettings } from "../config/load.ts";
-import type { Settings, ToolSettings } from "../config/settings.ts";
+import type { ToolSettings } from "../config/values.ts";
+import { type Settings, flagsIn } from "../config/settings.ts";
 import { databaseFile } from "../config/state.ts";
 import type { Store } from "../contract/activity.ts";
 import type { ToolSource } from "../contract/tool-source.ts";
@@ -12,10 +13,11 @@ import type { Toolkit } from "../contract/toolkit.ts";
 import { messageOf } from "../util/errors.ts";
 import type { ToolOptionsByName } from "../tools/presets/built-in.ts";
 import { NO_SUCH_TOOL, type ToolChoice } from "../tools/presets/choose.ts";
+import { PRESET_NAMES } from "../tools/presets/names.ts";
 import type { SearchEngine } from "../web/search.ts";
 import type { ToolkitOptions } from "../toolkit-options.ts";
 import type { DebugLog } from "./log.ts";
-import { type GlobalOptions, PRESET_NAMES } from "./options.ts";
+import type { GlobalOptions } from "./options.ts";
 import { warn } from "./say.ts";
 
 /** The shared owner of saved outputs: an output that one `handrail call` saved can be read by the next. */
@@ -27,15 +29,13 @@ const OUTPUT_OWNER = "command-line";
  * @throws ConfigError when a file is not valid; Error when there is no such preset.
  */
 export async function loadedSettings(options: GlobalOptions): Promise<Loaded> {
-  const { config, preset, autonomy, sandbox } = options;
+  const { config, preset, target, workDir, ...rest } = options;
   // a path on another system does not select files here
-  const workDir = options.target === undefined ? options.workDir : undefined;
+  const ofFolder = workDir === undefined || target !== undefined ? {} : { workDir };
   const loaded = await loadSettings({
     ...(config !== undefined && { config }),
-    ...(preset !== undefined && { preset }),
-    ...(workDir !== undefined && { workDir }),
-    ...(autonomy !== undefined && { autonomy }),
-    ...(sandbox !== undefined && { sandbox }),
+    ...(ofFolder.workDir !== undefined && { from: ofFolder.workDir }),
+    flags: flagsIn({ ...rest, ...ofFolder, ...(preset !== undefined && { preset }) }),
   });
   const names = [...PRESET_NAMES, ...Object.keys(loaded.settings.toolsets)];
   if (preset !== undefined && !names.includes(preset)) {

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { type OpenedProgram, type ProgramTrust, createProgramTrust } from "../config/program-trust.ts";
-import type { PluginSetting, Settings } from "../config/settings.ts";
+import type { Settings } from "../config/settings.ts";
+import type { PluginSetting } from "../config/values.ts";
 import { stateFolder } from "../config/state.ts";
 import { createTrust } from "../config/trust.ts";
 import type { Env } from "../contract/effect.ts";

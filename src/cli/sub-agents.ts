@@ -1,7 +1,7 @@
 import type { SubAgentOptions, SubAgents } from "../agent/agent.ts";
 import { type LoadedModel, loadModel } from "../agent/models/load.ts";
 import { keyFile } from "../config/state.ts";
-import type { AgentChoice } from "../config/settings.ts";
+import type { AgentChoice } from "../config/values.ts";
 import type { Tool } from "../contract/tool.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { oneLine } from "../output/terminal-text.ts";

@@ -1,51 +1,152 @@
-import { type Given, KEYS, type Key } from "./keys.ts";
+import { type Misfit, misfits } from "../engine/explain.ts";
+import { loadCompiler } from "../engine/validate.ts";
+import type { JsonSchema } from "../contract/schema.ts";
+import { pointerPart, valueAt } from "../util/json-pointer.ts";
+import { clip } from "../util/text.ts";
+import { FORMATS } from "./formats.ts";
 import { didYouMean } from "./nearest.ts";
-import { type Reading, entriesOf, shown, within } from "./shape.ts";
-import type { Node } from "./yaml-tree.ts";
+import { TooMuch } from "./yaml.ts";
 
-/** Validates the content of a file, key by key. Reports everything that is invalid, and returns what is valid. */
-export function check(root: Node, reading: Reading): Given {
-  return Object.fromEntries(checkGroup(root, "", reading));
+/** The state of reading one file, or the environment. */
+export interface Reading {
+  /** The environment for `${NAME}`; `undefined` if the file may not read it: such texts stay as they are written. */
+  readonly env: NodeJS.ProcessEnv | undefined;
+  /** Reports what is wrong with the value, or the key, that a path leads to. */
+  report(path: readonly string[], message: string, of?: "key"): void;
+  /** Reports a `${NAME}` that has no effect because the file may not read the environment. */
+  leftOut(path: readonly string[], names: readonly string[]): void;
 }
 
-/** Validates the content of `group`: "" for the whole file, "policy", "policy.env". */
-function checkGroup(node: Node, group: string, reading: Reading): readonly (readonly [Key, unknown])[] {
-  if (node.kind === "other" && node.value === null) return []; // nothing after the colon, or an empty file
-  const known = namesIn(group);
-  if (node.kind !== "map") {
-    reading.report(node.place, group, `expected a map of ${known.join(", ")}, got ${kindOf(node)}`);
-    return [];
-  }
-  return entriesOf(node.entries, group, reading).flatMap(({ key: name, place, value }) => {
-    const key = within(group, name);
-    if (isKey(key)) {
-      const found = KEYS[key].read(value, key, reading);
-      return found === undefined ? [] : [[key, found] as const];
+/** A value that fits its schema. */
+export interface Checked {
+  /** Variables are replaced, and an empty map is `{}`. Texts that are left out are as they are written. */
+  readonly value: unknown;
+  /** The JSON pointers of texts with `${NAME}` that have no effect. */
+  readonly leftOut: ReadonlySet<string>;
+}
+
+// Limits against a project's file that is made to keep Handrail busy.
+const MOST_VALUES = 50_000;
+const MOST_LEVELS = 32;
+
+const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+
+/** Returns a function that checks values. It reports what does not fit, and then returns `undefined`. */
+export async function loadCheck() {
+  const compile = await loadCompiler(FORMATS);
+  return (schema: JsonSchema, raw: unknown, path: readonly string[], reading: Reading): Checked | undefined => {
+    const { value, leftOut, replaced, isFine } = fill(schema, raw, path, reading);
+    const compiled = compile(schema);
+    const all = compiled.Check(value) ? [] : misfits(schema, compiled.Errors(value)[1]);
+    const found = all.filter(({ pointer }) => !leftOut.has(pointer));
+    for (const [index, misfit] of found.entries()) {
+      const { pointer, kind } = misfit;
+      const isTold = found.slice(0, index).some((other) => other.pointer === pointer && other.kind === kind);
+      // Values of the environment are never valueText.
+      if (!isTold) explain(misfit, raw, path, { report: reading.report, advises: !replaced.has(pointer) });
     }
-    if (known.includes(name)) return checkGroup(value, key, reading);
-    const meant = didYouMean(name, known) || elsewhere(name) || `Keys here: ${known.join(", ")}.`;
-    reading.report(place, key, `unknown key. ${meant}`);
-    return [];
-  });
+    return isFine && found.length === 0 ? { value, leftOut } : undefined;
+  };
 }
 
-/** Describes the kind of a node. The content is not quoted, because the file may be any file of the user's. */
-function kindOf(node: Node): string {
-  return node.kind === "text" ? "text" : shown(node);
+/** Reports what was expected, what came, and what to do. */
+function explain(
+  misfit: Misfit,
+  raw: unknown,
+  path: readonly string[],
+  { report, advises }: Pick<Reading, "report"> & { readonly advises: boolean },
+): void {
+  const { kind, pointer, schema } = misfit;
+  const parts = partsOf(pointer);
+  const at = [...path, ...parts];
+  const got = kind === "name" ? parts.at(-1) : valueAt(raw, pointer);
+  const expected = `expected ${String(schema["title"])}, got ${valueText(got)}`;
+  if (kind === "missing") return report(at, `${expected}. It needs ${misfit.names.join(" and ")}.`);
+  if (kind === "unknown") {
+    const known = Object.keys(schema["properties"] ?? {});
+    for (const name of misfit.names) report([...at, name], `unknown key. ${didYouMean(name, known)}`.trimEnd(), "key");
+    return;
+  }
+  const advice = advises ? adviceOn(schema, got) : "";
+  report(at, advice === "" ? expected : `${expected}. ${advice}`, kind === "name" ? "key" : undefined);
 }
 
-/** Returns advice for a known name in the wrong group. */
-function elsewhere(name: string): string | undefined {
-  const key = Object.keys(KEYS).find((full) => full.endsWith(`.${name}`));
-  return key && `Did you mean ${JSON.stringify(key)}?`;
+/**
+ * Text, with `${NAME}` replaced by the environment variable, if there is one. `${NAME:-TEXT}` is TEXT if the variable
+ * is empty or does not exist, as in a shell. A map after whose colon there is nothing is an empty map.
+ */
+function fill(schema: JsonSchema, raw: unknown, path: readonly string[], reading: Reading) {
+  const leftOut = new Set<string>();
+  const replaced = new Set<string>();
+  let isFine = true;
+  let values = 0;
+  const text = (written: string, pointer: string): string => {
+    const names = [...written.matchAll(VARIABLE)].map(([, name = ""]) => name);
+    const { env } = reading;
+    if (names.length === 0) return written;
+    if (env === undefined) {
+      leftOut.add(pointer);
+      reading.leftOut([...path, ...partsOf(pointer)], names);
+      return written;
+    }
+    replaced.add(pointer);
+    return written.replace(VARIABLE, (found, name: string, otherwise?: string) =>
+      otherwise === undefined ? (env[name] ?? found) : env[name] || otherwise,
+    );
+  };
+  const walk = (of: JsonSchema, given: unknown, pointer: string, level: number): unknown => {
+    if (++values > MOST_VALUES) throw new TooMuch(`more than ${MOST_VALUES} values`);
+    if (level > MOST_LEVELS) throw new TooMuch(`nested more than ${MOST_LEVELS} levels deep`);
+    if (typeof given === "string") {
+      const value = text(given, pointer);
+      if (value.includes("\0")) {
+        isFine = false;
+        reading.report([...path, ...partsOf(pointer)], "there is a NUL character in it; remove it");
+      }
+      return value;
+    }
+    if (given === null) return of["type"] === "object" ? {} : null;
+    if (Array.isArray(given))
+      return given.map((each, index) => walk(partOf(of, "items"), each, `${pointer}/${index}`, level + 1));
+    if (typeof given !== "object") return given;
+    const entries = Object.entries(given).map(([name, each]) => {
+      const inner = partOf(partOf(of, "properties"), name, partOf(of, "additionalProperties"));
+      return [name, walk(inner, each, `${pointer}/${pointerPart(name)}`, level + 1)] as const;
+    });
+    return Object.fromEntries(entries); // stores "__proto__" like any other key
+  };
+  const value = walk(schema, raw, "", path.length);
+  return { value, leftOut, replaced, isFine };
 }
 
-function namesIn(group: string): readonly string[] {
-  const before = group === "" ? "" : `${group}.`;
-  const inside = Object.keys(KEYS).filter((key) => key.startsWith(before));
-  return [...new Set(inside.map((key) => key.slice(before.length).split(".")[0] ?? key))];
+/** Returns a part of a schema. Of a union, that of the branch which has it. */
+function partOf(schema: JsonSchema, name: string, otherwise: JsonSchema = {}): JsonSchema {
+  const branches = Array.isArray(schema["anyOf"]) ? (schema["anyOf"] as readonly JsonSchema[]) : [];
+  const owner = branches.find((each) => Object.hasOwn(each, name)) ?? schema;
+  const part = Object.hasOwn(owner, name) ? owner[name] : undefined;
+  return typeof part === "object" && part !== null ? (part as JsonSchema) : otherwise;
 }
 
-function isKey(key: string): key is Key {
-  return Object.hasOwn(KEYS, key);
+function adviceOn(schema: JsonSchema, value: unknown): string {
+  const { type, format, advice, enum: words } = schema;
+  if (value === null && type === "array") return "For an empty list write [].";
+  if (value === null && (format === "path" || format === "policy-path"))
+    return 'In YAML a bare ~ is nothing: for the home folder write "~".';
+  if (typeof value !== "string") return "";
+  if (Array.isArray(words)) return didYouMean(value, words as readonly string[]);
+  const said = typeof format === "string" ? FORMATS[format]?.(value) : undefined;
+  return said || (type === "string" && typeof advice === "string" ? advice : "");
+}
+
+function partsOf(pointer: string): readonly string[] {
+  const parts = pointer.split("/").slice(1);
+  return parts.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+/** Describes a value to people. */
+export function valueText(value: unknown): string {
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object" && value !== null) return "a map";
+  if (typeof value === "string") return JSON.stringify(clip(value, 200));
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : "nothing";
 }

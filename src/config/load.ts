@@ -1,5 +1,5 @@
 import { findConfig } from "./find.ts";
-import { type Flags, type Settings, defaultSettings, withFlags } from "./settings.ts";
+import { type Given, type Settings, defaultsFor, over, settingsOf, variablesIn } from "./settings.ts";
 import { stateFolder } from "./state.ts";
 
 /** The settings of one run, and notices for people. */
@@ -9,34 +9,35 @@ export interface Loaded {
   readonly notices: readonly string[];
 }
 
-export interface LoadOptions extends Flags {
+export interface LoadOptions {
   /** The file to use instead of the project's: `--config`. */
   readonly config?: string;
+  /** The folder in which the search for the project's file begins. Default: the current folder. */
+  readonly from?: string;
+  readonly flags?: Given;
 }
 
 /**
- * Loads the settings: flags override files, files override the defaults. Without files, only checks a few paths.
+ * Loads the settings of the files, the environment and the flags. Without files and variables, only checks a few paths.
  *
  * @throws ConfigError with all problems of all files.
  */
-export async function loadSettings({ config, ...flags }: LoadOptions = {}): Promise<Loaded> {
+export async function loadSettings({ config, from, flags = {} }: LoadOptions = {}): Promise<Loaded> {
   const files = findConfig({
     ...(config !== undefined && { named: config }),
-    ...(flags.workDir !== undefined && { from: flags.workDir }),
+    ...(from !== undefined && { from }),
   });
-  if (Object.keys(files).length === 0) {
-    return { settings: withFlags(defaultSettings(flags.preset), flags), notices: [] };
+  if (Object.keys(files).length === 0 && variablesIn(process.env).length === 0) {
+    const settings = settingsOf(over(defaultsFor(flags["tools.preset"]), flags, "user"));
+    return { settings, notices: [] };
   }
   const [{ readSettings }, { createTrust }] = await Promise.all([import("./read-settings.ts"), import("./trust.ts")]);
-  const { settings, project } = await readSettings(files, {
-    trust: createTrust(stateFolder()),
-    ...(flags.preset !== undefined && { preset: flags.preset }),
-  });
+  const { settings, project } = await readSettings(files, { trust: createTrust(stateFolder()), flags });
   const passedOver = project?.standing === "trusted" ? [] : (project?.asks ?? []);
   const why = project?.standing === "changed" ? "has changed since you trusted it" : "is not trusted";
   const keys = [...new Set(passedOver.map(({ key }) => key))].join(", ");
   return {
-    settings: withFlags(settings, flags),
+    settings,
     notices:
       passedOver.length === 0
         ? []

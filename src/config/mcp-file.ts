@@ -1,13 +1,21 @@
 import { dirname } from "node:path";
 import { isServerName } from "../mcp/client/names.ts";
-import type { Ask } from "./asking.ts";
-import { EXPECTED_NAME, JSON_SERVER, type McpChoice, type McpChoices, ofProject, programIn, startOf } from "./mcp.ts";
-import { inRealFolder } from "./read-file.ts";
-import type { Reading } from "./shape.ts";
-import { fields } from "./shapes.ts";
+import { type Reading, loadCheck } from "./check.ts";
+import {
+  JSON_SERVER,
+  type McpChoice,
+  type McpChoices,
+  commandIn,
+  jsonServerSchema,
+  markServers,
+  serverNames,
+  startOf,
+} from "./mcp.ts";
+import { type Ask, inRealFolder } from "./read-file.ts";
+import type { ValueOf } from "./schemas.ts";
 import { readSource } from "./source.ts";
 import type { Standing, Trust, TrustedFile } from "./trust.ts";
-import { parseYaml } from "./yaml-tree.ts";
+import { parseYaml } from "./yaml.ts";
 
 /** A project's `.mcp.json`. */
 export interface McpFile {
@@ -38,47 +46,42 @@ export async function readMcpFile(
   const file = { path: real, sha256: read.ok ? read.source.sha256 : "" };
   const standing = read.ok ? await trust.standing(file) : "never trusted";
   const problems: string[] = read.ok ? [] : [`${path}: ${read.message}`];
-  const tree = read.ok ? await parseYaml(read.source.text) : undefined; // JSON is YAML
-  const root = tree?.ok === true && tree.root.kind === "map" ? tree.root : undefined;
-  if (tree?.ok === false)
-    problems.push(`${path}: ${(tree.faults[0]?.message ?? "it cannot be read").replace("broken YAML", "broken JSON")}`);
-  const all = root?.entries.find(({ key }) => key === "mcpServers")?.value;
+  const parsed = read.ok ? await parseYaml(read.source.text) : undefined; // JSON is YAML
+  for (const { message } of parsed?.faults.slice(0, 1) ?? [])
+    problems.push(`${path}: ${message.replace("broken YAML", "broken JSON")}`);
+  const check = await loadCheck();
+  const folder = { workDir: dirname(real) };
   const reading: Reading = {
-    folder: dirname(real),
-    home: "",
-    env,
-    keepsVariables: standing !== "trusted",
-    report: (_, key, message) => void problems.push(`${path}: ${key}: ${message}`),
-    leftOut: () => undefined,
+    env: standing === "trusted" ? env : undefined,
+    report: (at, message) => void problems.push(`${path}: ${at.join(".")}: ${message}`),
+    leftOut: () => {},
   };
-  const found = (all?.kind === "map" ? all.entries : []).flatMap(({ key: name, value, place }) => {
-    if (!isServerName(name)) {
-      problems.push(`${path}: mcpServers.${name}: ${EXPECTED_NAME}`);
-      return [];
-    }
-    const known = value.kind === "map" ? value.entries.filter(({ key }) => Object.hasOwn(JSON_SERVER, key)) : [];
-    const given = fields(JSON_SERVER).read({ kind: "map", place, entries: known }, name, reading);
-    if ((given?.command === undefined) === (given?.url === undefined)) {
-      problems.push(`${path}: mcpServers.${name}: expected a map with either command or url`);
-      return [];
-    }
-    const type = value.kind === "map" ? value.entries.find(({ key }) => key === "type")?.value : undefined;
-    if (type?.kind === "text" && type.value === "sse") {
-      problems.push(`${path}: mcpServers.${name}: the older HTTP+SSE transport is not supported`);
-      return [];
-    }
-    const { command, env: setEnv, ...rest } = given ?? {};
+  const found = Object.entries(mapIn(mapIn(parsed?.value)["mcpServers"])).flatMap(([name, written]) => {
+    const at = ["mcpServers", name];
+    const { type, ...rest } = mapIn(written);
+    const known = Object.entries(rest).filter(([key]) => Object.hasOwn(JSON_SERVER, key));
+    if (!isServerName(name)) return reading.report(at, `expected ${serverNames.title}`) ?? [];
+    if (type === "sse") return reading.report(at, "the older HTTP+SSE transport is not supported") ?? [];
+    const checked = check(jsonServerSchema, Object.fromEntries(known), at, reading);
+    if (checked === undefined) return [];
+    const { command, env: setEnv, ...others } = checked.value as ValueOf<typeof jsonServerSchema>;
+    if ((command === undefined) === (others.url === undefined))
+      return reading.report(at, "expected a map with either command or url") ?? [];
     const server: McpChoice = {
-      ...rest,
-      ...(command !== undefined && { command: programIn(command, reading) }),
+      ...others,
+      ...(command !== undefined && { command: commandIn(command, folder) }),
       ...(setEnv !== undefined && { setEnv }),
     };
-    return [{ name, server, place }];
+    return [{ name, server, place: parsed?.placeOf(at) ?? { line: 1, column: 1 } }];
   });
-  const named = ofProject(Object.fromEntries(found.map(({ name, server }) => [name, server])));
+  const named = markServers(Object.fromEntries(found.map(({ name, server }) => [name, server])), "trusted");
   return {
     ...{ file, standing, problems, named },
     servers: standing === "trusted" ? named : {},
     asks: found.map(({ name, server, place }) => ({ key: name, place, gives: startOf(server) })),
   };
+}
+
+function mapIn(value: unknown): { readonly [name: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
 }

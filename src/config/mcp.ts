@@ -1,8 +1,21 @@
 import { resolve } from "node:path";
-import { isServerName } from "../mcp/client/names.ts";
+import type { Base } from "../util/paths.ts";
 import { quoteWords } from "../util/quote.ts";
-import { type Reading, type Shape, shape } from "./shape.ts";
-import { choice, fields, integer, list, positive, record, text, yesOrNo } from "./shapes.ts";
+import { camelKeys } from "./names.ts";
+import type { Complaint } from "./project-rules.ts";
+import {
+  type ValueOf,
+  choice,
+  fields,
+  integer,
+  list,
+  positive,
+  record,
+  text,
+  variable,
+  webUrl,
+  yesOrNo,
+} from "./schemas.ts";
 
 /** A configured MCP server: a program, or a URL. */
 export interface McpChoice {
@@ -45,15 +58,9 @@ export interface McpOAuth {
 
 export type McpChoices = { readonly [name: string]: McpChoice };
 
-const variable = text("the name of an environment variable", (name) =>
-  /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? undefined : "A name is letters, digits and _.",
-);
-const webUrl = text("the URL of an MCP server", (written) =>
-  URL.canParse(written) && /^https?:/i.test(written) ? undefined : "It begins with https:// or http://.",
-);
 const words = list(text("text"));
-const texts = record("a map of names, each with a string", () => text("text"));
-export const EXPECTED_NAME = 'expected a name of at most 32 letters, digits, "-" and single "_"';
+const texts = record("a map of names, each with a string", text("a name"), text("text"));
+const serverUrl = webUrl("the URL of an MCP server");
 
 const ofProgram = {
   command: text("a program"),
@@ -64,7 +71,7 @@ const ofProgram = {
   hosts: words,
 };
 const ofUrl = {
-  url: webUrl,
+  url: serverUrl,
   headers: texts,
   token_variable: variable,
   auth: choice(["oauth"]),
@@ -76,63 +83,52 @@ const ofUrl = {
   }),
 };
 const ofAny = { tools: words, timeout: positive(3_600, "seconds"), start_timeout: positive(600, "seconds") };
-const anyServer = fields({ ...ofProgram, ...ofUrl, ...ofAny });
 
-const serverShape: Shape<McpChoice> = shape("a map with command or url", (node, { key, reading, wrong }) => {
-  const read = anyServer.read(node, key, reading);
-  if (read === undefined) return undefined;
-  const given = node.kind === "map" ? node.entries.map((entry) => entry.key) : [];
-  if (given.includes("command") === given.includes("url"))
-    return wrong(given.includes("url") ? "It has both; give it one of them." : "It has neither; give it one of them.");
-  const foreign = given.find((each) => Object.hasOwn(given.includes("url") ? ofProgram : ofUrl, each));
-  if (foreign !== undefined) return wrong(`${foreign} does not go with ${given.includes("url") ? "url" : "command"}.`);
-  const { token_variable: tokenVariable, start_timeout: startTimeout, auth, oauth, command, ...rest } = read;
-  const { client_id: clientId, client_secret_variable: secret, scope, callback_port: callbackPort } = oauth ?? {};
-  return {
-    ...rest,
-    ...(command !== undefined && { command: programIn(command, reading) }),
-    ...(tokenVariable !== undefined && { tokenVariable }),
-    ...(startTimeout !== undefined && { startTimeout }),
-    ...((auth !== undefined || oauth !== undefined) && {
-      oauth: {
-        ...(clientId !== undefined && { clientId }),
-        ...(secret !== undefined && { clientSecretVariable: secret }),
-        ...(scope !== undefined && { scope }),
-        ...(callbackPort !== undefined && { callbackPort }),
-      },
-    }),
-  };
-});
+export const serverSchema = fields({ ...ofProgram, ...ofUrl, ...ofAny });
+type Written = ValueOf<typeof serverSchema>;
 
 /** The parts of a server that are read from `.mcp.json`. */
-export const JSON_SERVER = { command: ofProgram.command, args: words, env: texts, url: webUrl, headers: texts };
+export const JSON_SERVER = { command: ofProgram.command, args: words, env: texts, url: serverUrl, headers: texts };
+export const jsonServerSchema = fields(JSON_SERVER);
 
-/** Returns the program that a file in a folder configures. */
-export function programIn(command: string, { folder }: Pick<Reading, "folder">): string {
-  return /^\.{1,2}\//.test(command) ? resolve(folder, command) : command;
+export const serverNames = text('a name of at most 32 letters, digits, "-" and single "_"', { format: "server-name" });
+
+/** Complains about servers that have both a program and a URL, or neither, or a key of the other kind. */
+export function complaintsOfServers(servers: { readonly [name: string]: Written }): readonly Complaint[] {
+  return Object.entries(servers).flatMap(([name, server]) => {
+    const [kind, other] = server.url === undefined ? (["command", ofUrl] as const) : (["url", ofProgram] as const);
+    const foreign = Object.keys(server).find((key) => Object.hasOwn(other, key));
+    if (server.command === undefined && server.url === undefined)
+      return [{ at: [name], message: "expected a map with command or url. It has neither; give it one of them" }];
+    if (server.command !== undefined && server.url !== undefined)
+      return [{ at: [name], message: "expected a map with command or url. It has both; give it one of them" }];
+    return foreign === undefined ? [] : [{ at: [name, foreign], message: `${foreign} does not go with ${kind}` }];
+  });
 }
 
-/** The shape of `tools.mcp`. */
-export const mcpServers = record("a map of names, each with an MCP server", (name) =>
-  isServerName(name) ? serverShape : EXPECTED_NAME,
-);
+export function serverOf({ command, auth, oauth, ...rest }: Written, base: Base): McpChoice {
+  return {
+    ...camelKeys(rest),
+    ...(command !== undefined && { command: commandIn(command, base) }),
+    ...((auth !== undefined || oauth !== undefined) && { oauth: camelKeys(oauth ?? {}) }),
+  };
+}
 
-/** Marks the servers of a project that is not trusted. */
-export function held(servers: McpChoices): McpChoices {
-  return Object.fromEntries(
-    Object.entries(servers).map(([name, given]) => [name, { ...given, isHeld: true as const }]),
-  );
+/** Returns the program of a server. Only a path that begins with `./` or `../` is relative to the file. */
+export function commandIn(command: string, { workDir }: Pick<Base, "workDir">): string {
+  return /^\.{1,2}\//.test(command) ? resolve(workDir, command) : command;
 }
 
 /** Marks the servers of a project. They run in the sandbox, unless set otherwise. */
-export function ofProject(servers: McpChoices): McpChoices {
+export function markServers(servers: McpChoices, standing: "trusted" | "not trusted"): McpChoices {
   const all = Object.entries(servers).map(([name, given]) => {
+    const sandbox = given.command === undefined ? {} : { sandbox: given.sandbox ?? true };
     return [
       name,
-      { ...given, isOfProject: true as const, ...(given.command !== undefined && { sandbox: given.sandbox ?? true }) },
-    ] as const;
+      { ...given, isOfProject: true as const, ...sandbox, ...(standing !== "trusted" && { isHeld: true as const }) },
+    ];
   });
-  return Object.fromEntries(all);
+  return Object.fromEntries(all) as McpChoices;
 }
 
 /** Describes to people what a project's server does once it is trusted. */

@@ -1,13 +1,12 @@
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { ASKING, type Ask, type Without } from "./asking.ts";
-import { type Given, type KeysWith, PROJECT_RULES, type ProjectRule } from "./keys.ts";
+import { type ToolChoice, chosenTools } from "../tools/presets/choose.ts";
 import type { Problem } from "./problem.ts";
-import type { ConfigFile } from "./read-file.ts";
-import type { Located } from "./shape.ts";
+import type { Around } from "./project-rules.ts";
+import type { Ask, ConfigFile } from "./read-file.ts";
+import { type Key, ROW_OF } from "./rows.ts";
+import { type Given, over } from "./settings.ts";
 import { configFolder } from "./state.ts";
-import { held } from "./mcp.ts";
-import { TIGHTENING, withRealPaths } from "./tightening.ts";
 
 /** The part of a project's file that may take effect. */
 export interface Allowed {
@@ -17,59 +16,67 @@ export interface Allowed {
   readonly asks: readonly Ask[];
 }
 
-/** Applies `PROJECT_RULES` to a project's file. Adds forbidden values to the problems. */
-export function allowedOfProject(file: ConfigFile, without: Without, trusted: boolean, problems: Problem[]): Allowed {
-  const project = { folder: dirname(file.path), home: homedir() };
-  const given = withRealPaths(file.given, project);
-  const asks = [...file.leftOut];
-  const passedOver = new Set<string>();
-  const advice = `Set it in ${join(configFolder(), "config.yaml")}, or name this file with --config`;
-
-  const tighten = <K extends KeysWith<"tightening">>(key: K, rule: (typeof TIGHTENING)[K]) => {
-    const value = given[key];
-    if (!value) return;
-    for (const { place, at = "", message } of rule(value, without.settings, project)) {
-      problems.push({ file: file.shown, place, key: `${key}${at}`, message: `${message}. ${advice}` });
-    }
-  };
-  const ask = <K extends KeysWith<"when trusted">>(key: K, rule: (typeof ASKING)[K]) => {
-    const value = given[key];
-    if (!value) return;
-    const gives = rule(value, given, without);
-    if (gives === undefined) return;
-    asks.push({ key, place: (value as Located<unknown>).place, gives });
-    if (!trusted) passedOver.add(key);
-  };
-
-  for (const key of keysWith("tightening")) tighten(key, TIGHTENING[key]);
-  for (const key of keysWith("when trusted")) ask(key, ASKING[key]);
-  for (const key of keysWith("never")) {
-    const value = given[key];
-    if (value === undefined) continue;
-    problems.push({ file: file.shown, place: value.place, key, message: `a project cannot set this. ${advice}` });
-  }
-  const kept: Given = Object.fromEntries(Object.entries(given).filter(([key]) => !passedOver.has(key)));
-  // Plugins count here, so that the names of their tools are not reported as unknown.
-  const plugins = given["tools.plugins"];
-  const isWithoutPlugins = plugins === undefined || !passedOver.has("tools.plugins");
-  const heldPlugins = plugins?.value.map((each) => ({ ...each, project: "not trusted" as const })) ?? [];
-  const modules = given["tools.modules"];
-  const isWithoutModules = modules === undefined || !passedOver.has("tools.modules");
-  const heldModules = modules?.value.map((each) => ({ ...each, project: "not trusted" as const })) ?? [];
-  const mcp = given["tools.mcp"];
-  const isWithoutMcp = mcp === undefined || !passedOver.has("tools.mcp");
-  return {
-    given: {
-      ...kept,
-      ...(!isWithoutPlugins && { "tools.plugins": { ...plugins, value: heldPlugins } }),
-      ...(!isWithoutModules && { "tools.modules": { ...modules, value: heldModules } }),
-      ...(!isWithoutMcp && { "tools.mcp": { ...mcp, value: held(mcp.value) } }),
-    },
-    asks,
-  };
+/** What applies without the project's file. */
+export interface Without {
+  readonly settings: Given;
+  /** True if the user sets the preset. */
+  readonly choseTools: boolean;
 }
 
-function keysWith<Rule extends ProjectRule>(rule: Rule): readonly KeysWith<Rule>[] {
-  const keys = Object.entries(PROJECT_RULES).filter(([, each]) => each === rule);
-  return keys.map(([key]) => key as KeysWith<Rule>);
+/** Applies the rules for projects to a project's file. Adds forbidden values to the problems. */
+export function allowedOfProject(
+  file: ConfigFile,
+  { settings: own, choseTools }: Without,
+  trusted: boolean,
+  problems: Problem[],
+): Allowed {
+  const advice = `Set it in ${join(configFolder(), "config.yaml")}, or name this file with --config`;
+  const asks = [...file.leftOut];
+  const kept: { [key: string]: unknown } = {};
+  const around: Around = {
+    folder: dirname(file.path),
+    home: homedir(),
+    forbidden: own["policy.forbidden_paths"] ?? [],
+    addedTools(preset) {
+      if (!choseTools) return [];
+      const { toolsets } = over({ toolsets: own.toolsets ?? {} }, { toolsets: file.given.toolsets ?? {} }, "project");
+      const yours = actingTools({ preset: own["tools.preset"] ?? "", toolsets: own.toolsets ?? {} });
+      return actingTools({ preset, toolsets: toolsets ?? {} }).filter((name) => !yours.includes(name));
+    },
+  };
+  // in the order of the rows, so that the asks of a file are always listed in the same order
+  for (const [key, { project }] of Object.entries(ROW_OF)) {
+    const value = file.given[key as Key];
+    if (value === undefined) continue;
+    const path = key.split(".");
+    const refuse = (at: readonly string[], message: string) =>
+      problems.push(file.problem([...path, ...at], `${message}. ${advice}`));
+    if (project.rule === "never") refuse([], "a project cannot set this");
+    else if (project.rule === "free") kept[key] = value;
+    else if (project.rule === "tightens") {
+      kept[key] = project.real?.(value, around) ?? value;
+      for (const { at, message } of project.complaints(value, own[key as Key], around)) refuse(at, message);
+    } else {
+      const gives = project.gives(value, around);
+      const { place } = file.problem(path, "");
+      if (gives !== undefined && place !== undefined) asks.push({ key, place, gives });
+      const standing = trusted || gives === undefined ? "trusted" : "not trusted";
+      // What is marked counts, so that the names of its tools are not reported as unknown.
+      if (project.mark !== undefined) kept[key] = project.mark(value, standing);
+      else if (standing === "trusted") kept[key] = value;
+    }
+  }
+  return { given: kept, asks };
+}
+
+/** Returns the tools that do more than look. An unknown preset has none here; other code reports it. */
+function actingTools(choice: ToolChoice): readonly string[] {
+  try {
+    const acting = chosenTools(choice, { terminal: true }).filter(({ touches }) =>
+      touches.some((kind) => kind !== "read" && kind !== "output"),
+    );
+    return acting.map(({ name }) => name);
+  } catch {
+    return [];
+  }
 }

@@ -1,18 +1,16 @@
 import { basename } from "node:path";
 import { isOfAgent } from "../tools/presets/choose.ts";
 import { PRESETS } from "../tools/presets/presets.ts";
-import type { Ask, Without } from "./asking.ts";
 import { type ConfigFiles, PROJECT_FILE } from "./find.ts";
-import { withOwn, withProject } from "./layer.ts";
-import { unknownTool } from "./keys.ts";
+import { toolAdvice } from "./formats.ts";
 import { didYouMean } from "./nearest.ts";
 import { ConfigError, type Problem } from "./problem.ts";
-import { allowedOfProject } from "./project.ts";
-import { type ConfigFile, readConfigFile } from "./read-file.ts";
-import { DEFAULT_SETTINGS, type Settings, defaultSettings, frozen } from "./settings.ts";
+import { type Without, allowedOfProject } from "./project.ts";
+import { type Ask, type ConfigFile, readConfigFile, readEnvironment } from "./read-file.ts";
+import { type Given, type Settings, defaultsFor, over, settingsOf } from "./settings.ts";
 import type { Standing, Trust, TrustedFile } from "./trust.ts";
 
-/** The settings from the files. */
+/** The settings from the files, the environment and the flags. */
 export interface FileSettings {
   readonly settings: Settings;
   /** Absent if there is no project's file. */
@@ -35,51 +33,53 @@ export interface ProjectStanding {
 export interface ReadOptions {
   readonly trust: Pick<Trust, "standing">;
   readonly env?: NodeJS.ProcessEnv;
-  /**
-   * The preset that a flag names. It replaces those of the files when the presets' policy defaults are chosen, and has
-   * no other effect here.
-   */
-  readonly preset?: string;
+  /** The settings of flags. They override everything. */
+  readonly flags?: Given;
 }
 
 /**
- * Reads and validates the files. The named file overrides the user's own; the project's file extends both.
+ * Reads and validates the settings. From the lowest: the defaults, the user's own file, the named file, the
+ * environment, the project's file, which extends them, and the flags.
  *
  * @throws ConfigError with all problems of all files.
  */
 export async function readSettings(
   files: ConfigFiles,
-  { trust, env = process.env, preset }: ReadOptions,
+  { trust, env = process.env, flags = {} }: ReadOptions,
 ): Promise<FileSettings> {
   const problems: Problem[] = [];
   const own: ConfigFile[] = [];
   for (const path of [files.user, files.named]) {
     if (path !== undefined) own.push(await readConfigFile(path, problems, async () => env, "own"));
   }
-  const chosen = own.map(({ given }) => given["tools.preset"]?.value).findLast((each) => each !== undefined);
-  const settings = over(defaultSettings(preset ?? chosen), own, problems);
-  const choseTools = own.at(-1)?.given["tools.preset"] !== undefined;
-  const withProjectOver = async (without: Settings): Promise<FileSettings> => {
-    if (files.project === undefined) return { settings: without };
-    return readProject(files.project, { settings: without, choseTools }, { trust, env }, problems);
-  };
-  let all = await withProjectOver(settings);
+  const ofFiles = own.at(-1)?.given["tools.preset"] !== undefined;
+  own.push(await readEnvironment(env, problems));
+  const chosen = own.map(({ given }) => given["tools.preset"]).findLast((each) => each !== undefined);
+  const ofPreset = defaultsFor(flags["tools.preset"] ?? chosen);
+  const settings = withOwn(ofPreset, own, problems);
+  const choseTools = ofFiles || own.at(-1)?.given["tools.preset"] !== undefined;
+  const withProject = async (without: Given) =>
+    files.project === undefined
+      ? { settings: without }
+      : await readProject(files.project, { settings: without, choseTools }, { trust, env }, problems);
+  let all = await withProject(settings);
   // If the project sets another preset, the policy defaults of the user's preset do not apply, because they may be
   // looser.
-  const isOwn = preset !== undefined || all.settings.tools.preset === settings.tools.preset;
-  if (!isOwn && problems.length === 0 && defaultSettings(chosen) !== DEFAULT_SETTINGS) {
-    all = await withProjectOver(over(DEFAULT_SETTINGS, own, problems));
+  const isOwn = flags["tools.preset"] !== undefined || all.settings["tools.preset"] === settings["tools.preset"];
+  if (!isOwn && problems.length === 0 && ofPreset !== defaultsFor(undefined)) {
+    all = await withProject(withOwn(defaultsFor(undefined), own, problems));
   }
   if (problems.length > 0) throw new ConfigError(inOrder(problems));
-  return files.named === undefined ? all : { settings: protecting(all.settings, files.named) };
+  const merged = over(protecting(all.settings, files.named), flags, "user");
+  return { ...all, settings: settingsOf(merged) };
 }
 
 /** Applies the user's own files in order. */
-function over(base: Settings, files: readonly ConfigFile[], problems: Problem[]): Settings {
+function withOwn(base: Given, files: readonly ConfigFile[], problems: Problem[]): Given {
   let settings = base;
   for (const file of files) {
-    settings = withOwn(settings, file.given);
-    requirePreset(file, settings, problems);
+    settings = over(settings, file.given, "user");
+    requirePresets(file, file.given, settings, problems);
     requireTools(file, settings, problems);
   }
   return settings;
@@ -90,50 +90,50 @@ async function readProject(
   without: Without,
   { trust, env }: Required<Pick<ReadOptions, "trust" | "env">>,
   problems: Problem[],
-): Promise<FileSettings> {
+) {
   const envFor = async (file: TrustedFile) => ((await trust.standing(file)) === "trusted" ? env : undefined);
   const file = await readConfigFile(path, problems, envFor, "project");
   const standing = await trust.standing(file);
   const { given, asks } = allowedOfProject(file, without, standing === "trusted", problems);
-  const settings = withProject(without.settings, given);
-  requirePreset(file, settings, problems);
+  const settings = over(without.settings, given, "project");
+  requirePresets(file, given, settings, problems);
   requireTools(file, settings, problems);
-  return { settings, project: { file: { path: file.path, sha256: file.sha256 }, shown: file.shown, standing, asks } };
+  const project = { file: { path: file.path, sha256: file.sha256 }, shown: file.shown, standing, asks };
+  return { settings, project };
 }
 
 /** Requires that the preset or toolset of this file, or of an agent in it, exists. */
-function requirePreset({ shown, given }: ConfigFile, { toolsets }: Settings, problems: Problem[]): void {
+function requirePresets(file: ConfigFile, given: Given, { toolsets = {} }: Given, problems: Problem[]): void {
   const known = [...Object.keys(PRESETS), ...Object.keys(toolsets)];
   const named = [
-    ["tools.preset", given["tools.preset"]] as const,
-    ...Object.entries(given.agents?.value ?? {}).map(
-      ([name, { toolset }]) => [`agents.${name}.toolset`, toolset] as const,
-    ),
+    [["tools", "preset"], given["tools.preset"]] as const,
+    ...Object.entries(given.agents ?? {}).map(([name, agent]) => [["agents", name, "toolset"], agent.toolset] as const),
   ];
-  for (const [key, preset] of named) {
-    if (preset === undefined || known.includes(preset.value)) continue;
-    const advice = JSON.stringify(preset.value) === preset.written ? didYouMean(preset.value, known) : "";
-    const message = `expected a preset or a toolset (${known.join(", ")}), got ${preset.written}. ${advice}`;
-    problems.push({ file: shown, place: preset.place, key, message: message.trimEnd() });
+  for (const [path, preset] of named) {
+    if (preset === undefined || known.includes(preset)) continue;
+    const written = file.written(path);
+    const advice = JSON.stringify(preset) === written ? didYouMean(preset, known) : "";
+    const message = `expected a preset or a toolset (${known.join(", ")}), got ${written}. ${advice}`;
+    problems.push(file.problem(path, message.trimEnd()));
   }
 }
 
 /** Requires known tools if there are no plugins, modules or MCP servers: then only the built-in tools exist. */
-function requireTools({ shown, given }: ConfigFile, { tools }: Settings, problems: Problem[]): void {
-  if (tools.plugins.length + tools.modules.length + Object.keys(tools.mcp).length > 0) return;
-  const require = (key: string, name: string, place: Problem["place"]) => {
-    const message = unknownTool(name);
-    if (message !== undefined) problems.push({ file: shown, ...(place && { place }), key, message });
+function requireTools(file: ConfigFile, settings: Given, problems: Problem[]): void {
+  const sources = [settings["tools.plugins"], settings["tools.modules"], Object.keys(settings["tools.mcp"] ?? {})];
+  if (sources.some((each) => each !== undefined && each.length > 0)) return;
+  const require = (name: string, ...path: readonly string[]) => {
+    const advice = toolAdvice(name);
+    if (advice === undefined) return;
+    problems.push(file.problem(path, `expected the name of a tool, got ${JSON.stringify(name)}. ${advice}`));
   };
-  given["tools.disable"]?.value.forEach(({ value, place }, index) => {
-    if (!isOfAgent(value)) require(`tools.disable[${index}]`, value, place);
+  const { given } = file;
+  given["tools.disable"]?.forEach((name, index) => {
+    if (!isOfAgent(name)) require(name, "tools", "disable", `${index}`);
   });
-  for (const [name, { place }] of Object.entries(given["tools.options"]?.value ?? {})) {
-    require(`tools.options.${name}`, name, place);
-  }
-  for (const [name, { value: names }] of Object.entries(given.toolsets?.value ?? {})) {
-    names.forEach(({ value, place }, index) => require(`toolsets.${name}[${index}]`, value, place));
-  }
+  for (const name of Object.keys(given["tools.options"] ?? {})) require(name, "tools", "options", name);
+  for (const [toolset, names] of Object.entries(given.toolsets ?? {}))
+    names.forEach((name, index) => require(name, "toolsets", toolset, `${index}`));
 }
 
 /** Sorts by file, and in each file from top to bottom. */
@@ -150,8 +150,7 @@ function inOrder(problems: readonly Problem[]): readonly Problem[] {
  * Protects the named file from changes. Its name does not protect it as that of a project's file does, yet it contains
  * permissions.
  */
-function protecting(settings: Settings, named: string): Settings {
-  if (basename(named) === PROJECT_FILE) return settings;
-  const forbiddenPaths = [...settings.policy.forbiddenPaths, named];
-  return frozen({ ...settings, policy: { ...settings.policy, forbiddenPaths } });
+function protecting(settings: Given, named: string | undefined): Given {
+  if (named === undefined || basename(named) === PROJECT_FILE) return settings;
+  return { ...settings, "policy.forbidden_paths": [...(settings["policy.forbidden_paths"] ?? []), named] };
 }

@@ -10,6 +10,9 @@ export type Autonomy =
   /** Only what a rule asks about is asked; what is forbidden stays forbidden. */
   | "full";
 
+/** Every autonomy, strictest first. */
+export const AUTONOMIES: readonly Autonomy[] = ["readonly", "supervised", "full"];
+
 /**
  * Judges a call by its effects. `undefined` abstains. The strictest decision of several policies counts; if all
  * abstain, a person is asked; if nobody can be asked, the call is denied.

@@ -2,14 +2,57 @@ import { distance } from "fastest-levenshtein";
 import type { TLocalizedValidationError } from "typebox/error";
 import type { Issue } from "../contract/result.ts";
 import type { JsonSchema } from "../contract/schema.ts";
-import { valueAt } from "../util/json-pointer.ts";
+import { pointerPart, valueAt } from "../util/json-pointer.ts";
 import { clip } from "../util/text.ts";
 import { issuePath } from "./result.ts";
 
+/** Something in a value that does not fit its schema. `pointer` is the JSON pointer of the value. */
+export type Misfit =
+  /** The object lacks these properties. */
+  | {
+      readonly kind: "missing";
+      readonly pointer: string;
+      readonly names: readonly string[];
+      readonly schema: JsonSchema;
+    }
+  /** The object has these properties, which its schema does not know. */
+  | {
+      readonly kind: "unknown";
+      readonly pointer: string;
+      readonly names: readonly string[];
+      readonly schema: JsonSchema;
+    }
+  /** The name of the property at the pointer, or its value, is another than `problem` states: "expected string". */
+  | {
+      readonly kind: "name" | "value";
+      readonly pointer: string;
+      readonly problem: string;
+      readonly schema: JsonSchema;
+    };
+
 /**
- * Describes validation errors so that a model can act on them: where, what was expected, what came. Errors at one place
- * become one issue: all branches of a union together ("expected one of …"), and a wrong type without the errors that
- * follow from it. `nameOf` names a place in a message.
+ * Returns what does not fit, by place: all branches of a union together ("expected one of …"), and a wrong type without
+ * the errors that follow from it. Of a union, only the branches of the value's own type count, if there are any.
+ *
+ * @param errors those of the compiled schema
+ */
+export function misfits(schema: JsonSchema, errors: readonly TLocalizedValidationError[]): readonly Misfit[] {
+  // "Schema is false" is dropped when another error says more: the name of an unknown parameter, or what the other
+  // branches of a union expect.
+  const telling = errors.filter(({ keyword }) => keyword !== "boolean");
+  const places = new Map<string, TLocalizedValidationError[]>();
+  for (const error of ofMeantBranches(telling.length > 0 ? telling : errors)) {
+    places.set(error.instancePath, [...(places.get(error.instancePath) ?? []), error]);
+  }
+  return [...places].flatMap(([pointer, found]) => {
+    const below = [...places.keys()].filter((other) => other.startsWith(`${pointer}/`));
+    return misfitsAt(schema, pointer, found, below);
+  });
+}
+
+/**
+ * Describes what does not fit so that a model can act on it: where, what was expected, what came. `nameOf` names a place
+ * in a message.
  */
 export function explainErrors(
   schema: JsonSchema,
@@ -17,82 +60,114 @@ export function explainErrors(
   errors: readonly TLocalizedValidationError[],
   nameOf: (path: string) => string = (path) => (path === "" ? "the arguments" : `parameter "${path}"`),
 ): readonly Issue[] {
-  // "Schema is false" is dropped when another error says more: the name of an unknown parameter, or what the other
-  // branches of a union expect.
-  const telling = errors.filter(({ keyword }) => keyword !== "boolean");
-  const places = new Map<string, TLocalizedValidationError[]>();
-  for (const error of telling.length > 0 ? telling : errors) {
-    places.set(error.instancePath, [...(places.get(error.instancePath) ?? []), error]);
-  }
-  return [...places].flatMap(([pointer, found]) => explainPlace(schema, value, pointer, found, nameOf));
+  return misfits(schema, errors).flatMap((misfit): readonly Issue[] => {
+    const path = issuePath(misfit.pointer);
+    const within = (name: string) => (path === "" ? name : `${path}.${name}`);
+    if (misfit.kind === "missing")
+      return misfit.names.map(within).map((full) => ({ path: full, message: `missing required parameter "${full}"` }));
+    if (misfit.kind === "unknown")
+      return misfit.names.map((name) => ({
+        path: within(name),
+        message: `unknown parameter "${within(name)}"${knownNames(misfit.schema, name)}`,
+      }));
+    const at = nameOf(path);
+    const { problem } = misfit;
+    // The parameter's description: a number that is too large may have the wrong unit.
+    const { description } = misfit.schema;
+    const meaning =
+      typeof description === "string" && !/^(?:expected|no value) /.test(problem) ? `. ${path}: ${description}` : "";
+    return [{ path, message: `${at}: ${problem}, got ${valueText(valueAt(value, misfit.pointer))}${meaning}` }];
+  });
 }
 
-function explainPlace(
+function misfitsAt(
   schema: JsonSchema,
-  root: unknown,
   pointer: string,
   errors: readonly TLocalizedValidationError[],
-  nameOf: (path: string) => string,
-): readonly Issue[] {
-  const path = issuePath(pointer);
-  const value = valueAt(root, pointer);
-  const at = nameOf(path);
-  const issues: Issue[] = [];
-  const expected = new Set<string>();
+  below: readonly string[],
+): readonly Misfit[] {
+  const found: Misfit[] = [];
+  const expected = new Map<string, JsonSchema>();
   for (const error of errors) {
+    const owner = ownerOf(schema, error);
     switch (error.keyword) {
       case "required":
-        for (const name of error.params.requiredProperties) {
-          const full = path === "" ? name : `${path}.${name}`;
-          issues.push({ path: full, message: `missing required parameter "${full}"` });
-        }
+        found.push({ kind: "missing", pointer, names: error.params.requiredProperties, schema: owner });
         break;
-      case "additionalProperties":
-        for (const name of error.params.additionalProperties) {
-          const full = path === "" ? name : `${path}.${name}`;
-          issues.push({
-            path: full,
-            message: `unknown parameter "${full}"${knownNames(schema, error.schemaPath, name)}`,
-          });
-        }
+      case "additionalProperties": {
+        // A name with errors of its own is known: its value does not fit.
+        const names = error.params.additionalProperties.filter((name) => {
+          return !below.some((other) => isBelow(other, `${pointer}/${pointerPart(name)}`));
+        });
+        if (names.length > 0) found.push({ kind: "unknown", pointer, names, schema: owner });
         break;
+      }
       case "type":
-        for (const type of [error.params.type].flat()) expected.add(type);
+        for (const type of [error.params.type].flat()) expected.set(type, owner);
         break;
       case "const":
-        expected.add(JSON.stringify(error.params.allowedValue));
+        expected.set(JSON.stringify(error.params.allowedValue), owner);
         break;
       case "enum":
-        for (const allowed of error.params.allowedValues) expected.add(JSON.stringify(allowed));
+        for (const allowed of error.params.allowedValues) expected.set(JSON.stringify(allowed), owner);
         break;
       case "boolean":
-        issues.push({ path, message: `${at}: no value is allowed here, got ${valueText(value)}` });
+        found.push({ kind: "value", pointer, problem: "no value is allowed here", schema: owner });
         break;
       case "anyOf":
       case "oneOf":
         break; // the errors of its branches say what they expect
-      default:
-        issues.push({
-          path,
-          message: `${at}: ${error.message}, got ${valueText(value)}${meaning(schema, error.schemaPath, path)}`,
-        });
+      case "propertyNames":
+        break; // so do those of the names
+      default: {
+        const kind = error.schemaPath.endsWith("/propertyNames") ? "name" : "value";
+        found.push({ kind, pointer, problem: error.message, schema: owner });
+      }
     }
   }
   if (expected.size > 0) {
-    const [first = "", ...more] = expected;
-    const wanted = more.length === 0 ? first : `one of ${[first, ...more].join(", ")}`;
-    issues.push({ path, message: `${at}: expected ${wanted}, got ${valueText(value)}` });
+    const words = [...expected.keys()];
+    const problem = `expected ${words.length === 1 ? "" : "one of "}${words.join(", ")}`;
+    const union = errors.find(({ keyword }) => keyword === "anyOf" || keyword === "oneOf");
+    const [only] = expected.values();
+    found.push({ kind: "value", pointer, problem, schema: (union && ownerOf(schema, union)) ?? only ?? {} });
   }
-  if (issues.length === 0)
-    issues.push({ path, message: `${at}: ${errors[0]?.message ?? "does not fit"}, got ${valueText(value)}` });
-  return issues;
+  if (found.length === 0 && below.length === 0) {
+    const problem = errors[0]?.message ?? "does not fit";
+    found.push({ kind: "value", pointer, problem, schema: errors[0] === undefined ? {} : ownerOf(schema, errors[0]) });
+  }
+  return found;
+}
+
+/** Leaves out the branches of a union that are of another type than the value, if one is of its type. */
+function ofMeantBranches(errors: readonly TLocalizedValidationError[]): readonly TLocalizedValidationError[] {
+  const others = errors.filter(({ keyword, schemaPath }) => keyword === "type" && BRANCH.test(schemaPath));
+  const isIn = (error: TLocalizedValidationError, branch: TLocalizedValidationError) =>
+    isBelow(error.schemaPath, branch.schemaPath) && isBelow(error.instancePath, branch.instancePath);
+  const isOfOther = (error: TLocalizedValidationError) => others.some((branch) => isIn(error, branch));
+  const isMeant = (branch: TLocalizedValidationError) =>
+    errors.some(
+      (error) =>
+        error.schemaPath.startsWith(branch.schemaPath.replace(BRANCH, "$1")) &&
+        isBelow(error.instancePath, branch.instancePath) &&
+        !isOfOther(error),
+    );
+  return errors.filter((error) => !others.some((branch) => isIn(error, branch) && isMeant(branch)));
+}
+
+const BRANCH = /(\/(?:anyOf|oneOf)\/)\d+$/;
+
+function isBelow(path: string, above: string): boolean {
+  return path === above || path.startsWith(`${above}/`);
+}
+
+function ownerOf(schema: JsonSchema, { schemaPath }: TLocalizedValidationError): JsonSchema {
+  const owner = valueAt(schema, schemaPath.replace(/^#/, ""));
+  return typeof owner === "object" && owner !== null ? (owner as JsonSchema) : {};
 }
 
 /** "; did you mean …?" when a known parameter has a similar name, else "; known: path, limit". */
-function knownNames(schema: JsonSchema, schemaPath: string, name: string): string {
-  const owner = valueAt(schema, schemaPath.replace(/^#/, ""));
-  const properties =
-    typeof owner === "object" && owner !== null && "properties" in owner ? owner.properties : undefined;
+function knownNames({ properties }: JsonSchema, name: string): string {
   if (typeof properties !== "object" || properties === null) return "";
   const names = Object.keys(properties);
   const near = names.find(
@@ -100,13 +175,6 @@ function knownNames(schema: JsonSchema, schemaPath: string, name: string): strin
   );
   if (near !== undefined) return `; did you mean "${near}"?`;
   return names.length === 0 ? "; there are no parameters" : `; known: ${names.join(", ")}`;
-}
-
-/** The parameter's description: a number that is too large may have the wrong unit. */
-function meaning(schema: JsonSchema, schemaPath: string, path: string): string {
-  const owner = valueAt(schema, schemaPath.replace(/^#/, ""));
-  const isDescribed = typeof owner === "object" && owner !== null && "description" in owner;
-  return isDescribed && typeof owner.description === "string" ? `. ${path}: ${owner.description}` : "";
 }
 
 /** A value in a few words: `string "a"`, `an array of 3`. */

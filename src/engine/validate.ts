@@ -80,8 +80,19 @@ const MAX_ERRORS = 64;
 const compiled = new WeakMap<JsonSchema, Compiled>();
 let loading: Promise<(json: JsonSchema) => Compiled> | undefined;
 
-/** Loads the compiler once. It compiles each schema once. */
-function loadCompiler(): Promise<(json: JsonSchema) => Compiled> {
+/**
+ * Loads the compiler once. It compiles each schema once.
+ *
+ * @param formats checks for the keyword `format`, besides the usual ones: each returns `undefined` for a valid text
+ */
+export async function loadCompiler(
+  formats: { readonly [name: string]: (text: string) => string | undefined } = {},
+): Promise<(json: JsonSchema) => Compiled> {
+  const names = Object.entries(formats);
+  if (names.length > 0) {
+    const { Format } = await import("./compiler.ts");
+    for (const [name, check] of names) Format.Set(name, (text) => check(text) === undefined);
+  }
   loading ??= import("./compiler.ts").then(({ Compile, Settings }) => {
     Settings.Set({ maxErrors: MAX_ERRORS });
     return (json) => {
@@ -90,7 +101,7 @@ function loadCompiler(): Promise<(json: JsonSchema) => Compiled> {
       return schema;
     };
   });
-  return loading;
+  return await loading;
 }
 
 const branching = new WeakMap<JsonSchema, boolean>();

@@ -11,8 +11,6 @@ export type SearchEngine =
   | { readonly engine: "searxng"; readonly url: string }
   | { readonly engine: "brave"; readonly key: string };
 
-export const SEARCH_ENGINES = ["duckduckgo", "searxng", "brave"] as const;
-
 export interface SearchOptions {
   readonly most: number;
   readonly signal: AbortSignal;

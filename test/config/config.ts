@@ -2,6 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ConfigError } from "../../src/config/problem.ts";
 import { type FileSettings, readSettings } from "../../src/config/read-settings.ts";
+import type { Given } from "../../src/config/settings.ts";
 import { type Trust, createTrust } from "../../src/config/trust.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
@@ -24,7 +25,7 @@ export interface Place {
   readonly project: string;
   readonly trust: Trust;
   /** Writes these files and reads them all. */
-  read(files: Files, env?: NodeJS.ProcessEnv): Promise<FileSettings>;
+  read(files: Files, env?: NodeJS.ProcessEnv, flags?: Given): Promise<FileSettings>;
   /** Returns the problems of these files as shown to people, without the folders of the names. */
   problems(files: Files, env?: NodeJS.ProcessEnv): Promise<readonly string[]>;
 }
@@ -40,7 +41,7 @@ export async function place(): Promise<Place> {
   await mkdir(join(folder, "src"), { recursive: true });
   const trust = createTrust(join(root, "state"));
 
-  const read = async (files: Files, env: NodeJS.ProcessEnv = {}) => {
+  const read = async (files: Files, env: NodeJS.ProcessEnv = {}, flags: Given = {}) => {
     const there: { user?: string; named?: string; project?: string } = {};
     for (const kind of ["user", "named", "project"] as const) {
       const text = files[kind];
@@ -49,7 +50,7 @@ export async function place(): Promise<Place> {
       await writeFile(paths[kind], text);
       there[kind] = paths[kind];
     }
-    return await readSettings(there, { trust, env });
+    return await readSettings(there, { trust, env, flags });
   };
 
   return {

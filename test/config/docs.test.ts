@@ -1,60 +1,49 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { parse } from "yaml";
 import { DEFAULT_MAX_DATABASE_BYTES } from "../../src/activity/sqlite-store.ts";
 import { DEFAULT_CORE_BYTES } from "../../src/agent/instructions.ts";
-import { PROJECT_RULES } from "../../src/config/keys.ts";
-import { DEFAULT_SETTINGS } from "../../src/config/settings.ts";
+import { ROW_OF } from "../../src/config/rows.ts";
+import { loadCompiler } from "../../src/engine/validate.ts";
 import { DEFAULT_MAX_OUTPUT_BYTES } from "../../src/output/outputs.ts";
 import { DEFAULT_MAX_UNDO_BYTES } from "../../src/undo/store.ts";
 import { place } from "./config.ts";
+import { editorSchema, keyTable } from "./reference.ts";
 
 const page = await readFile(new URL("../../docs/configuration.md", import.meta.url), "utf8");
 const examples = [...page.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, text = ""]) => text);
-const rows = [...page.matchAll(/^\| `([a-z_.]+)` \| (.*?) \| .* \| (.*?) \|$/gm)].map(([, key, fallback, rule]) => ({
-  key,
-  fallback,
-  rule,
-}));
 
-test("the page has every key, in order, with the rule that holds for projects", () => {
-  expect(rows.map(({ key }) => key)).toEqual(Object.keys(PROJECT_RULES));
-  for (const [index, rule] of Object.values(PROJECT_RULES).entries()) {
-    expect(rows[index]?.rule?.startsWith(rule === "tightening" ? "tightens" : rule)).toBe(true);
-  }
+/** Compares with a file of the project; `npm run docs:configuration` (`vitest -u`) writes it. */
+const ofProject = (name: string) => fileURLToPath(new URL(`../../${name}`, import.meta.url));
+
+test("the page has a row for every key, as the rows of the configuration say", async () => {
+  const written = page.replace(/^\| Key \| Default .*?(?=\n\n)/ms, () => keyTable());
+  expect(written).toContain(keyTable());
+  await expect(written).toMatchFileSnapshot(ofProject("docs/configuration.md"));
 });
 
-test("the page has the defaults", () => {
-  const { tools, policy, park, store, undo } = DEFAULT_SETTINGS;
-  const said = Object.fromEntries(rows.map(({ key, fallback }) => [key, fallback]));
-  expect(said).toMatchObject({
-    "tools.preset": `\`${tools.preset}\``,
-    "tools.disable": `\`${JSON.stringify(tools.disable)}\``,
-    "policy.autonomy": `\`${policy.autonomy}\``,
-    "policy.workspace_only": `\`${policy.workspaceOnly}\``,
-    "policy.allowed_roots": `\`${JSON.stringify(policy.allowedRoots)}\``,
-    "policy.commands.allow": `\`${JSON.stringify(policy.commands.allow)}\``,
-    "policy.commands.ask": `\`${JSON.stringify(policy.commands.ask)}\``,
-    "policy.commands.deny": `\`${JSON.stringify(policy.commands.deny)}\``,
-    "policy.block_high_risk_commands": `\`${policy.blockHighRiskCommands}\``,
-    "policy.require_approval_for_medium_risk": `\`${policy.requireApprovalForMediumRisk}\``,
-    "policy.max_actions_per_hour": `\`${policy.maxActionsPerHour}\``,
-    "policy.shell_confirm": `\`${policy.shellConfirm}\``,
-    "policy.sandbox": `\`${policy.sandbox}\``,
-    "policy.ask_in_sandbox": `\`${policy.askInSandbox}\``,
-    "policy.network.allow_hosts": `\`${JSON.stringify(policy.network.allowHosts)}\``,
-    "policy.network.deny_hosts": `\`${JSON.stringify(policy.network.denyHosts)}\``,
-    "policy.network.allow_private": `\`${JSON.stringify(policy.network.allowPrivate)}\``,
-    "policy.env.pass": `\`${JSON.stringify(policy.env.pass)}\``,
-    "memory.scope": "`user`",
-    "memory.core_bytes": `\`${DEFAULT_CORE_BYTES}\``,
-    park: `\`${JSON.stringify(park).slice(1, -1)}\``,
-    store: `\`${store}\``,
-    "state.outputs_mb": `\`${DEFAULT_MAX_OUTPUT_BYTES / 1_048_576}\``,
-    "state.undo_mb": `\`${DEFAULT_MAX_UNDO_BYTES / 1_048_576}\``,
-    undo: `\`${undo}\``,
-    "state.database_mb": `\`${DEFAULT_MAX_DATABASE_BYTES / 1_048_576}\``,
-  });
+test("the schema for editors is that of the rows, and tells a misspelled key from a good one", async () => {
+  const schema = editorSchema();
+  await expect(`${JSON.stringify(schema, undefined, 2)}\n`).toMatchFileSnapshot(ofProject("handrail.schema.json"));
+  const compiled = (await loadCompiler())(schema);
+  for (const text of examples) expect(compiled.Check(parse(text))).toBe(true);
+  expect(compiled.Check(parse("tools:\nmodel: openai:gpt-5\n"))).toBe(true);
+  for (const text of [
+    "policy: { autonomi: full }",
+    "policy: { autonomy: fully }",
+    "agents: { a: { limits: { round: 1 } } }",
+  ])
+    expect(compiled.Check(parse(text))).toBe(false);
+});
+
+test("the page has the defaults that other rooms have", () => {
+  const said = (key: string) => ROW_OF[key]?.otherwise;
+  expect(said("memory.core_bytes")).toBe(`\`${DEFAULT_CORE_BYTES}\``);
+  expect(said("state.outputs_mb")).toBe(`\`${DEFAULT_MAX_OUTPUT_BYTES / 1_048_576}\``);
+  expect(said("state.undo_mb")).toBe(`\`${DEFAULT_MAX_UNDO_BYTES / 1_048_576}\``);
+  expect(said("state.database_mb")).toBe(`\`${DEFAULT_MAX_DATABASE_BYTES / 1_048_576}\``);
 });
 
 test("the examples of the page are valid, together, and have the described meaning", async () => {
@@ -85,7 +74,7 @@ test("the examples of the page are valid, together, and have the described meani
 });
 
 test("the error on the page is the one that is shown", async () => {
-  const [, shown] = /```text\n(.*?)\n```/s.exec(page) ?? [];
+  const [, shown] = /```text\n(handrail\.yaml:.*?)\n```/s.exec(page) ?? [];
   const { problems } = await place();
   expect(await problems({ project: "#\n#\n#\n#\n#\npolicy:\n  autonomi: full\n" })).toEqual([shown]);
 });

@@ -39,7 +39,7 @@ test.for([
   [
     "both",
     "x: { command: a, url: 'https://b' }",
-    /x: expected a map with command or url, got a map\. It has (both|neither); give it one of them/,
+    /x: expected a map with command or url\. It has both; give it one of them/,
   ],
   ["neither", "x: { args: [a] }", /It has neither; give it one of them/],
   ["a key of the other kind", "x: { command: a, headers: { a: b } }", /headers does not go with command/],

@@ -66,8 +66,12 @@ describe("the policy defaults of a preset", () => {
   test("are those of the preset in a flag, before those of the files", async () => {
     const { read, user, trust } = await place();
     await read({ user: "tools: { preset: coding }\n" });
-    expect((await readSettings({ user }, { trust, preset: "operator" })).settings.policy).toMatchObject(LOOSE);
+    expect(
+      (await readSettings({ user }, { trust, flags: { "tools.preset": "operator" } })).settings.policy,
+    ).toMatchObject(LOOSE);
     await read({ user: OPERATOR });
-    expect((await readSettings({ user }, { trust, preset: "coding" })).settings.policy).toMatchObject(STRICT);
+    expect(
+      (await readSettings({ user }, { trust, flags: { "tools.preset": "coding" } })).settings.policy,
+    ).toMatchObject(STRICT);
   });
 });

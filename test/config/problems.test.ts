@@ -32,7 +32,7 @@ describe("a problem in a file is reported with line, column, key, what was expec
     [
       "examples without their rule",
       "policy: { commands: { deny: [{ match: [ls] }] } }\n",
-      "config.yaml:1:30: policy.commands.deny[0]: expected a rule, or a map of rule, match, not_match, got a map. The rule itself is missing.",
+      "config.yaml:1:30: policy.commands.deny[0]: expected a map of rule, match, not_match, got a map. It needs rule.",
     ],
     [
       "a number in place of a rule",
@@ -138,12 +138,12 @@ describe("a problem in a file is reported with line, column, key, what was expec
     [
       "a toolset with a preset's name",
       "toolsets: { all: [read] }\n",
-      "config.yaml:1:13: toolsets.all: there is a preset of this name; choose another",
+      'config.yaml:1:13: toolsets.all: expected a name: a letter, then up to 63 letters, digits, "_" or "-", got "all". There is a preset of this name; choose another.',
     ],
     [
       "a toolset with no name",
       'toolsets: { "a b": [read] }\n',
-      'config.yaml:1:13: toolsets.a b: expected a name: a letter, then up to 63 letters, digits, "_" or "-"',
+      'config.yaml:1:13: toolsets.a b: expected a name: a letter, then up to 63 letters, digits, "_" or "-", got "a b"',
     ],
     [
       "a pattern where none is understood",
@@ -173,7 +173,7 @@ describe("a problem in a file is reported with line, column, key, what was expec
     [
       "a model without a name",
       "model: { provider: openai }\n",
-      "config.yaml:1:8: model: expected PROVIDER:NAME, or a map of provider, name, base_url, key_variable, context, price, got a map. It needs provider and name.",
+      "config.yaml:1:8: model: expected a map of provider, name, base_url, key_variable, context, price, got a map. It needs name.",
     ],
     [
       "a key given twice",

@@ -2,8 +2,7 @@ import { mkdir, symlink } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { KEYS, PROJECT_RULES } from "../../src/config/keys.ts";
-import { DEFAULT_SETTINGS, withFlags } from "../../src/config/settings.ts";
+import { DEFAULT_SETTINGS, flagsIn } from "../../src/config/settings.ts";
 import { DEFAULT_FORBIDDEN_PATHS } from "../../src/policy/policy-settings.ts";
 import { place } from "./config.ts";
 
@@ -54,7 +53,7 @@ describe("settings", () => {
       "  network: { allow_hosts: [example.org], deny_hosts: ['*.example.com'], allow_private: ['localhost:3000', '[fd00::1]'] }",
       "  env: { pass: [CI] }",
       "model: { provider: openai-compatible, name: qwen3, base_url: 'http://127.0.0.1:11434/v1', key_variable: MINE, context: 32000, price: { input: 3, output: 15.5 } }",
-      "agents: { reviewer: { model: 'anthropic:claude:x', toolset: readonly, instructions: Be strict., limits: { rounds: 9, time: 1.5 } }, other: {} }",
+      "agents: { reviewer: { model: 'anthropic:claude:x', toolset: readonly, instructions: Be strict., limits: { rounds: 9, time: 1.5, cost: 2.5 } }, other: {} }",
       "store: memory",
       "browser: { headed: true, executable_path: /opt/chrome, profile: work, cdp: 'http://127.0.0.1:9222' }",
       "memory: { scope: workspace, core_bytes: 0 }",
@@ -119,7 +118,7 @@ describe("settings", () => {
           model: { provider: "anthropic", name: "claude:x" },
           toolset: "readonly",
           instructions: "Be strict.",
-          limits: { rounds: 9, timeMs: 1_500 },
+          limits: { rounds: 9, timeMs: 1_500, cost: 2.5 },
         },
         other: { limits: {} },
       },
@@ -176,25 +175,24 @@ describe("settings", () => {
   });
 
   test("are overridden by flags", async () => {
-    const { settings } = await (
-      await place()
-    ).read({ user: "tools: { preset: all, work_dir: /a }\npolicy: { autonomy: readonly }\n" });
-    const flagged = withFlags(settings, { preset: "none", workDir: "/b", autonomy: "full" });
-    expect(flagged).toMatchObject({ tools: { preset: "none", workDir: "/b" }, policy: { autonomy: "full" } });
-    expect(withFlags(settings, {})).toEqual(settings);
+    const { read } = await place();
+    const user = "tools: { preset: all, work_dir: /a }\npolicy: { autonomy: readonly }\n";
+    const flags = flagsIn({ preset: "none", workDir: "sub", autonomy: "full", yes: true, tmuxSession: "x" });
+    expect(flags).toEqual({
+      "tools.preset": "none",
+      "tools.work_dir": join(process.cwd(), "sub"),
+      "policy.autonomy": "full",
+    });
+    expect((await read({ user }, {}, flags)).settings).toMatchObject({
+      tools: { preset: "none", workDir: join(process.cwd(), "sub") },
+      policy: { autonomy: "full" },
+    });
   });
 
   test("are immutable", async () => {
     const { settings } = await (await place()).read({ user: "tools: { disable: [bash] }\n" });
-    for (const part of [
-      settings,
-      settings.tools,
-      settings.tools.disable,
-      settings.policy.env.pass,
-      withFlags(settings, {}).policy,
-    ]) {
+    for (const part of [settings, settings.tools, settings.tools.disable, settings.policy.env.pass])
       expect(Object.isFrozen(part)).toBe(true);
-    }
   });
 
   test("expand ~ to the home, and keep it for the target in the policy's paths", async () => {
@@ -239,10 +237,6 @@ describe("${NAME}", () => {
 });
 
 describe("a project's file", () => {
-  test("has a rule for every key", () => {
-    expect(Object.keys(PROJECT_RULES)).toEqual(Object.keys(KEYS));
-  });
-
   test.for([
     [
       "autonomy looser than the default",
@@ -527,5 +521,51 @@ describe("what needs trust in a project's file", () => {
     const unchosen = await read({ user: "store: memory\n", project: "tools: { preset: all }\n" });
     expect(unchosen.project?.asks).toEqual([]);
     expect(unchosen.settings.tools.preset).toBe("all");
+  });
+});
+
+describe("environment variables", () => {
+  test("set keys over your files; a project's file extends them, and flags override them", async () => {
+    const { read } = await place();
+    const env = {
+      HANDRAIL_POLICY_AUTONOMY: "full",
+      HANDRAIL_TOOLS_DISABLE: "[bash]",
+      HANDRAIL_POLICY_COMMANDS_DENY: "[docker, { rule: 'rm *', match: ['rm x'] }]",
+      HANDRAIL_STATE_UNDO_MB: "1",
+      HANDRAIL_LOG_FILE: "${PWD}/7",
+      HANDRAIL_PROCESS: "another program's",
+      HANDRAIL_SANDBOX: "as well",
+      PWD: "/here",
+    };
+    const user = "policy: { autonomy: readonly }\ntools: { disable: [write] }\n";
+    const project = "policy: { autonomy: supervised }\ntools: { disable: [edit] }\n";
+    expect((await read({ user, project }, env)).settings).toMatchObject({
+      tools: { disable: ["bash", "edit"] },
+      policy: { autonomy: "supervised", commands: { deny: ["docker", { rule: "rm *", match: ["rm x"] }] } },
+      state: { undo: 1_048_576 },
+      logFile: "/here/7",
+    });
+    expect((await read({ user }, env, { "policy.autonomy": "readonly" })).settings.policy.autonomy).toBe("readonly");
+    expect((await read({}, { HANDRAIL_TOOLS_PRESET: "operator" })).settings).toMatchObject({
+      tools: { preset: "operator" },
+      policy: { workspaceOnly: false },
+    });
+  });
+
+  test("with a wrong value or a wrong name are errors", async () => {
+    const { problems } = await place();
+    const env = {
+      HANDRAIL_POLICY_AUTONOMY: "fully",
+      HANDRAIL_POLICY_AUTONOMI: "full",
+      HANDRAIL_TOOLS_DISABLE: "[",
+      HANDRAIL_POLICY_COMMANDS_ASK: "[7]",
+    };
+    const lines = await problems({}, env);
+    expect(lines.toSorted()).toEqual([
+      'environment: HANDRAIL_POLICY_AUTONOMI: unknown variable. Did you mean "HANDRAIL_POLICY_AUTONOMY"?',
+      expect.stringMatching(/^environment: HANDRAIL_TOOLS_DISABLE: broken YAML: \w/),
+      'environment: policy.autonomy: expected one of readonly, supervised, full, got "fully". Did you mean "full"?',
+      "environment: policy.commands.ask[0]: expected a rule, or a map of rule, match, not_match, got 7",
+    ]);
   });
 });

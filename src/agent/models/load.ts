@@ -1,5 +1,5 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
-import { type KeyFile, readKeyFile } from "./keys.ts";
+import type { KeyFile } from "./keys.ts";
 
 /** A model, as the configuration or `--model` names it. */
 export interface ModelSettings {
@@ -125,7 +125,7 @@ export async function loadModel(settings: ModelSettings, options: LoadOptions = 
   }
   const { env = process.env, keyFile } = options;
   const variables = settings.keyVariable === undefined ? provider.keyVariables : [settings.keyVariable];
-  const inFile = keyFile === undefined ? undefined : await readKeyFile(keyFile);
+  const inFile = keyFile === undefined ? undefined : await (await import("./keys.ts")).readKeyFile(keyFile);
   const key = keyIn(variables, env, inFile);
   if (key === undefined && (provider.needsKey || settings.keyVariable !== undefined)) {
     const file = keyFile === undefined ? "" : `, or write the line ${variables[0]}=… into ${keyFile} (mode 0600)`;

@@ -13,9 +13,10 @@ import {
 } from "@agentclientprotocol/sdk";
 import type { Store } from "../../contract/activity.ts";
 import type { Autonomy } from "../../contract/policy.ts";
+import { AUTONOMIES } from "../../contract/policy.ts";
 import { machineOf } from "../../engine/park.ts";
 import { messageOf } from "../../util/errors.ts";
-import { AUTONOMIES, type AgentOptions } from "../options.ts";
+import type { AgentOptions } from "../options.ts";
 import { type Session, openSession } from "./session.ts";
 import { contentOf } from "./updates.ts";
 
