@@ -94,13 +94,13 @@ describe("handrail policy check, for people", () => {
   });
 
   test("is without colours if NO_COLOR is set, and JSON with --json", async () => {
-    const plain = terminal("handrail policy check --command 'sudo ls'", { NO_COLOR: "1" });
+    const plain = terminal("handrail policy check --sandbox off --command 'sudo ls'", { NO_COLOR: "1" });
     await plain.ended;
     expect(plain.screen()).toMatch(
       /^Run: sudo ls\n\nRefused: it does not run, and nobody is asked\. \(high risk, rule block_high/,
     );
     expect(plain.raw()).not.toContain("\x1b[");
-    const json = terminal("handrail policy check --json --command 'sudo ls'");
+    const json = terminal("handrail policy check --json --sandbox off --command 'sudo ls'");
     await json.ended;
     expect(JSON.parse(json.screen())).toMatchObject({ verdict: "deny", rule: "block_high_risk_commands" });
   });
@@ -153,8 +153,8 @@ describe("handrail policy check, for people", () => {
       "Run: npm test\n\nRuns: nobody is asked. (medium risk, rule sandbox)\nIt runs in the sandbox: it can write " +
         "only the workspace; it has no network.\n",
     );
-    const asked = await here(["policy", "check", "--explain", "--command", "cat .env"]);
-    expect(asked.stdout).toMatch(/^Run: cat \.env\n\nNeeds approval: .*\nIt runs in the sandbox: /s);
+    const asked = await here(["policy", "check", "--explain", "--command", "sudo ls"]);
+    expect(asked.stdout).toMatch(/^Run: sudo ls\n\nNeeds approval: .*\nIt runs in the sandbox: /s);
     const look = await here(["policy", "check", "--explain", "--autonomy", "readonly", "--command", "npm test"]);
     expect(look.stdout).toContain("It runs in the sandbox: it can write nothing; it has no network.");
   });
