@@ -84,7 +84,7 @@ const ENDINGS: readonly Ending[] = [
   {
     ending: "refused by a person",
     name: "bash",
-    input: '{"command":"id >.env"}',
+    input: '{"command":"cat .env"}',
     text: () => "Command execution denied by user.",
     library: "an approver that refuses",
     commandLine: "a person who types n",
@@ -119,7 +119,7 @@ const ENDINGS: readonly Ending[] = [
   },
 ];
 
-const line = await commandLine();
+const line = await commandLine({ ".env": "TOKEN=abcdefgh12345678\n" });
 const running = join(line.folder, "running");
 const clients: Client[] = [];
 

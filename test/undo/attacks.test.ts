@@ -111,8 +111,8 @@ describe("past the limit", () => {
     expect(readFileSync(join(first.store, "full.json"), "utf8")).toBe(record);
     const more = await undoing(full, { maxUndoBytes: 1_000_000, stateDir });
     expect(await calling(more)("one")).not.toContain("Undo");
+    await expect.poll(() => more.points.list()).toHaveLength(1); // a busy machine may finish after the call
     expect(existsSync(join(first.store, "full.json"))).toBe(false);
-    expect(await more.points.list()).toHaveLength(1);
   });
 
   test("it is tried again after an hour", async () => {
