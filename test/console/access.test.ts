@@ -23,6 +23,43 @@ describe("who may use the API", () => {
     if (status !== 200) expect(JSON.parse(answer.text)).toMatchObject({ status, title: expect.any(String) as string });
   });
 
+  test("a question is answered by none of 40 forged senders", async () => {
+    const { url } = await server;
+    const hosts = ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "0.0.0.0", "[::2]", "127.0.0.2"];
+    const origins = ["http://evil.example", "http://127.0.0.1.evil.example", "http://localhost:1", "https://127.0.0.1"];
+    const tokens = [
+      "",
+      TOKEN.slice(1),
+      `${TOKEN}x`,
+      TOKEN.toUpperCase(),
+      `${TOKEN} x`,
+      "undefined",
+      "null",
+      "Bearer",
+      "*",
+    ];
+    const forged: readonly { readonly [name: string]: string }[] = [
+      ...hosts.map((host) => ({ host })),
+      ...hosts.map((host) => ({ host: `${host}:${new URL(url).port}` })),
+      ...[...origins, "null", "file://", "chrome-extension://abc", "http://[::1]:1"].map((origin) => ({ origin })),
+      ...tokens.map((token) => ({ authorization: `Bearer ${token}` })),
+      ...["Session", "Token", "Basic", "Digest"].map((scheme) => ({ authorization: `${scheme} ${TOKEN}` })),
+      ...["cookie", "x-token", "x-authorization", "proxy-authorization", "x-forwarded-authorization"].map((name) => ({
+        ...{ authorization: "", [name]: `Bearer ${TOKEN}` },
+      })),
+      ...[
+        { authorization: "", "x-forwarded-for": "127.0.0.1" },
+        { authorization: "", "x-original-url": "/" },
+      ],
+    ];
+    expect(forged).toHaveLength(40);
+    for (const headers of forged) {
+      const sent = { authorization: `Bearer ${TOKEN}`, ...headers };
+      const { status, text } = await rawRequest(`${url}/api/approvals`, sent);
+      expect([401, 403, 421], `${JSON.stringify(headers)}: ${text}`).toContain(status);
+    }
+  });
+
   test.for(["/?token=", "//attacker.example/?token=", "//attacker.example/%2f..?token="])(
     "%s sets no cookie and redirects nowhere: the page begins a session",
     async (path) => {
