@@ -16,6 +16,9 @@ import type { Ready } from "./prepare.ts";
 import { sessionFiles } from "./session/session-files.ts";
 import { temporaryFolders } from "./session/temporary.ts";
 
+/** How long a sorted search may take before a faster one replaces it: bubblewrap needs some 15 of these milliseconds. */
+const SEARCH_PATIENCE_MS = 50;
+
 /**
  * Runs the commands of this machine's backend in bubblewrap: the system is read-only, secrets are hidden, there is no
  * network, and each command has its own processes. File tools and helpers of Handrail are not contained, but see the
@@ -93,6 +96,7 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
         },
       },
       startHere: () => Promise.reject(new Error("what is no file is searched by the inner backend")),
+      patienceMs: SEARCH_PATIENCE_MS,
     });
   };
   /** Excludes the home from a search of the temporary folder that contains it: commands see the real home there. */
