@@ -132,6 +132,11 @@ describe("handrail doctor", () => {
     );
   });
 
+  test("lists the environment variables that set a key", async () => {
+    const { stdout } = await (await commandLine()).here(["doctor"], { HANDRAIL_POLICY_AUTONOMY: "readonly" });
+    expect(stdout).toMatch(/^ok {7}configuration {2}HANDRAIL_POLICY_AUTONOMY$/m);
+  });
+
   test("shows warnings about rules", async () => {
     const line = await commandLine({ "handrail.yaml": 'policy: { commands: { deny: ["a && b"] } }\n' });
     const { code, stdout } = await here(line, ["doctor"]);

@@ -3,7 +3,7 @@ import { PROVIDERS, keyIn } from "../../agent/models/load.ts";
 import { findConfig } from "../../config/find.ts";
 import { ConfigError } from "../../config/problem.ts";
 import { readSettings } from "../../config/read-settings.ts";
-import { type Settings, defaultSettings } from "../../config/settings.ts";
+import { type Settings, defaultSettings, variablesIn } from "../../config/settings.ts";
 import { keyFile, stateFolder } from "../../config/state.ts";
 import { createTrust } from "../../config/trust.ts";
 import { ruleWarnings } from "../../policy/rules/warnings.ts";
@@ -43,11 +43,11 @@ async function configuration(options: GlobalOptions): Promise<Finding> {
     ...(config !== undefined && { named: config }),
     ...(workDir !== undefined && { from: workDir }),
   });
-  const names = Object.values(files);
+  const names = [...Object.values(files), ...variablesIn(process.env)];
   try {
     const { project } = await readSettings(files, { trust: createTrust(stateFolder()) });
     const { settings: loaded } = await loadedSettings(options);
-    if (names.length === 0) return { status: "ok", detail: "no file; the defaults apply" };
+    if (names.length === 0) return { status: "ok", detail: "no file and no variable; the defaults apply" };
     const waits = project !== undefined && project.asks.length > 0 && project.standing !== "trusted";
     const untrusted = waits ? `; some settings have no effect (see: handrail trust)` : "";
     const warnings = ruleWarnings(loaded.policy.commands);

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { answer, isFolded } from "../state/dock.ts";
 import { isConnected, open, openState } from "../state/model.ts";
+import { useWhileSeen } from "../state/seen.ts";
 import { Safe } from "../text/safe.tsx";
 import { Icon } from "../view/icons.tsx";
 import { keyOf } from "./inputs.ts";
@@ -33,30 +34,8 @@ function Page({ thread }: { readonly thread: string }) {
   // The browser is opened while the first call runs.
   const isRunning = openState.value?.recent.some(({ name, endedMs }) => name === "browser" && endedMs === undefined);
 
-  useEffect(() => {
-    if (isHidden.value) return;
-    let isSeen = false;
-    let unwatch: (() => void) | undefined;
-    const look = () => {
-      const watches = isSeen && !document.hidden;
-      if (watches && unwatch === undefined) unwatch = page.watch(isRunning === true);
-      else if (!watches) {
-        unwatch?.();
-        unwatch = undefined;
-      }
-    };
-    const observer = new IntersectionObserver(([entry]) => {
-      isSeen = entry?.isIntersecting === true;
-      look();
-    });
-    if (box.current !== null) observer.observe(box.current);
-    document.addEventListener("visibilitychange", look);
-    return () => {
-      observer.disconnect();
-      document.removeEventListener("visibilitychange", look);
-      unwatch?.();
-    };
-  }, [page, isRunning, isHidden.value]);
+  const watch = isHidden.value ? undefined : () => page.watch(isRunning === true);
+  useWhileSeen(box, watch, [page, isRunning, isHidden.value]);
   useEffect(() => {
     if (!isTaken) return;
     isFolded.value = true; // the question is answered here

@@ -1,6 +1,7 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { isConnected } from "../state/model.ts";
+import { useWhileSeen } from "../state/seen.ts";
 import { Output, Safe } from "../text/safe.tsx";
 import { Icon } from "../view/icons.tsx";
 import { keyOf, typeable } from "./keys.ts";
@@ -27,21 +28,11 @@ export function Terminal() {
   const section = useRef<HTMLElement>(null);
   const input = useRef<HTMLTextAreaElement>(null);
 
-  useEffect(() => {
-    let isSeen = false;
-    const look = () => (isSeen && !document.hidden ? watched.watch() : watched.pause());
-    const observer = new IntersectionObserver(([entry]) => {
-      isSeen = entry?.isIntersecting === true;
-      look();
-    });
-    if (section.current !== null) observer.observe(section.current);
-    document.addEventListener("visibilitychange", look);
-    return () => {
-      observer.disconnect();
-      document.removeEventListener("visibilitychange", look);
-      watched.pause();
-    };
-  }, [watched]);
+  const watch = () => {
+    watched.watch();
+    return () => watched.pause();
+  };
+  useWhileSeen(section, watch, [watched]);
   // Without a connection, nobody sees the effect of the keys.
   useEffect(() => {
     if (!isConnected.value) isOn.value = false;
