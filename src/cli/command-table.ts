@@ -29,7 +29,9 @@ const AGENT: readonly Flag[] = [
   ["--max-tokens <n>", "how many tokens a turn may use (default: no limit)", { parse: wholeNumber }],
 ];
 
-/** The flags of every command: those of keys follow from the rows of the configuration, those of targets from `TARGETS`. */
+/**
+ * The flags of every command. Those of keys follow from the rows of the configuration, those of targets from `TARGETS`.
+ */
 export const GLOBAL_FLAGS: { readonly [part in "first" | "last"]: readonly Flag[] } = {
   first: [
     ["--config <file>", "configuration file to use instead of the project's handrail.yaml"],

@@ -13,7 +13,7 @@ export interface CommandRisk {
   readonly project: boolean;
 }
 
-/** Programs by what they do, in the words of the question. A line lists programs, or subcommands (`git: add commit`). */
+/** Programs by what they do, in the words of the question. A line lists programs or subcommands (`git: add commit`). */
 interface Words {
   readonly [why: string]: string;
 }

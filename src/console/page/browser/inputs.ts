@@ -20,7 +20,7 @@ export function keyOf({ key, ctrlKey, altKey, shiftKey, metaKey }: Pressed): str
 /** The most inputs that the server takes in one request. */
 const MOST_INPUTS = 256;
 
-/** Adds an input to those that wait. Of several moves in a row only the last one counts, and turns of the wheel add up. */
+/** Adds an input to those that wait. Of moves in a row only the last one is kept. Turns of the wheel add up. */
 export function addInput(waiting: PageInput[], input: PageInput): void {
   const last = waiting.at(-1);
   if (input.type === "move" && last?.type === "move") waiting.pop();
