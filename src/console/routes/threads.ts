@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { type ThreadMessage, findToolMessage, readThread } from "../../activity/messages.ts";
-import type { StoredEvent } from "../../contract/activity.ts";
+import type { Store, StoredEvent } from "../../contract/activity.ts";
 import type { ThreadId } from "../../contract/identity.ts";
 import { asContent } from "../../engine/result.ts";
 import type { Json } from "../../contract/schema.ts";
@@ -11,7 +11,7 @@ import type { Agents } from "../agents.ts";
 import { eventStream } from "../event-stream.ts";
 import type { Overview } from "../overview.ts";
 import { Problem } from "../problem.ts";
-import { type Route, route } from "../route.ts";
+import { type Asked, type Route, route } from "../route.ts";
 import { MESSAGE, THREAD, TOOL, list } from "../schemas.ts";
 import { channelOf, questionBody } from "./approvals.ts";
 import { createThreadViews } from "../thread-views.ts";
@@ -33,48 +33,33 @@ const MAX_OUTPUT = 262_144;
 /** The maximum length of one text in a list of messages, in characters. */
 const MAX_TEXT = 8_000;
 
-/** Routes for tools, threads with their messages and calls, and event streams. */
-export function threadRoutes({
-  toolkit,
-  agents,
-  overview,
-}: {
+/** What the routes for threads work with. */
+interface ThreadContext {
   readonly toolkit: Toolkit;
   readonly agents: Agents;
   readonly overview: Overview;
-}): readonly Route[] {
+}
+
+/** Routes for tools, threads with their messages and calls, and event streams. */
+export function threadRoutes(context: ThreadContext): readonly Route[] {
+  const { store } = context.toolkit;
+  return [
+    ...listRoutes(context),
+    ...readRoutes(store),
+    ...writeRoutes(context),
+    ...followRoutes(store),
+    searchRoute(store),
+  ];
+}
+
+/** @throws Problem if the thread has no event. */
+async function requireThread(store: Store, thread: ThreadId): Promise<void> {
+  for await (const _ of store.events({ thread })) return;
+  throw new Problem(404, `There is no thread ${thread}. GET /api/threads lists them.`);
+}
+
+function listRoutes({ toolkit, overview }: ThreadContext): readonly Route[] {
   const { store, backend } = toolkit;
-  const views = createThreadViews(store);
-
-  const requireThread = async (thread: ThreadId) => {
-    for await (const _ of store.events({ thread })) return;
-    throw new Problem(404, `There is no thread ${thread}. GET /api/threads lists them.`);
-  };
-
-  /** An event, and with a new question what people need to answer it, if it is still open. */
-  const withQuestion = async (event: StoredEvent, caller: Caller) => {
-    if (event.type !== "approval.requested" || event.at < Date.now() - FRESH_MS) return event;
-    const open = (await store.questions()).find(({ question }) => question === event.question);
-    return open === undefined ? event : { ...event, open: questionBody(open, channelOf(caller)) };
-  };
-
-  const events = (
-    { headers, caller, signal }: { readonly headers: Headers; readonly caller: Caller; readonly signal: AbortSignal },
-    after: number | "now" | undefined,
-    thread?: ThreadId,
-  ) => {
-    const last = headers.get("last-event-id") ?? "";
-    const from = /^\d{1,15}$/.test(last) ? Number(last) : (after ?? 0);
-    const options = { after: from, follow: true, ...(thread !== undefined && { thread }) };
-    return eventStream(
-      async function* (gone) {
-        for await (const event of store.events({ ...options, signal: gone }))
-          yield { id: event.id, data: await withQuestion(event, caller) };
-      },
-      { signal },
-    );
-  };
-
   return [
     route({
       ...{ method: "GET", path: "/api/tools", summary: "The tools that can be called." },
@@ -109,6 +94,12 @@ export function threadRoutes({
         return { thread };
       },
     }),
+  ];
+}
+
+function readRoutes(store: Store): readonly Route[] {
+  const views = createThreadViews(store);
+  return [
     route({
       ...{
         method: "GET",
@@ -126,7 +117,7 @@ export function threadRoutes({
       answer: { status: 200, description: "The messages.", schema: list("messages", MESSAGE) },
       problems: NO_THREAD,
       async handle({ path: { thread = "" }, query: { after = 0, collapse_retries: collapseRetries = false } }) {
-        await requireThread(thread);
+        await requireThread(store, thread);
         return { messages: await readThread(store, thread, { after, collapseRetries }) };
       },
     }),
@@ -147,7 +138,7 @@ export function threadRoutes({
       problems: NO_THREAD,
       async handle({ path: { thread = "" }, query: { limit = 200, before = Infinity } }) {
         const { messages: all, last } = await views.read(thread);
-        if (all.length === 0) await requireThread(thread);
+        if (all.length === 0) await requireThread(store, thread);
         const asked = all.filter(({ id }) => id < before);
         const messages = asked.slice(-limit).map(inShort);
         return { messages, earlier: asked.length - messages.length, last };
@@ -178,6 +169,12 @@ export function threadRoutes({
         return { message, output, outputLength, last };
       },
     }),
+  ];
+}
+
+function writeRoutes({ toolkit, agents }: ThreadContext): readonly Route[] {
+  const { store } = toolkit;
+  return [
     route({
       ...{
         method: "POST",
@@ -227,11 +224,16 @@ export function threadRoutes({
       answer: { status: 202, description: "The stop is requested.", schema: Type.Object({ thread: Type.String() }) },
       problems: NO_THREAD,
       async handle({ path: { thread = "" } }) {
-        await requireThread(thread);
+        await requireThread(store, thread);
         await store.commit({ type: "stop.requested", thread, at: Date.now(), by: "API" });
         return { thread };
       },
     }),
+  ];
+}
+
+function followRoutes(store: Store): readonly Route[] {
+  return [
     route({
       ...{
         method: "GET",
@@ -242,8 +244,8 @@ export function threadRoutes({
       answer: { status: 200, description: "Events, each with its id.", types: ["text/event-stream"] },
       problems: NO_THREAD,
       async handle({ path: { thread = "" }, query: { after }, ...asked }) {
-        await requireThread(thread);
-        return events(asked, after, thread);
+        await requireThread(store, thread);
+        return eventsOf(store, asked, after, thread);
       },
     }),
     route({
@@ -254,27 +256,56 @@ export function threadRoutes({
       },
       query: Type.Object({ after: AFTER }),
       answer: { status: 200, description: "Events, each with its id.", types: ["text/event-stream"] },
-      handle: async ({ query: { after }, ...asked }) => events(asked, after),
-    }),
-    route({
-      ...{
-        method: "GET",
-        path: "/api/search",
-        summary: "Search what people and models wrote and read, the newest first.",
-      },
-      query: Type.Object({
-        text: Type.String({ minLength: 1, maxLength: 1_000 }),
-        thread: Type.Optional(Type.String()),
-        limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
-      }),
-      answer: {
-        status: 200,
-        description: "The hits.",
-        schema: list("hits", Type.Object({}, { additionalProperties: true })),
-      },
-      handle: async ({ query }) => ({ hits: await store.search(query) }),
+      handle: async ({ query: { after }, ...asked }) => eventsOf(store, asked, after),
     }),
   ];
+}
+
+/** The events after an id, and those that come, as server-sent events. Without a thread, those of all. */
+function eventsOf(
+  store: Store,
+  { headers, caller, signal }: Pick<Asked<unknown, unknown>, "headers" | "caller" | "signal">,
+  after: number | "now" | undefined,
+  thread?: ThreadId,
+): Response {
+  const last = headers.get("last-event-id") ?? "";
+  const from = /^\d{1,15}$/.test(last) ? Number(last) : (after ?? 0);
+  const options = { after: from, follow: true, ...(thread !== undefined && { thread }) };
+  return eventStream(
+    async function* (gone) {
+      for await (const event of store.events({ ...options, signal: gone }))
+        yield { id: event.id, data: await withQuestion(store, event, caller) };
+    },
+    { signal },
+  );
+}
+
+/** An event, and with a new question what people need to answer it, if it is still open. */
+async function withQuestion(store: Store, event: StoredEvent, caller: Caller) {
+  if (event.type !== "approval.requested" || event.at < Date.now() - FRESH_MS) return event;
+  const open = (await store.questions()).find(({ question }) => question === event.question);
+  return open === undefined ? event : { ...event, open: questionBody(open, channelOf(caller)) };
+}
+
+function searchRoute(store: Store): Route {
+  return route({
+    ...{
+      method: "GET",
+      path: "/api/search",
+      summary: "Search what people and models wrote and read, the newest first.",
+    },
+    query: Type.Object({
+      text: Type.String({ minLength: 1, maxLength: 1_000 }),
+      thread: Type.Optional(Type.String()),
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
+    }),
+    answer: {
+      status: 200,
+      description: "The hits.",
+      schema: list("hits", Type.Object({}, { additionalProperties: true })),
+    },
+    handle: async ({ query }) => ({ hits: await store.search(query) }),
+  });
 }
 
 /**

@@ -21,8 +21,31 @@ const MAX_RANGE = 4_194_304;
 
 /** Routes for running calls, jobs, a terminal's screen, and saved outputs. */
 export function workRoutes(toolkit: Toolkit): readonly Route[] {
-  const { store, backend, jobs, outputs, mask } = toolkit;
+  return [stopCallRoute(toolkit), ...jobRoutes(toolkit), terminalRoute(toolkit), savedOutputRoute(toolkit)];
+}
 
+function stopCallRoute({ store }: Toolkit): Route {
+  return route({
+    ...{ method: "POST", path: "/api/calls/{call}/stop", summary: "Stop a call, whichever process runs it." },
+    body: Type.Object({}),
+    answer: { status: 202, description: "The stop is requested.", schema: Type.Object({ call: Type.String() }) },
+    problems: { 404: "There is no such call.", 409: "The call has ended." },
+    async handle({ path: { call = "" } }) {
+      let thread: string | undefined;
+      for await (const event of store.events({ call, types: ["call.started", "call.finished"] })) {
+        if (event.type === "call.finished") throw new Problem(409, `The call ${call} has ended.`);
+        thread = event.thread;
+      }
+      if (thread === undefined) throw new Problem(404, `There is no call ${call}.`);
+      // Of a parked call, which nobody runs
+      const { status } = await store.move(call, { to: "withdrawn", by: "API" });
+      if (status !== "moved") await store.commit({ type: "stop.requested", call, thread, at: Date.now(), by: "API" });
+      return { call };
+    },
+  });
+}
+
+function jobRoutes({ store, jobs, mask }: Toolkit): readonly Route[] {
   const recorded = async (id: string): Promise<RecordedJob> => {
     const job = (await store.jobs()).find((each) => String(each.id) === id);
     if (job === undefined) throw new Problem(404, `There is no job ${id}. GET /api/jobs lists them.`);
@@ -33,26 +56,21 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
     const job = await jobs.get(id);
     return job?.lifetime === "detached" || job?.call === call ? job : undefined;
   };
+  /** A route that asks the process of a running job for something, by an event. */
+  const request = (type: "stop.requested" | "job.watched", path: string, summary: string, description: string) =>
+    route({
+      ...{ method: "POST", path, summary, body: Type.Object({}) },
+      answer: { status: 202, description, schema: Type.Object({ job: Type.Integer() }) },
+      problems: { 404: "There is no such job.", 409: "The job has ended." },
+      async handle({ path: { job: id = "" } }) {
+        const { call, thread, job, ended, id: number } = await recorded(id);
+        if (ended !== undefined) throw new Problem(409, `The job ${id} has ended.`);
+        await store.commit({ type, call, thread, job, at: Date.now(), by: "API" });
+        return { job: number };
+      },
+    });
 
   return [
-    route({
-      ...{ method: "POST", path: "/api/calls/{call}/stop", summary: "Stop a call, whichever process runs it." },
-      body: Type.Object({}),
-      answer: { status: 202, description: "The stop is requested.", schema: Type.Object({ call: Type.String() }) },
-      problems: { 404: "There is no such call.", 409: "The call has ended." },
-      async handle({ path: { call = "" } }) {
-        let thread: string | undefined;
-        for await (const event of store.events({ call, types: ["call.started", "call.finished"] })) {
-          if (event.type === "call.finished") throw new Problem(409, `The call ${call} has ended.`);
-          thread = event.thread;
-        }
-        if (thread === undefined) throw new Problem(404, `There is no call ${call}.`);
-        // Of a parked call, which nobody runs
-        const { status } = await store.move(call, { to: "withdrawn", by: "API" });
-        if (status !== "moved") await store.commit({ type: "stop.requested", call, thread, at: Date.now(), by: "API" });
-        return { call };
-      },
-    }),
     route({
       ...{
         method: "GET",
@@ -69,18 +87,12 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
         return { jobs: await Promise.all(all) };
       },
     }),
-    route({
-      ...{ method: "POST", path: "/api/jobs/{job}/stop", summary: "Stop a job, whichever process has it." },
-      body: Type.Object({}),
-      answer: { status: 202, description: "The stop is requested.", schema: Type.Object({ job: Type.Integer() }) },
-      problems: { 404: "There is no such job.", 409: "The job has ended." },
-      async handle({ path: { job: id = "" } }) {
-        const { call, thread, job, ended, id: number } = await recorded(id);
-        if (ended !== undefined) throw new Problem(409, `The job ${id} has ended.`);
-        await store.commit({ type: "stop.requested", call, thread, job, at: Date.now(), by: "API" });
-        return { job: number };
-      },
-    }),
+    request(
+      "stop.requested",
+      "/api/jobs/{job}/stop",
+      "Stop a job, whichever process has it.",
+      "The stop is requested.",
+    ),
     route({
       ...{
         method: "POST",
@@ -98,22 +110,12 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
         return { url };
       },
     }),
-    route({
-      ...{
-        method: "POST",
-        path: "/api/jobs/{job}/watch",
-        summary: "Watch a job of any process: for 30 seconds its last lines arrive as events `job.output`.",
-      },
-      body: Type.Object({}),
-      answer: { status: 202, description: "The events are requested.", schema: Type.Object({ job: Type.Integer() }) },
-      problems: { 404: "There is no such job.", 409: "The job has ended." },
-      async handle({ path: { job: id = "" } }) {
-        const { call, thread, job, ended, id: number } = await recorded(id);
-        if (ended !== undefined) throw new Problem(409, `The job ${id} has ended.`);
-        await store.commit({ type: "job.watched", call, thread, job, at: Date.now(), by: "API" });
-        return { job: number };
-      },
-    }),
+    request(
+      "job.watched",
+      "/api/jobs/{job}/watch",
+      "Watch a job of any process: for 30 seconds its last lines arrive as events `job.output`.",
+      "The events are requested.",
+    ),
     route({
       ...{
         method: "GET",
@@ -148,51 +150,57 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
         return eventStream((gone) => piecesOf(job.process.output, { from, mask, signal: gone }), { signal });
       },
     }),
-    route({
-      ...{ method: "GET", path: "/api/terminal", summary: "What a pane of the terminal shows, as server-sent events." },
-      query: Type.Object({
-        pane: Type.Optional(Type.String({ description: "As tmux's -t. Default: where commands are typed." })),
-      }),
-      answer: {
-        status: 200,
-        description: 'Screens `{"pane","text","cursor"}` with colours as escape sequences, when they change.',
-        types: ["text/event-stream"],
-      },
-      problems: { 404: "There is no terminal: start with --tmux." },
-      async handle({ query: { pane }, signal }) {
-        const { terminal } = backend;
-        if (terminal === undefined) throw new Problem(404, "There is no terminal. Start `handrail serve` with --tmux.");
-        const look = () =>
-          terminal.capture({
-            ...{ includeEscapeSequences: true, includeCursor: true, joinWrappedLines: false },
-            ...(pane !== undefined && { target: pane }),
-          });
-        const first = await look().catch((error: unknown) => {
-          throw new Problem(404, error instanceof Error ? error.message : String(error));
-        });
-        return eventStream((gone) => screens(first, look, gone), { signal });
-      },
-    }),
-    route({
-      ...{
-        method: "GET",
-        path: "/api/outputs/{output}",
-        summary: "A saved output as text, or the range of bytes that `Range` names.",
-      },
-      answer: { status: 200, description: "The text. 206 for a range.", types: ["text/plain"] },
-      problems: { 404: "There is no such output.", 416: "There are no such bytes." },
-      async handle({ path: { output = "" }, headers }) {
-        const file = await outputs.open(output).catch(() => {
-          throw new Problem(404, `There is no saved output ${output} here: another process has it, or it was removed.`);
-        });
-        try {
-          return await rangeOf(file, headers.get("range"), mask);
-        } finally {
-          await file.close();
-        }
-      },
-    }),
   ];
+}
+
+function terminalRoute({ backend }: Toolkit): Route {
+  return route({
+    ...{ method: "GET", path: "/api/terminal", summary: "What a pane of the terminal shows, as server-sent events." },
+    query: Type.Object({
+      pane: Type.Optional(Type.String({ description: "As tmux's -t. Default: where commands are typed." })),
+    }),
+    answer: {
+      status: 200,
+      description: 'Screens `{"pane","text","cursor"}` with colours as escape sequences, when they change.',
+      types: ["text/event-stream"],
+    },
+    problems: { 404: "There is no terminal: start with --tmux." },
+    async handle({ query: { pane }, signal }) {
+      const { terminal } = backend;
+      if (terminal === undefined) throw new Problem(404, "There is no terminal. Start `handrail serve` with --tmux.");
+      const look = () =>
+        terminal.capture({
+          ...{ includeEscapeSequences: true, includeCursor: true, joinWrappedLines: false },
+          ...(pane !== undefined && { target: pane }),
+        });
+      const first = await look().catch((error: unknown) => {
+        throw new Problem(404, error instanceof Error ? error.message : String(error));
+      });
+      return eventStream((gone) => screens(first, look, gone), { signal });
+    },
+  });
+}
+
+function savedOutputRoute({ outputs, mask }: Toolkit): Route {
+  return route({
+    ...{
+      method: "GET",
+      path: "/api/outputs/{output}",
+      summary: "A saved output as text, or the range of bytes that `Range` names.",
+    },
+    answer: { status: 200, description: "The text. 206 for a range.", types: ["text/plain"] },
+    problems: { 404: "There is no such output.", 416: "There are no such bytes." },
+    async handle({ path: { output = "" }, headers }) {
+      const file = await outputs.open(output).catch(() => {
+        throw new Problem(404, `There is no saved output ${output} here: another process has it, or it was removed.`);
+      });
+      try {
+        return await rangeOf(file, headers.get("range"), mask);
+      } finally {
+        await file.close();
+      }
+    },
+  });
 }
 
 interface Pieces {
