@@ -1,6 +1,6 @@
 import { fstatSync } from "node:fs";
 import { type FileHandle, unlink } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { OutputLog } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { byteQueue } from "./byte-queue.ts";
@@ -67,49 +67,149 @@ const CHUNK = 64 * 1024;
 const LOOK_MS = 50;
 
 /**
- * Keeps the output of a process: up to 256 KiB in memory, more in one file (0600).
- *
- * Bytes are written to the file in the background, in order, one batch at a time, and leave memory once they are in the
- * file. A read combines the file and the memory, so it sees everything written before the call. If writing the file
- * fails, nothing more is kept and `problem` describes the failure; what is in memory stays readable.
+ * Keeps the output of a process: up to 256 KiB in memory, more in one file (0600). A read combines the file and the
+ * memory, so it sees everything written before the call.
  */
 export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOptions): WritableOutputLog {
-  const name = liveFileName();
-  const path = join(resolve(folder), name);
+  let size = 0;
+  let state: "open" | "ended" | "disposed" = "open";
+  /** `change` resolves at the next write, the next batch on disk, the end, or a follower's signal. */
+  const { next: change, ring: changed } = bell();
+  const bytes = createSpill(join(resolve(folder), liveFileName()), cap, changed);
+
+  const grown = async (beyond: number, signal?: AbortSignal) => {
+    signal?.addEventListener("abort", changed);
+    try {
+      while (bytes.kept <= beyond && state === "open" && !signal?.aborted) {
+        const timer = bytes.isHandedOver ? setTimeout(changed, LOOK_MS) : undefined;
+        await change();
+        clearTimeout(timer);
+      }
+    } finally {
+      signal?.removeEventListener("abort", changed);
+    }
+  };
+  const read = async (start: number, end: number): Promise<Uint8Array> => {
+    if (state === "disposed") throw goneFailure();
+    return bytes.read(start, end).catch((error: unknown) => {
+      if (state === "disposed") throw goneFailure();
+      throw new ToolFailure(`the file of this output could not be read: ${messageOf(error)}`, { cause: error });
+    });
+  };
+
+  return {
+    get size() {
+      return Math.max(bytes.kept, size);
+    },
+    get kept() {
+      return bytes.kept;
+    },
+    get ended() {
+      return state !== "open";
+    },
+    get problem() {
+      return bytes.problem;
+    },
+    write(chunk) {
+      if (state !== "open" || bytes.isHandedOver) return;
+      size += chunk.length;
+      bytes.add(chunk);
+      changed();
+    },
+    get isBehind() {
+      return bytes.isBehind;
+    },
+    async drained() {
+      while (bytes.isBehind) await change();
+    },
+    async handOver() {
+      await bytes.writeAll();
+      return state === "open" ? bytes.handOver() : undefined;
+    },
+    takeBack: bytes.takeBack,
+    async end(dropped = 0) {
+      if (state === "open") {
+        size = Math.max(size, bytes.kept + dropped);
+        bytes.takeBack();
+        state = "ended";
+      }
+      changed();
+      await bytes.writeAll();
+    },
+    async file() {
+      await bytes.writeAll();
+      return state === "disposed" ? undefined : bytes.path;
+    },
+    async dispose() {
+      if (state === "disposed") return;
+      state = "disposed";
+      changed();
+      await bytes.remove();
+    },
+    read,
+    tail: (count) => read(bytes.kept - count, bytes.kept),
+    grown,
+    async *follow(signal) {
+      for (let position = 0; ;) {
+        await grown(position, signal);
+        if (signal?.aborted || state === "disposed" || position >= bytes.kept) return;
+        const chunk = await read(position, position + CHUNK).catch((error: unknown) => {
+          if (state !== "disposed") throw error;
+        });
+        if (chunk === undefined || signal?.aborted) return;
+        position += chunk.length;
+        yield chunk;
+      }
+    },
+  };
+}
+
+/** The kept bytes: the first ones in a file, if there are many, the rest in memory. */
+interface Spill {
+  /** The number of bytes. */
+  readonly kept: number;
+  /** Keeps a copy of the bytes, up to the cap. */
+  add(chunk: Uint8Array): void;
+  /** Rejects with the system's error. */
+  read(start: number, end: number): Promise<Uint8Array>;
+  /** Resolves when all bytes kept now are in the file, or never will be. */
+  writeAll(): Promise<void>;
+  readonly isBehind: boolean;
+  readonly problem: string | undefined;
+  /** The file, if it has bytes and no problem. */
+  readonly path: string | undefined;
+  /** Lets another process append to the file: its path, or `undefined` if the file does not contain all bytes. */
+  handOver(): string | undefined;
+  readonly isHandedOver: boolean;
+  takeBack(): void;
+  /** Drops all bytes and removes the file. Never rejects. */
+  remove(): Promise<void>;
+}
+
+/**
+ * Creates the bytes of a log. They are written to the file in the background, in order, one batch at a time, and leave
+ * memory once they are in the file. If that fails, nothing more is kept and `problem` describes the failure; what is in
+ * memory stays readable. `changed` is called after each batch.
+ */
+function createSpill(path: string, cap: number, changed: () => void): Spill {
   /** The bytes after the first `inFile` ones. */
   const waiting = byteQueue();
   let inFile = 0;
-  let size = 0;
-  let state: "open" | "ended" | "disposed" = "open";
-  let problem: string | undefined;
   let file: FileHandle | undefined;
   let writing: Promise<void> | undefined;
-  /** `change` resolves at the next write, the next batch on disk, the end, or a follower's signal. */
-  const { next: change, ring: changed } = bell();
-  let writtenBy: "us" | "another" = "us";
+  let problem: string | undefined;
+  let writer: "us" | "another" | "nobody" = "us";
 
   const kept = () => {
     // Another writer may exceed the cap a little; this process never does.
-    if (writtenBy === "another" && state === "open" && file !== undefined) {
-      inFile = Math.min(fstatSync(file.fd).size, cap);
-      size = Math.max(size, inFile);
-    }
+    if (writer === "another" && file !== undefined) inFile = Math.min(fstatSync(file.fd).size, cap);
     return inFile + waiting.size;
   };
-  const isBehind = () => waiting.size >= MUCH_WAITING && writing !== undefined;
-  const needsFile = () => problem === undefined && kept() > IN_MEMORY;
-
-  const changedOrLater = async () => {
-    const timer = writtenBy === "another" ? setTimeout(changed, LOOK_MS) : undefined;
-    await change();
-    clearTimeout(timer);
-  };
-
   const writeBatch = async () => {
     try {
       if (file === undefined) {
-        file = await createPrivateFile(dirname(path), name);
-        closeWith(log, file);
+        file = await createPrivateFile(dirname(path), basename(path));
+        closeWith(spill, file);
       }
       const { bytesWritten } = await file.writev(waiting.front(LARGEST_BATCH), inFile);
       if (bytesWritten === 0) throw new Error("the system wrote no bytes");
@@ -122,122 +222,73 @@ export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOp
   };
   /** Starts writing if at least `least` bytes wait, and continues while there are full batches. */
   const writeOn = (least: number) => {
-    if (writing !== undefined || !needsFile() || waiting.size < least || state === "disposed") return;
+    if (writing !== undefined || problem !== undefined || writer === "nobody") return;
+    if (kept() <= IN_MEMORY || waiting.size < least) return;
     writing = writeBatch().then(() => {
       writing = undefined;
       changed();
       writeOn(BATCH);
     });
   };
-  /** Resolves when all bytes kept now are in the file, or never will be. */
-  const writeAll = async () => {
-    const target = kept();
-    for (writeOn(1); writing !== undefined && inFile < target; writeOn(1)) await writing;
-  };
 
-  const grown = async (beyond: number, signal?: AbortSignal) => {
-    signal?.addEventListener("abort", changed);
-    try {
-      while (kept() <= beyond && state === "open" && !signal?.aborted) await changedOrLater();
-    } finally {
-      signal?.removeEventListener("abort", changed);
-    }
-  };
-
-  const read = async (start: number, end: number): Promise<Uint8Array> => {
-    if (state === "disposed") throw goneFailure();
-    const from = clamp(start, kept());
-    const to = clamp(end, kept());
-    if (from >= to) return new Uint8Array(0);
-    // Copied before the first `await`, because bytes then move from memory to the file.
-    const boundary = clamp(inFile, to);
-    const inMemory = waiting.copy(Math.max(from, boundary) - inFile, to - inFile);
-    if (file === undefined || from >= boundary) return inMemory;
-    const onDisk = await readRange(file, from, boundary - from).catch((error: unknown) => {
-      if (state === "disposed") throw goneFailure();
-      throw new ToolFailure(`the file of this output could not be read: ${messageOf(error)}`, { cause: error });
-    });
-    return inMemory.length === 0 ? onDisk : Buffer.concat([onDisk, inMemory]);
-  };
-
-  const log: WritableOutputLog = {
-    get size() {
-      return Math.max(kept(), size);
-    },
+  const spill: Spill = {
     get kept() {
       return kept();
     },
-    get ended() {
-      return state !== "open";
+    add(chunk) {
+      const room = problem === undefined ? cap - kept() : 0;
+      if (room > 0) waiting.add(chunk.subarray(0, room));
+      writeOn(BATCH);
+    },
+    async read(start, end) {
+      const from = clamp(start, kept());
+      const to = clamp(end, kept());
+      if (from >= to) return new Uint8Array(0);
+      // Copied before the first `await`, because bytes then move from memory to the file.
+      const boundary = clamp(inFile, to);
+      const inMemory = waiting.copy(Math.max(from, boundary) - inFile, to - inFile);
+      if (file === undefined || from >= boundary) return inMemory;
+      const onDisk = await readRange(file, from, boundary - from);
+      return inMemory.length === 0 ? onDisk : Buffer.concat([onDisk, inMemory]);
+    },
+    async writeAll() {
+      const target = kept();
+      for (writeOn(1); writing !== undefined && inFile < target; writeOn(1)) await writing;
+    },
+    get isBehind() {
+      return waiting.size >= MUCH_WAITING && writing !== undefined;
     },
     get problem() {
       return problem;
     },
-    write(chunk) {
-      if (state !== "open" || writtenBy === "another") return;
-      size += chunk.length;
-      const room = problem === undefined ? cap - kept() : 0;
-      if (room > 0) waiting.add(chunk.subarray(0, room));
-      writeOn(BATCH);
-      changed();
+    get path() {
+      return problem === undefined && inFile > 0 ? path : undefined;
     },
-    get isBehind() {
-      return isBehind();
-    },
-    async drained() {
-      while (isBehind()) await change();
-    },
-    async handOver() {
-      await writeAll();
-      if (state !== "open" || problem !== undefined || file === undefined || waiting.size > 0) return undefined;
-      writtenBy = "another";
+    handOver() {
+      if (problem !== undefined || file === undefined || waiting.size > 0) return undefined;
+      writer = "another";
       changed(); // waiting readers must poll the file from now on
       return process.platform === "linux" ? `/proc/${process.pid}/fd/${file.fd}` : path;
     },
+    get isHandedOver() {
+      return writer === "another";
+    },
     takeBack() {
+      if (writer !== "another") return;
       kept(); // counts what the other process appended
-      writtenBy = "us";
+      writer = "us";
       changed();
     },
-    async end(dropped = 0) {
-      if (state === "open") {
-        size = Math.max(size, kept() + dropped);
-        state = "ended";
-      }
-      changed();
-      await writeAll();
-    },
-    async file() {
-      await writeAll();
-      return state !== "disposed" && problem === undefined && inFile > 0 ? path : undefined;
-    },
-    async dispose() {
-      if (state === "disposed") return;
-      state = "disposed";
-      changed();
+    async remove() {
+      writer = "nobody";
       await writing;
       waiting.drop(waiting.size);
       if (file === undefined) return;
       await file.close().catch(() => {});
       await unlink(path).catch(() => {});
     },
-    read,
-    tail: (bytes) => read(kept() - bytes, kept()),
-    grown,
-    async *follow(signal) {
-      for (let position = 0; ;) {
-        await grown(position, signal);
-        if (signal?.aborted || state === "disposed" || position >= kept()) return;
-        const chunk = await read(position, position + CHUNK).catch((error: unknown) => {
-          if (state !== "disposed") throw error;
-        });
-        if (chunk === undefined || signal?.aborted) return;
-        position += chunk.length;
-        yield chunk;
-      }
-    },
   };
-  return log;
+  return spill;
 }
 
 function clamp(position: number, highest: number): number {
