@@ -9,13 +9,13 @@ import { messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
 import { type Budget, createBudget } from "./budget.ts";
 import { type Position, type SubAgents, type Worker, delegateTool } from "./delegation.ts";
-import { type AgentEvent, NO_USAGE, type TurnEnd, createEventHub } from "./events.ts";
+import { type AgentEvent, type EventHub, NO_USAGE, type TurnEnd, createEventHub } from "./events.ts";
 import { answerOfOther, isOffered, isTaken, offerOf, takeThread } from "./offers.ts";
 import { joinedText } from "./prompt.ts";
 import { type Skill, skillTool } from "./skills.ts";
-import { openTranscript } from "./transcript.ts";
-import { DEFAULT_LIMITS, type Known, type Limits, runTurn } from "./turn.ts";
-import { createWaking } from "./wake.ts";
+import { type Transcript, openTranscript } from "./transcript.ts";
+import { DEFAULT_LIMITS, type GivenLimits, type Known, type Limits, type TurnOptions, runTurn } from "./turn.ts";
+import { type Waking, createWaking } from "./wake.ts";
 
 export type { SubAgentOptions, SubAgents } from "./delegation.ts";
 export type { AgentEvent, TurnEnd, Usage } from "./events.ts";
@@ -90,103 +90,144 @@ export async function createAgent({ name, ...options }: AgentOptions): Promise<A
 }
 
 async function openAgent(options: Omit<AgentOptions, "name">, position: Position): Promise<Agent & Worker> {
-  const { model, thread = randomName(10), parent, instructions = "" } = options;
-  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const { model, thread = randomName(10), instructions = "" } = options;
+  const limits = requireLimits({ ...DEFAULT_LIMITS, ...options.limits });
+  const hub = createEventHub();
+  const known: Known = { charactersAToken: 4, context: limits.context, hasWaited: false };
+  let budget: Budget | undefined;
+  const waking = createWaking((words) => turns.deliver({ role: "user", from: "handrail", content: [text(words)] }));
+  const toolkit = withAgentTools({ ...options, thread, limits }, position, { waking, budget: () => budget });
+  const transcript = await openTranscript(toolkit, thread, options);
+  const place: Place = { hub, toolkit, thread, transcript, begunAfter: undefined };
+
+  const turns = createTurns(async (first, signal) => {
+    const own = (budget = createBudget(limits, position.above));
+    const given: TurnOptions = {
+      ...{ model, toolkit, thread, transcript, instructions, limits, budget: own, known, signal },
+      // A provider's error may contain the key.
+      emit: (event) => hub.emit(event.type === "retry" ? toolkit.mask(event) : event),
+      takeWaiting: () =>
+        turns.take().filter((message) => !isOffered(message) || !(signal.aborted || isTaken(message, transcript))),
+    };
+    const end = await alone(place, first, signal, (message) => runTurn(message, given)).catch(
+      (error: unknown): TurnEnd =>
+        signal.aborted ? { ...nothingIn(thread), reason: "stopped" } : failed(thread, error),
+    );
+    return toolkit.mask({ ...end, waitingFor: waking.jobs() });
+  }, hub);
+
+  const closing = new AbortController();
+  void followRequests(toolkit.store, thread, closing.signal, (event) => {
+    if (place.begunAfter === undefined || event.id <= place.begunAfter) return;
+    if (event.type === "stop.requested") void turns.stop();
+    if (event.type !== "message.offered") return;
+    if (event.message === undefined) turns.withdraw(event.offer);
+    else turns.deliver(event.message);
+  });
+
+  return {
+    thread,
+    get tools() {
+      return toolkit.tools;
+    },
+    get messages() {
+      return transcript.messages;
+    },
+    begin: turns.begin,
+    resume: () => turns.begin(undefined),
+    send: (input) => turns.begin(fromPerson(input)),
+    steer: (input) => turns.deliver(fromPerson(input)),
+    stop: turns.stop,
+    events: hub.follow,
+    async close() {
+      closing.abort();
+      await turns.close();
+      await toolkit.close();
+      hub.close();
+    },
+  };
+}
+
+/** @throws RangeError for a limit that is not above 0. */
+function requireLimits(limits: GivenLimits): GivenLimits {
   const { price, ...numbers } = limits;
   const prices = price && { "price.input": price.input, "price.output": price.output };
   for (const [name, limit] of Object.entries({ ...numbers, ...prices })) {
     if (!(limit > 0)) throw new RangeError(`limits.${name} ${limit}: expected a number above 0`);
   }
-  const hub = createEventHub();
-  const known: Known = { charactersAToken: 4, context: limits.context, hasWaited: false };
-  const waiting: Message[] = [];
-  let budget: Budget | undefined;
-  let running: { readonly stopping: AbortController; readonly ended: Promise<unknown> } | undefined;
-  let last: Promise<unknown> = Promise.resolve();
-  let isClosed = false;
-  /**
-   * While a turn of this agent has the thread: the last event before it. A request to stop concerns only the turn that
-   * has the thread when it is made, not one that waits.
-   */
-  let begunAfter: number | undefined;
+  return limits;
+}
 
-  const waking = createWaking((words) => deliver({ role: "user", from: "handrail", content: [text(words)] }));
-  const { agents = {}, disable = [], skills = [] } = options;
+/** The toolkit of one agent, in its thread, with the tools of agents. */
+function withAgentTools(
+  {
+    model,
+    toolkit,
+    thread,
+    parent,
+    limits,
+    agents = {},
+    disable = [],
+    skills = [],
+  }: AgentOptions & { readonly thread: ThreadId; readonly limits: GivenLimits },
+  position: Position,
+  { waking, budget }: { readonly waking: Waking; readonly budget: () => Budget | undefined },
+): Toolkit {
   // A sub-agent is closed when its turn has ended.
-  const wakes = position.depth === 0 && options.toolkit.tools.has("jobs");
+  const wakes = position.depth === 0 && toolkit.tools.has("jobs");
   const withAgents = (own: Toolset): Iterable<Tool> => {
-    const delegating = { agents, position, toolkit: options.toolkit, tools: [...own.values()], model, limits };
+    const delegating = { agents, position, toolkit, tools: [...own.values()], model, limits };
     const added = [
       wakes ? waking.tool : undefined,
       skillTool(skills),
-      delegateTool({ ...delegating, budget: () => budget, open: openAgent }),
+      delegateTool({ ...delegating, budget, open: openAgent }),
     ].filter((tool) => tool !== undefined);
     const wanted = added.filter((tool) => !disable.includes(tool.name));
     return new Map([...own, ...wanted.map((tool) => [tool.name, tool] as const)]).values();
   };
-  const toolkit = options.toolkit.with({
+  return toolkit.with({
     ...((wakes || skills.length + Object.keys(agents).length > 0) && { tools: withAgents }),
     thread,
     ...(parent !== undefined && { parent }),
   });
-  const transcript = await openTranscript(toolkit, thread, options);
+}
 
-  const nothing = { thread, rounds: 0, usage: NO_USAGE, unasked: 0, waitingFor: [] };
-  const failed = (error: unknown): TurnEnd => ({ reason: "failed", message: messageOf(error), ...nothing });
+/** The turns of one agent, one after another, and the messages that wait for the running one. */
+interface Turns {
+  /** Runs a turn when the earlier ones have ended. Never rejects. */
+  begin(message: Message | undefined): Promise<TurnEnd>;
+  /** Passes a message to the running turn, or begins one with it. */
+  deliver(message: Message): void;
+  /** Returns the messages that wait, and removes them. */
+  take(): readonly Message[];
+  /** Removes a message that waits: another agent has it. */
+  withdraw(offer: string): void;
+  /** Stops the running turn. Resolves when it has ended. */
+  stop(): Promise<void>;
+  /** Stops the running turn; later ones end as stopped. Resolves when all have ended. */
+  close(): Promise<void>;
+}
 
-  /** Runs a turn while no other agent runs one in the thread, in this process or another. */
-  const alone = async (
-    first: Message | undefined,
-    signal: AbortSignal,
-    work: (message: Message | undefined) => Promise<TurnEnd>,
-  ): Promise<TurnEnd> => {
-    const notify = (words: string) => hub.emit({ type: "message", from: "handrail", text: words });
-    const { message, giveBack } = await takeThread(first, { store: toolkit.store, thread, transcript, signal, notify });
-    try {
-      await transcript.begin();
-      begunAfter = transcript.position;
-      if (message !== undefined && isTaken(message, transcript)) {
-        const { text: answer, ...end } = await answerOfOther(toolkit.store, transcript, thread);
-        if (message.role === "user")
-          hub.emit({ type: "message", from: message.from, text: joinedText(message.content) });
-        hub.emit({ type: "text", text: answer });
-        return { ...nothing, ...end };
-      }
-      const end = await work(message).catch(failed);
-      if (message !== undefined || end.rounds > 0) recordEnd(toolkit.store, toolkit.mask(end));
-      return end;
-    } finally {
-      begunAfter = undefined;
-      await giveBack();
-    }
-  };
+/** @param run runs one turn until it ends, or until the signal fires; never rejects */
+function createTurns(
+  run: (first: Message | undefined, signal: AbortSignal) => Promise<TurnEnd>,
+  hub: Pick<EventHub, "emit">,
+): Turns {
+  const waiting: Message[] = [];
+  let running: { readonly stopping: AbortController; readonly ended: Promise<unknown> } | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  let isClosed = false;
 
   const turn = async (first: Message | undefined): Promise<TurnEnd> => {
     const stopping = new AbortController();
     if (isClosed) stopping.abort();
-    budget = createBudget(limits, position.above);
-    const given = {
-      ...{ model, toolkit, thread, transcript, instructions, limits, budget, known },
-      // A provider's error may contain the key.
-      emit: (event: AgentEvent) => hub.emit(event.type === "retry" ? toolkit.mask(event) : event),
-      signal: stopping.signal,
-      takeWaiting: () =>
-        waiting
-          .splice(0)
-          .filter((message) => !isOffered(message) || !(stopping.signal.aborted || isTaken(message, transcript))),
-    };
-    const ended = alone(first, stopping.signal, (message) => runTurn(message, given)).catch(
-      (error: unknown): TurnEnd => {
-        return stopping.signal.aborted ? { reason: "stopped", ...nothing } : failed(error);
-      },
-    );
+    const ended = run(first, stopping.signal);
     running = { stopping, ended };
-    const end = toolkit.mask({ ...(await ended), waitingFor: waking.jobs() });
+    const end = await ended;
     running = undefined;
     hub.emit({ type: "end", ...end });
     return end;
   };
-
   const begin = (message: Message | undefined): Promise<TurnEnd> => {
     const next = last.then(() => turn(message));
     last = next.then(() => {
@@ -198,51 +239,80 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
     });
     return next;
   };
-
-  const deliver = (message: Message) => {
-    if (isClosed) return;
-    if (running === undefined) void begin(message);
-    else waiting.push(message);
-  };
-
   const stop = async () => {
     running?.stopping.abort(new Error("the turn was stopped"));
     await running?.ended;
   };
-
-  const closing = new AbortController();
-  void followRequests(toolkit.store, thread, closing.signal, (event) => {
-    if (begunAfter === undefined || event.id <= begunAfter) return;
-    if (event.type === "stop.requested") running?.stopping.abort(new Error("the turn was stopped"));
-    if (event.type !== "message.offered") return;
-    if (event.message !== undefined) return deliver(event.message);
-    const index = waiting.findIndex((message) => offerOf(message) === event.offer);
-    if (index !== -1) waiting.splice(index, 1);
-  });
-
   return {
-    thread,
-    get tools() {
-      return toolkit.tools;
-    },
-    get messages() {
-      return transcript.messages;
-    },
     begin,
-    resume: () => begin(undefined),
-    send: (input) => begin(fromPerson(input)),
-    steer: (input) => deliver(fromPerson(input)),
+    deliver(message) {
+      if (isClosed) return;
+      if (running === undefined) void begin(message);
+      else waiting.push(message);
+    },
+    take: () => waiting.splice(0),
+    withdraw(offer) {
+      const index = waiting.findIndex((message) => offerOf(message) === offer);
+      if (index !== -1) waiting.splice(index, 1);
+    },
     stop,
-    events: hub.follow,
     async close() {
       isClosed = true;
-      closing.abort();
       await stop();
       await last;
-      await toolkit.close();
-      hub.close();
     },
   };
+}
+
+/** Where the turns of one agent run. */
+interface Place {
+  readonly hub: Pick<EventHub, "emit">;
+  readonly toolkit: Toolkit;
+  readonly thread: ThreadId;
+  readonly transcript: Transcript;
+  /**
+   * While a turn of this agent has the thread: the last event before it. A request to stop concerns only the turn that
+   * has the thread when it is made, not one that waits.
+   */
+  begunAfter: number | undefined;
+}
+
+/** Runs a turn while no other agent runs one in the thread, in this process or another. */
+async function alone(
+  place: Place,
+  first: Message | undefined,
+  signal: AbortSignal,
+  work: (message: Message | undefined) => Promise<TurnEnd>,
+): Promise<TurnEnd> {
+  const { hub, toolkit, thread, transcript } = place;
+  const { store } = toolkit;
+  const notify = (words: string) => hub.emit({ type: "message", from: "handrail", text: words });
+  const { message, giveBack } = await takeThread(first, { store, thread, transcript, signal, notify });
+  try {
+    await transcript.begin();
+    place.begunAfter = transcript.position;
+    if (message !== undefined && isTaken(message, transcript)) {
+      const { text: answer, ...end } = await answerOfOther(store, transcript, thread);
+      if (message.role === "user") hub.emit({ type: "message", from: message.from, text: joinedText(message.content) });
+      hub.emit({ type: "text", text: answer });
+      return { ...nothingIn(thread), ...end };
+    }
+    const end = await work(message).catch((error: unknown) => failed(thread, error));
+    if (message !== undefined || end.rounds > 0) recordEnd(store, toolkit.mask(end));
+    return end;
+  } finally {
+    place.begunAfter = undefined;
+    await giveBack();
+  }
+}
+
+/** The end of a turn that did nothing. */
+function nothingIn(thread: ThreadId): Omit<TurnEnd, "reason"> {
+  return { thread, rounds: 0, usage: NO_USAGE, unasked: 0, waitingFor: [] };
+}
+
+function failed(thread: ThreadId, error: unknown): TurnEnd {
+  return { ...nothingIn(thread), reason: "failed", message: messageOf(error) };
 }
 
 /** Records how a turn ended. A failure is ignored: the transcript has reported it already. */

@@ -24,14 +24,15 @@ const MOST_CALLS = 64;
 /** After this many equal failures the model is told to try something else. */
 const SAME_FAILURES = 3;
 
-interface Results {
+/** What calls need of their turn. */
+export interface CallResults {
   readonly toolkit: Toolkit;
   readonly emit: (event: AgentEvent) => void;
   /** Called with each result as soon as it is available. */
   readonly onResult: (message: ToolMessage) => void;
 }
 
-export interface CallsOptions extends Results {
+export interface CallsOptions extends CallResults {
   /** The id of the turn. */
   readonly turn: string;
   readonly signal: AbortSignal;
@@ -90,7 +91,7 @@ export async function runCalls(given: readonly Calling[], options: CallsOptions)
 }
 
 /** Reports results for calls that are not run. */
-export function refuseCalls(calls: readonly Calling[], why: string, results: Results): void {
+export function refuseCalls(calls: readonly Calling[], why: string, results: CallResults): void {
   for (const call of calls) {
     announce(call, results);
     answerCall(call, notStarted(call, why), 0, results);
@@ -98,13 +99,18 @@ export function refuseCalls(calls: readonly Calling[], why: string, results: Res
 }
 
 /** Reports that a call is about to be made. */
-export function announce({ id, name, input }: Calling, { toolkit, emit }: Results): void {
+export function announce({ id, name, input }: Calling, { toolkit, emit }: CallResults): void {
   const isHidden = findTool(toolkit.tools, name)?.userFacing === false;
   emit({ type: "tool_call", id, name, input, ...(isHidden && { userFacing: false }) });
 }
 
 /** Adds the result of a call. */
-export function answerCall({ id, name }: Calling, message: ToolMessage, ms: number, { emit, onResult }: Results): void {
+export function answerCall(
+  { id, name }: Calling,
+  message: ToolMessage,
+  ms: number,
+  { emit, onResult }: CallResults,
+): void {
   onResult(message);
   emit({
     type: "tool_result",

@@ -8,7 +8,15 @@ import { withoutBoundaries } from "../util/boundary.ts";
 import { Stop, pause } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
 import { clip } from "../util/text.ts";
-import { type Calling, createFailures, answerCall, refuseCalls, runCalls } from "./calls.ts";
+import {
+  type CallResults,
+  type Calling,
+  type Failures,
+  answerCall,
+  createFailures,
+  refuseCalls,
+  runCalls,
+} from "./calls.ts";
 import { charactersAToken, charactersOf, compact, measure } from "./compact.ts";
 import type { Price, Budget } from "./budget.ts";
 import type { AgentEvent, TurnEnd } from "./events.ts";
@@ -108,193 +116,221 @@ const EMPTY_REPLY =
  * @param first `undefined` continues a turn whose calls were parked; nothing happens while they wait
  */
 export async function runTurn(first: Message | undefined, options: TurnOptions): Promise<TurnEnd> {
-  const { model, toolkit, thread, transcript, limits, budget, emit, known } = options;
-  const failures = createFailures();
-  const name = randomName(10);
+  const { toolkit, thread, transcript, limits, budget, emit } = options;
   const clock = new AbortController();
   const timer = limits.timeMs > LONGEST_TIMER_MS ? undefined : setTimeout(() => clock.abort(), limits.timeMs);
-  const signal = AbortSignal.any([options.signal, clock.signal]);
-  const results = { toolkit, emit, onResult: transcript.add };
-  let tools: ReturnType<typeof toolsOf>;
-  let fixedCharacters = 0;
-  let takenFrom: Toolkit["tools"] | undefined;
-  /** Reads the tools again, because sources may add and remove tools between two rounds. */
-  const takeTools = () => {
-    if (toolkit.tools === takenFrom) return;
-    takenFrom = toolkit.tools;
-    tools = toolsOf(toolkit);
-    fixedCharacters = options.instructions.length + JSON.stringify(tools ?? []).length;
+  const turn: Turn = {
+    ...options,
+    name: randomName(10),
+    clock: clock.signal,
+    over: AbortSignal.any([options.signal, clock.signal]),
+    failures: createFailures(),
+    results: { toolkit, emit, onResult: transcript.add },
+    offered: offeredTools(options),
+    counts: { emptyReplies: 0, overflows: 0 },
   };
-
-  const deliver = (message: Message) => {
-    if (message.role === "user") {
-      const { from, content } = message;
-      emit({
-        type: "message",
-        from,
-        text: withoutBoundaries(joinedText(content)),
-        ...(isOffered(message) && { offered: true }),
-      });
-    }
-    transcript.add(message);
-  };
-  const tell = (words: string) => deliver({ role: "user", from: "handrail", content: [text(words)] });
-
-  const requestReply = async (
-    asked: Pick<LanguageModelV3CallOptions, "prompt" | "tools">,
-    how: Pick<RequestOptions, "emit" | "signal">,
-  ): Promise<ModelReply> => {
-    const given = { ...asked, providerOptions: PROVIDER_OPTIONS };
-    const answer = await request(model, given, { ...how, retryMs: limits.retryMs });
-    budget.spend(answer.usage, limits.price);
-    if (answer.error === undefined) emit({ type: "usage", ...answer.usage });
-    return answer;
-  };
-
-  const ask = async (to: AbortSignal): Promise<ModelReply> => {
-    const { messages } = transcript;
-    const prompt = promptOf(`${options.instructions}${stillStarting(toolkit.starting)}`, messages);
-    const answer = await requestReply({ prompt, ...(tools !== undefined && { tools }) }, { emit, signal: to });
-    const { input } = answer.usage;
-    const sent = fixedCharacters + messages.reduce((sum, message) => sum + charactersOf(message), 0);
-    if (input > 0) known.charactersAToken = charactersAToken(sent, input);
-    return answer;
-  };
-
-  /** Emits no text: a summary is not the model's answer. */
-  const askForSummary = (prompt: LanguageModelV3Prompt): Promise<ModelReply> =>
-    requestReply({ prompt }, { emit: (event) => event.type === "retry" && emit(event), signal });
-
-  /**
-   * Adds a reply to the transcript: a complete one in full, one that broke off without its reasoning, which providers
-   * would reject. Returns its calls.
-   */
-  const keep = ({ parts, error }: ModelReply): readonly Calling[] => {
-    const content = error === undefined ? parts : parts.filter(({ type }) => type !== "reasoning");
-    if (content.length > 0) transcript.add({ role: "assistant", content: content.map(recordable) });
-    return content.filter((part) => part.type === "call");
-  };
-
-  /** Shortens the conversation if it would not fit. If the request for a summary fails, returns its answer. */
-  const fit = (): Promise<ModelReply | undefined> => {
-    const ratio = known.charactersAToken;
-    const room = Math.max(1_000, known.context * FILLED - fixedCharacters / ratio);
-    return compact({ transcript, budget: room, charactersAToken: ratio, askForSummary, emit });
-  };
-
-  /** Asks the model, after a limit was reached, what is done and what is left. */
-  const lastWord = async (reason: Ending["reason"], what: string): Promise<Ending> => {
-    const message = `The limit of ${what} for one turn is reached.`;
-    tell(`[${message} Call no more tools. Say in a few sentences what is done and what is left to do.]`);
-    budget.takeRound();
-    const answer = await ask(AbortSignal.any([options.signal, AbortSignal.timeout(LAST_WORD_MS)]));
-    refuseCalls(keep(answer), "the turn has reached a limit", results);
-    return options.signal.aborted ? { reason: "stopped" } : { reason, message };
-  };
-
-  const limitReached = async (): Promise<Ending | undefined> => {
-    const limit = budget.reached();
-    if (limit?.isOwn === false) {
-      const message = `The limit of ${limit.what} for the turn, sub-agents included, is reached.`;
-      return { reason: limit.reason, message };
-    }
-    if (clock.signal.aborted) return await lastWord("max_time", `${limits.timeMs / 1_000} s`);
-    return limit && (await lastWord(limit.reason, limit.what));
-  };
-
-  /** Lets sources start, so that the first request has their tools. A wait that was in vain is not repeated. */
-  const waitForSources = async () => {
-    const sources = toolkit.starting;
-    if (sources.length === 0 || known.hasWaited) return;
-    emit({ type: "starting", sources });
-    const over = new Stop(signal);
-    await Promise.race([toolkit.ready, pause(STARTING_MS, over.signal)]);
-    over.abort(new Error("the wait is over"));
-    over.unlink();
-    known.hasWaited = true;
-  };
-
-  const loop = async (): Promise<Ending> => {
-    await waitForSources();
-    let emptyReplies = 0;
-    let overflows = 0;
-    for (;;) {
-      for (const message of options.takeWaiting()) deliver(message);
-      if (options.signal.aborted) return { reason: "stopped" };
-      takeTools();
-      const limited = await limitReached();
-      if (limited !== undefined) return limited;
-      const unfit = await fit();
-      if (signal.aborted) continue; // the next round ends the turn, or asks for a last message
-      if (unfit !== undefined) return failedWith(unfit);
-      if (budget.reached() !== undefined) continue; // concurrent sub-agents may have used it up
-      budget.takeRound();
-      const answer = await ask(signal);
-      if (answer.problem?.kind === "context-overflow" && overflows < OVERFLOWS) {
-        overflows++;
-        budget.returnRound();
-        const ratio = known.charactersAToken;
-        known.context = (measure(transcript.messages, ratio) + fixedCharacters / ratio) * 0.6;
-        continue;
-      }
-      const calls = keep(answer);
-      if (signal.aborted) {
-        refuseCalls(calls, "the turn was stopped", results);
-        continue;
-      }
-      if (answer.problem !== undefined) {
-        refuseCalls(calls, "the reply broke off", results);
-        return failedWith(answer);
-      }
-      if (calls.length > 0) {
-        emptyReplies = 0;
-        overflows = 0;
-        const parked = await runCalls(calls, { ...results, turn: name, signal, failures, budget });
-        const written = parked.length > 0 ? options.takeWaiting() : [];
-        if (parked.length > 0 && options.signal.aborted) return { reason: "stopped" };
-        if (parked.length > 0 && written.length === 0) return parkedEnd(parked);
-        for (const call of parked) answerCall(call, waitingMessage(call), 0, results);
-        for (const message of written) deliver(message);
-        continue;
-      }
-      const ending = endingOf(answer);
-      if (ending === undefined) {
-        if (++emptyReplies > 1) return { reason: "failed", message: emptyMessage(answer, model) };
-        tell(EMPTY_REPLY);
-        continue;
-      }
-      const waiting = options.takeWaiting();
-      if (waiting.length === 0) return ending;
-      for (const message of waiting) deliver(message);
-    }
-  };
-
-  const begin = async (): Promise<Ending | undefined> => {
-    const { waiting, hasNews } = await settleParked({ ...options, deliver, signal });
-    if (first === undefined) return waiting.length > 0 ? parkedEnd(waiting) : hasNews ? undefined : { reason: "done" };
-    for (const call of waiting) answerCall(call, waitingMessage(call), 0, results);
-    if (first.role === "user") emit({ type: "message", from: first.from, text: joinedText(first.content) });
-    await transcript.commit(first);
-    return undefined;
-  };
-
   try {
-    const ending = (await begin()) ?? (await loop());
+    let ending = await begin(turn, first);
+    if (ending === undefined) await waitForSources(turn);
+    while (ending === undefined) ending = await round(turn);
     const unrecorded = transcript.problem && `The thread could not be recorded: ${transcript.problem}`;
     const message = [ending.message, unrecorded].filter((each) => each !== undefined).join(" ");
     const { rounds, usage, unasked } = budget;
-    return {
-      reason: ending.reason,
-      ...(message !== "" && { message }),
-      thread,
-      rounds,
-      usage,
-      unasked,
-      waitingFor: [],
-    };
+    const end = { reason: ending.reason, ...(message !== "" && { message }) };
+    return { ...end, thread, rounds, usage, unasked, waitingFor: [] };
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** A turn that runs. */
+interface Turn extends TurnOptions {
+  readonly name: string;
+  /** Fires at the limit of time. */
+  readonly clock: AbortSignal;
+  /** Fires at the limit of time, and when the turn is stopped. */
+  readonly over: AbortSignal;
+  readonly failures: Failures;
+  readonly results: CallResults;
+  /** The tools that the model is offered, and what is sent with each request besides the messages, in characters. */
+  readonly offered: () => { readonly tools: ReturnType<typeof toolsOf>; readonly fixedCharacters: number };
+  /** Empty replies in a row, and replies in a row that were too long for the model's context. */
+  readonly counts: { emptyReplies: number; overflows: number };
+}
+
+/** Returns a function that reads the tools again when sources have added or removed some. */
+function offeredTools({ toolkit, instructions }: TurnOptions): Turn["offered"] {
+  let takenFrom: Toolkit["tools"] | undefined;
+  let offered: ReturnType<Turn["offered"]>;
+  return () => {
+    if (toolkit.tools !== takenFrom) {
+      takenFrom = toolkit.tools;
+      const tools = toolsOf(toolkit);
+      offered = { tools, fixedCharacters: instructions.length + JSON.stringify(tools ?? []).length };
+    }
+    return offered;
+  };
+}
+
+/** Makes the parked calls that were approved, and records the first message. */
+async function begin(turn: Turn, first: Message | undefined): Promise<Ending | undefined> {
+  const { transcript, emit, results, over } = turn;
+  const { waiting, hasNews } = await settleParked({
+    ...turn,
+    deliver: (message) => deliver(turn, message),
+    signal: over,
+  });
+  if (first === undefined) return waiting.length > 0 ? parkedEnd(waiting) : hasNews ? undefined : { reason: "done" };
+  for (const call of waiting) answerCall(call, waitingMessage(call), 0, results);
+  if (first.role === "user") emit({ type: "message", from: first.from, text: joinedText(first.content) });
+  await transcript.commit(first);
+  return undefined;
+}
+
+/** Lets sources start, so that the first request has their tools. A wait that was in vain is not repeated. */
+async function waitForSources({ toolkit, known, emit, over }: Turn): Promise<void> {
+  const sources = toolkit.starting;
+  if (sources.length === 0 || known.hasWaited) return;
+  emit({ type: "starting", sources });
+  const waited = new Stop(over);
+  await Promise.race([toolkit.ready, pause(STARTING_MS, waited.signal)]);
+  waited.abort(new Error("the wait is over"));
+  waited.unlink();
+  known.hasWaited = true;
+}
+
+/** Asks the model once and runs the calls of its reply. Resolves to how the turn ends; `undefined`: it continues. */
+async function round(turn: Turn): Promise<Ending | undefined> {
+  const { model, budget, counts, over, results } = turn;
+  for (const message of turn.takeWaiting()) deliver(turn, message);
+  if (turn.signal.aborted) return { reason: "stopped" };
+  const limited = await limitReached(turn);
+  if (limited !== undefined) return limited;
+  const unfit = await fit(turn);
+  if (over.aborted) return undefined; // the next round ends the turn, or asks for a last message
+  if (unfit !== undefined) return failedWith(unfit);
+  if (budget.reached() !== undefined) return undefined; // concurrent sub-agents may have used it up
+  budget.takeRound();
+  const answer = await ask(turn, over);
+  if (answer.problem?.kind === "context-overflow" && counts.overflows < OVERFLOWS) return takeBack(turn);
+  const calls = keep(turn, answer);
+  if (over.aborted) {
+    refuseCalls(calls, "the turn was stopped", results);
+    return undefined;
+  }
+  if (answer.problem !== undefined) {
+    refuseCalls(calls, "the reply broke off", results);
+    return failedWith(answer);
+  }
+  if (calls.length > 0) return makeCalls(turn, calls);
+  const ending = endingOf(answer);
+  if (ending === undefined) {
+    if (++counts.emptyReplies > 1) return { reason: "failed", message: emptyMessage(answer, model) };
+    tell(turn, EMPTY_REPLY);
+    return undefined;
+  }
+  const waiting = turn.takeWaiting();
+  for (const message of waiting) deliver(turn, message);
+  return waiting.length === 0 ? ending : undefined;
+}
+
+/** After a request that was too long: the next one is shorter, and this one is not counted. */
+function takeBack({ budget, counts, known, offered, transcript }: Turn): undefined {
+  counts.overflows++;
+  budget.returnRound();
+  const ratio = known.charactersAToken;
+  known.context = (measure(transcript.messages, ratio) + offered().fixedCharacters / ratio) * 0.6;
+}
+
+async function makeCalls(turn: Turn, calls: readonly Calling[]): Promise<Ending | undefined> {
+  const { name, over, failures, budget, results } = turn;
+  Object.assign(turn.counts, { emptyReplies: 0, overflows: 0 });
+  const parked = await runCalls(calls, { ...results, turn: name, signal: over, failures, budget });
+  if (parked.length === 0) return undefined;
+  const written = turn.takeWaiting();
+  if (turn.signal.aborted) return { reason: "stopped" };
+  if (written.length === 0) return parkedEnd(parked);
+  for (const call of parked) answerCall(call, waitingMessage(call), 0, results);
+  for (const message of written) deliver(turn, message);
+  return undefined;
+}
+
+async function limitReached(turn: Turn): Promise<Ending | undefined> {
+  const limit = turn.budget.reached();
+  if (limit?.isOwn === false) {
+    const message = `The limit of ${limit.what} for the turn, sub-agents included, is reached.`;
+    return { reason: limit.reason, message };
+  }
+  if (turn.clock.aborted) return lastWord(turn, "max_time", `${turn.limits.timeMs / 1_000} s`);
+  return limit && lastWord(turn, limit.reason, limit.what);
+}
+
+/** Asks the model, after a limit was reached, what is done and what is left. */
+async function lastWord(turn: Turn, reason: Ending["reason"], what: string): Promise<Ending> {
+  const message = `The limit of ${what} for one turn is reached.`;
+  tell(turn, `[${message} Call no more tools. Say in a few sentences what is done and what is left to do.]`);
+  turn.budget.takeRound();
+  const answer = await ask(turn, AbortSignal.any([turn.signal, AbortSignal.timeout(LAST_WORD_MS)]));
+  refuseCalls(keep(turn, answer), "the turn has reached a limit", turn.results);
+  return turn.signal.aborted ? { reason: "stopped" } : { reason, message };
+}
+
+/** Adds a message to the conversation, and shows one of a person. */
+function deliver({ emit, transcript }: Turn, message: Message): void {
+  if (message.role === "user") {
+    const shown = withoutBoundaries(joinedText(message.content));
+    emit({ type: "message", from: message.from, text: shown, ...(isOffered(message) && { offered: true }) });
+  }
+  transcript.add(message);
+}
+
+function tell(turn: Turn, words: string): void {
+  deliver(turn, { role: "user", from: "handrail", content: [text(words)] });
+}
+
+async function ask(turn: Turn, signal: AbortSignal): Promise<ModelReply> {
+  const { toolkit, transcript, known, emit } = turn;
+  const { messages } = transcript;
+  const { tools, fixedCharacters } = turn.offered();
+  const prompt = promptOf(`${turn.instructions}${stillStarting(toolkit.starting)}`, messages);
+  const answer = await requestReply(turn, { prompt, ...(tools !== undefined && { tools }) }, { emit, signal });
+  const { input } = answer.usage;
+  const sent = fixedCharacters + messages.reduce((sum, message) => sum + charactersOf(message), 0);
+  if (input > 0) known.charactersAToken = charactersAToken(sent, input);
+  return answer;
+}
+
+/** Shortens the conversation if it would not fit. If the request for a summary fails, returns its answer. */
+function fit(turn: Turn): Promise<ModelReply | undefined> {
+  const { transcript, known, emit, over: signal } = turn;
+  const ratio = known.charactersAToken;
+  const room = Math.max(1_000, known.context * FILLED - turn.offered().fixedCharacters / ratio);
+  /** Emits no text: a summary is not the model's answer. */
+  const askForSummary = (prompt: LanguageModelV3Prompt) =>
+    requestReply(turn, { prompt }, { emit: (event) => event.type === "retry" && emit(event), signal });
+  return compact({ transcript, budget: room, charactersAToken: ratio, askForSummary, emit });
+}
+
+async function requestReply(
+  { model, limits, budget, emit }: Turn,
+  asked: Pick<LanguageModelV3CallOptions, "prompt" | "tools">,
+  how: Pick<RequestOptions, "emit" | "signal">,
+): Promise<ModelReply> {
+  const given = { ...asked, providerOptions: PROVIDER_OPTIONS };
+  const answer = await request(model, given, { ...how, retryMs: limits.retryMs });
+  budget.spend(answer.usage, limits.price);
+  if (answer.error === undefined) emit({ type: "usage", ...answer.usage });
+  return answer;
+}
+
+/**
+ * Adds a reply to the transcript: a complete one in full, one that broke off without its reasoning, which providers
+ * would reject. Returns its calls.
+ */
+function keep({ transcript }: Turn, { parts, error }: ModelReply): readonly Calling[] {
+  const content = error === undefined ? parts : parts.filter(({ type }) => type !== "reasoning");
+  if (content.length > 0) transcript.add({ role: "assistant", content: content.map(recordable) });
+  return content.filter((part) => part.type === "call");
 }
 
 /** A sentence for the instructions. */
