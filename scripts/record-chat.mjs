@@ -40,11 +40,11 @@ const screen = (text) =>
   });
 try {
   const state = join(home, "state");
-  const variables = [`XDG_STATE_HOME=${state}`, `XDG_CONFIG_HOME=${state}`, "NO_COLOR=1"];
+  const variables = ["OLLAMA_HOST=127.0.0.1:9", `XDG_STATE_HOME=${state}`, `XDG_CONFIG_HOME=${state}`, "NO_COLOR=1"];
   const chat = ["env", "-u", "TMUX", "-u", "TMUX_PANE", ...variables, process.execPath, PROGRAM, "chat"];
   tmux("new-session", "-d", "-c", folder, "-x", String(COLUMNS), "-y", String(ROWS), ...chat);
-  await screen(/Start the demo model now\?[^]*\[y\/N\]$/);
-  type("y");
+  await screen(/d {2}start the demo[^]*d, q\?$/);
+  type("d");
   const offered = await screen(/^>$/m);
   type("practice");
   await screen(/FAIL: [^]*change that one place/);

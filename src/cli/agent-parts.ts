@@ -2,7 +2,7 @@ import type { LanguageModelV3 } from "@ai-sdk/provider";
 import { join } from "node:path";
 import { homedir } from "node:os";
 import { type Limits, type Skill, type SubAgents, buildInstructions, readSkills } from "../agent/agent.ts";
-import { type LoadedModel, type ModelSettings, NoModel, loadModel } from "../agent/models/load.ts";
+import { type LoadedModel, type ModelSettings, loadModel } from "../agent/models/load.ts";
 import { configFolder, keyFile } from "../config/state.ts";
 import type { McpChoices } from "../config/mcp.ts";
 import type { ThreadSummary } from "../contract/activity.ts";
@@ -12,6 +12,7 @@ import type { McpSource } from "../mcp/client/source.ts";
 import { createToolkit } from "../toolkit.ts";
 import { messageOf } from "../util/errors.ts";
 import { agentSettings } from "./agent-settings.ts";
+import { usualModel } from "./keys.ts";
 import type { AgentOptions } from "./options.ts";
 import { type Resumed, moved, notContinued, resumed } from "./resume.ts";
 import { type ToolkitNeeds, tellHowToAttach, toolkitOptions } from "./settings.ts";
@@ -73,7 +74,7 @@ async function openWith(
   const { preset, instructions: own, coreBytes, notices, ...settings } = await agentSettings(options);
   const onlyPrints = options.showPrompt === true || options.resume === true;
   if (settings.model === undefined && !onlyPrints) warn(notices); // such as a model that needs trust
-  const loaded = onlyPrints ? undefined : await modelFor(settings.model);
+  const loaded = onlyPrints ? undefined : await modelFor(settings.model ?? (await usualModel(tell)));
   const given = await toolkitOptions(
     { ...options, ...(preset !== undefined && { preset }) },
     { sources: !onlyPrints, servers: added, tell },
@@ -128,13 +129,9 @@ export async function skillsOf(workspace: string | undefined, tell: (text: strin
   return readSkills(folders, tell);
 }
 
-/** Loads a model with the user's keys. Rejects like `loadModel`, and when no model is set. */
-export async function modelFor(settings: ModelSettings | undefined): Promise<LoadedModel> {
-  if (settings !== undefined) return await loadModel(settings, { keyFile: keyFile() });
-  throw new NoModel(
-    "no model is chosen. Pass --model PROVIDER:NAME (openai, anthropic, google, openai-compatible), or set " +
-      "model in the configuration. --model demo needs no key.",
-  );
+/** Loads a model with the user's keys. Rejects like `loadModel`. */
+export function modelFor(settings: ModelSettings): Promise<LoadedModel> {
+  return loadModel(settings, { keyFile: keyFile() });
 }
 
 function limitsOf({ maxRounds, maxTime, maxTokens }: AgentOptions): Limits {

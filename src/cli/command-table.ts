@@ -3,6 +3,7 @@
  * table; a command's code is loaded when it is run.
  */
 import { InvalidArgumentError } from "commander";
+import { KEY_PROVIDERS } from "../agent/models/load.ts";
 import { SETTING_FLAGS } from "../config/settings.ts";
 import type { CommandTable, Flag } from "./command-row.ts";
 import { LANGUAGES, TOOL_FORMATS } from "./options.ts";
@@ -72,6 +73,23 @@ export const COMMANDS: CommandTable = {
     args: [["[prompt]", "the task (default: from stdin)"]],
     flags: [...AGENT, ["--json", "print each event as a line of JSON"]],
     load: () => import("./commands/run.ts"),
+  },
+  login: {
+    summary: "keep the key of a model provider in a private file: asked for without showing it, or read from stdin",
+    person: true,
+    args: [["[provider]", "whose key it is", KEY_PROVIDERS]],
+    flags: [
+      ["--list", "list which providers have a key, and where it is"],
+      ["--json", "with --list: print it as JSON"],
+      ["--base-url <url>", "the URL of the provider's API, to try the key there"],
+    ],
+    load: () => import("./commands/login.ts"),
+  },
+  logout: {
+    summary: "remove a key that login kept",
+    person: true,
+    args: [["<provider>", "whose key it is", KEY_PROVIDERS]],
+    load: () => import("./commands/login.ts"),
   },
   acp: {
     summary: "be the agent of an editor: the Agent Client Protocol on stdin and stdout",

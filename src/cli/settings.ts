@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { TargetOptions } from "../backends/targets.ts";
@@ -6,7 +7,7 @@ import type { McpChoices } from "../config/mcp.ts";
 import { type Loaded, loadSettings } from "../config/load.ts";
 import type { ToolSettings } from "../config/values.ts";
 import { type Settings, flagsIn } from "../config/settings.ts";
-import { databaseFile } from "../config/state.ts";
+import { databaseFile, keyFile } from "../config/state.ts";
 import type { Store } from "../contract/activity.ts";
 import type { ToolSource } from "../contract/tool-source.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
@@ -154,6 +155,7 @@ export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds
   const started = sources.filter(({ name }) => starts === true || starts === name);
   return {
     ...toolkitOptionsOf(settings, options),
+    mask: { values: await keptKeys() },
     store: log === undefined ? store : (await import("./log.ts")).loggedStore(store, log),
     sources: areNamed && starts !== true ? [...started, NOT_STARTED] : started,
     onWaiting: async (notice) => {
@@ -168,6 +170,14 @@ export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds
       if (started.some(({ name }) => text.startsWith(name)) || text.endsWith(NO_SUCH_TOOL)) tell(text);
     },
   };
+}
+
+/** Returns the keys in the file of keys, which are masked. Never rejects: who uses a key reports a broken file. */
+export async function keptKeys(): Promise<readonly string[]> {
+  if (!existsSync(keyFile())) return [];
+  const { readKeyFile } = await import("../agent/models/keys.ts");
+  const keys = await readKeyFile(keyFile()).catch(() => undefined);
+  return [...(keys?.values() ?? [])];
 }
 
 /** Returns what the reader of a denial can do when nobody could be asked. */

@@ -1,5 +1,6 @@
 import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
 import type { Interface } from "node:readline/promises";
+import type { Writable } from "node:stream";
 import { oneLine, terminalSafe } from "../output/terminal-text.ts";
 
 /**
@@ -53,23 +54,42 @@ export async function lineOnTerminal(
   return withReader(async (reader) => ({ line: await reader.question(question, { signal }) }));
 }
 
-async function withReader<T>(ask: (reader: Interface) => Promise<T>): Promise<T | "left" | "no terminal"> {
+/** Asks for a line that is not shown while it is typed, such as a key. */
+export async function secretOnTerminal(
+  question: string,
+  signal: AbortSignal,
+): Promise<{ readonly line: string } | "left" | "no terminal"> {
+  return withReader(async (reader, terminal) => {
+    terminal.write(question);
+    const line = await reader.question("", { signal });
+    terminal.write("\n");
+    return { line };
+  }, true);
+}
+
+/** With `isSecret`, what is typed is not shown. */
+async function withReader<T>(
+  ask: (reader: Interface, terminal: Writable) => Promise<T>,
+  isSecret = false,
+): Promise<T | "left" | "no terminal"> {
   const [reading, writing] = [openTerminal(), openTerminal()];
   if (reading === undefined || writing === undefined) return "no terminal";
   // Loaded here because most runs ask nothing.
-  const [{ createInterface }, { ReadStream, WriteStream }] = await Promise.all([
+  const [{ createInterface }, { ReadStream, WriteStream }, { Writable }] = await Promise.all([
     import("node:readline/promises"),
     import("node:tty"),
+    import("node:stream"),
   ]);
   const input = new ReadStream(reading);
   const output = new WriteStream(writing);
-  const reader = createInterface({ input, output });
+  const nowhere = new Writable({ write: (_text, _encoding, done) => done() });
+  const reader = createInterface({ input, output: isSecret ? nowhere : output, terminal: true });
   // While a line is edited, Ctrl-C arrives as a key. It must still interrupt the process.
   reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
   const left = new Promise<"left">((resolve) => reader.once("close", () => resolve("left")));
   try {
     dropTyped();
-    return await Promise.race([ask(reader), left]);
+    return await Promise.race([ask(reader, output), left]);
   } finally {
     reader.close();
     input.destroy();

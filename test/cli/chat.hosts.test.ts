@@ -305,9 +305,12 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
 
   test("without a model a person is offered the demo, whose practice project ends with /undo", async () => {
     const line = await commandLine();
-    const { sees, types } = await person(line, [], { columns: 80 });
-    await sees(/no model is chosen\.[^]*Start the demo model now\?.*\n?.*\[y\/N\]$/m);
-    await types("y", "Enter");
+    const { sees, types } = await person(line, [], {
+      columns: 80,
+      env: { OLLAMA_HOST: "127.0.0.1:9" },
+    });
+    await sees(/No model is chosen, and there is no key[^]*d {2}start the demo[^]*d, q\?$/m);
+    await types("d", "Enter");
     await sees(/Write "practice"[^]*^>$/m);
     await types("hello", "Enter");
     await sees(/^Hello! I am the demo model[^]*^>$/m);

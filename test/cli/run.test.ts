@@ -223,12 +223,12 @@ describe("a thread", () => {
 
 describe("handrail run reports what is missing", () => {
   test.each([
-    { args: ["run", "x"], message: "no model is chosen. Pass --model" },
+    { args: ["run", "x"], message: "No model is chosen, and there is no key: none in OPENAI_API_KEY" },
     { args: ["run", "x", "--model", "opnai:gpt-5"], message: 'unknown provider "opnai". Providers: openai, anthropic' },
     { args: ["run", "x", "--model", "openai"], message: "expected PROVIDER:NAME, as openai:gpt-5" },
     {
       args: ["run", "x", "--model", "openai:gpt-5"],
-      message: "Set OPENAI_API_KEY in the environment, or write the line",
+      message: "Set OPENAI_API_KEY in the environment, or run `handrail login openai`",
     },
     { args: ["run", "x", "--agent", "reviewer", "--model", "demo"], message: 'there is no agent "reviewer"' },
     { args: ["run", "--model", "demo"], message: "there is no prompt" },
@@ -236,7 +236,7 @@ describe("handrail run reports what is missing", () => {
   ])("$args", async ({ args, message }) => {
     const { shell } = await commandLine();
     const words = args.map((word) => `'${word}'`).join(" ");
-    const { code, stderr } = await shell(`unset OPENAI_API_KEY; handrail ${words} </dev/null`);
+    const { code, stderr } = await shell(`unset OPENAI_API_KEY; OLLAMA_HOST=127.0.0.1:9 handrail ${words} </dev/null`);
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
   });
 

@@ -1,5 +1,6 @@
-import { readFile, stat } from "node:fs/promises";
-import { isMissing } from "../../util/private-file.ts";
+import { readFile, realpath, stat } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { isMissing, replacePrivateFile } from "../../util/private-file.ts";
 
 /** API keys by the names of their variables. */
 export type KeyFile = ReadonlyMap<string, string>;
@@ -24,11 +25,33 @@ export async function readKeyFile(path: string): Promise<KeyFile | undefined> {
   }
 }
 
+/**
+ * Writes, replaces or removes (`undefined`) the line of a key. Keeps the other lines. The file is private, complete at
+ * any moment, and created with its folder if needed.
+ *
+ * @throws Error as `readKeyFile`, and the system's error when the file cannot be written; it is unchanged then.
+ */
+export async function writeKey(path: string, name: string, key: string | undefined): Promise<void> {
+  const isThere = (await readKeyFile(path)) !== undefined;
+  const real = isThere ? await realpath(path) : path; // a link stays one
+  const lines = isThere ? (await readFile(real, "utf8")).split("\n") : [];
+  const kept = lines.filter((line) => nameIn(line) !== name && line !== "");
+  const text = [...kept, ...(key === undefined ? [] : [`${name}=${key}`])].map((line) => `${line}\n`).join("");
+  await replacePrivateFile(dirname(real), basename(real), text);
+}
+
+/** A line: name, and value without the spaces around it. */
+const LINE = /^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*?)\s*$/;
+
+function nameIn(line: string): string | undefined {
+  return LINE.exec(line)?.[1];
+}
+
 function parse(text: string, path: string): KeyFile {
   const keys = new Map<string, string>();
   for (const [index, line] of text.split("\n").entries()) {
     if (line.trim() === "" || line.trim().startsWith("#")) continue;
-    const [, name, value] = /^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
+    const [, name, value] = LINE.exec(line) ?? [];
     if (name === undefined || value === undefined) {
       throw new Error(`${path}, line ${index + 1}: expected NAME=value, as OPENAI_API_KEY=…`);
     }

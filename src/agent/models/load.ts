@@ -35,11 +35,26 @@ interface Provider {
   /** False if it works without a key. */
   readonly needsKey: boolean;
   readonly example: string;
+  /** The name of the model when none is chosen and only this provider has a key: good at coding, not the dearest. */
+  readonly usual?: string;
+  /** Where a key is tried, and how it is sent. Without a URL: `models` below the base URL. */
+  readonly trial?: { readonly url?: string; headers(key: string): { readonly [name: string]: string } };
   load(settings: ModelSettings, key: string | undefined): Promise<LanguageModelV3>;
 }
 
 /** Thrown when no model is chosen, or its key is missing. The demo model works then. */
-export class NoModel extends Error {}
+export class NoModel extends Error {
+  /** What is missing, without the next step. */
+  readonly missing: string;
+  /** The provider whose key is missing; `undefined` when no model is chosen. */
+  readonly provider: string | undefined;
+
+  constructor(missing: string, nextStep: string, provider?: string) {
+    super(`${missing} ${nextStep}`);
+    this.missing = missing;
+    this.provider = provider;
+  }
+}
 
 /** The providers, by the name before the colon in PROVIDER:NAME. Each is imported when it is used. */
 export const PROVIDERS: { readonly [name: string]: Provider } = {
@@ -47,6 +62,8 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
     keyVariables: ["OPENAI_API_KEY"],
     needsKey: true,
     example: "openai:gpt-5",
+    usual: "gpt-6.1-sol",
+    trial: { url: "https://api.openai.com/v1/models", headers: bearer },
     async load({ name, baseUrl }, apiKey) {
       const { createOpenAI } = await import("@ai-sdk/openai");
       return createOpenAI({ ...(apiKey !== undefined && { apiKey }), ...baseURL(baseUrl) })(name);
@@ -56,6 +73,11 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
     keyVariables: ["ANTHROPIC_API_KEY"],
     needsKey: true,
     example: "anthropic:claude-sonnet-4-5",
+    usual: "claude-sonnet-5-5",
+    trial: {
+      url: "https://api.anthropic.com/v1/models",
+      headers: (key) => ({ "x-api-key": key, "anthropic-version": "2023-06-01" }),
+    },
     async load({ name, baseUrl }, apiKey) {
       const { createAnthropic } = await import("@ai-sdk/anthropic");
       return createAnthropic({ ...(apiKey !== undefined && { apiKey }), ...baseURL(baseUrl) })(name);
@@ -65,6 +87,11 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
     keyVariables: ["GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY"],
     needsKey: true,
     example: "google:gemini-2.5-pro",
+    usual: "gemini-pro-latest",
+    trial: {
+      url: "https://generativelanguage.googleapis.com/v1beta/models",
+      headers: (key) => ({ "x-goog-api-key": key }),
+    },
     async load({ name, baseUrl }, apiKey) {
       const { createGoogleGenerativeAI } = await import("@ai-sdk/google");
       return createGoogleGenerativeAI({ ...(apiKey !== undefined && { apiKey }), ...baseURL(baseUrl) })(name);
@@ -73,17 +100,25 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
   "openai-compatible": {
     keyVariables: ["OPENAI_COMPATIBLE_API_KEY"],
     needsKey: false,
-    example: "openai-compatible:qwen3 with base_url: http://127.0.0.1:11434/v1",
+    example: "openai-compatible:qwen3 with base_url: http://127.0.0.1:8080/v1",
+    trial: { headers: bearer },
     async load({ name, baseUrl }, apiKey) {
       if (baseUrl === undefined) {
         throw new Error(
           "openai-compatible needs the address of its API. Set model.base_url in the configuration, or pass " +
-            "--base-url, as http://127.0.0.1:11434/v1 for Ollama.",
+            "--base-url, as http://127.0.0.1:8080/v1. For Ollama the model is ollama:NAME.",
         );
       }
-      const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
-      const how = { name: "openai-compatible", baseURL: baseUrl, includeUsage: true };
-      return createOpenAICompatible({ ...how, ...(apiKey !== undefined && { apiKey }) })(name);
+      return await compatible("openai-compatible", name, baseUrl, apiKey);
+    },
+  },
+  ollama: {
+    keyVariables: [],
+    needsKey: false,
+    example: "ollama:qwen3",
+    async load({ name, baseUrl }, apiKey) {
+      const { ollamaUrl } = await import("./ollama.ts");
+      return await compatible("ollama", name, baseUrl ?? `${ollamaUrl()}/v1`, apiKey);
     },
   },
   demo: {
@@ -93,6 +128,21 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
     load: async () => (await import("./demo.ts")).demoModel(),
   },
 };
+
+/** The providers that have keys. */
+export const KEY_PROVIDERS: readonly string[] = Object.entries(PROVIDERS).flatMap(([name, { keyVariables }]) =>
+  keyVariables.length === 0 ? [] : [name],
+);
+
+async function compatible(provider: string, model: string, url: string, apiKey: string | undefined) {
+  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+  const how = { name: provider, baseURL: url, includeUsage: true };
+  return createOpenAICompatible({ ...how, ...(apiKey !== undefined && { apiKey }) })(model);
+}
+
+function bearer(key: string) {
+  return { authorization: `Bearer ${key}` };
+}
 
 function baseURL(url: string | undefined): { baseURL?: string } {
   return url === undefined ? {} : { baseURL: url };
@@ -128,10 +178,11 @@ export async function loadModel(settings: ModelSettings, options: LoadOptions = 
   const inFile = keyFile === undefined ? undefined : await (await import("./keys.ts")).readKeyFile(keyFile);
   const key = keyIn(variables, env, inFile);
   if (key === undefined && (provider.needsKey || settings.keyVariable !== undefined)) {
-    const file = keyFile === undefined ? "" : `, or write the line ${variables[0]}=… into ${keyFile} (mode 0600)`;
+    const login = keyFile === undefined ? "" : `, or run \`handrail login ${settings.provider}\``;
     throw new NoModel(
-      `${settings.provider} needs an API key. Set ${variables.join(" or ")} in the environment${file}. ` +
-        "Without a key, --model demo works.",
+      `${settings.provider} needs an API key.`,
+      `Set ${variables.join(" or ")} in the environment${login}. Without a key, --model demo works.`,
+      settings.provider,
     );
   }
   const keys = [...(key === undefined ? [] : [key]), ...(inFile?.values() ?? [])];
@@ -144,7 +195,8 @@ export function keyIn(
   env: NodeJS.ProcessEnv,
   inFile: KeyFile | undefined,
 ): string | undefined {
-  return variables.map((name) => env[name] ?? inFile?.get(name)).find((value) => value !== undefined && value !== "");
+  const values = [...variables.map((name) => env[name]), ...variables.map((name) => inFile?.get(name))];
+  return values.find((value) => value !== undefined && value !== "");
 }
 
 function providerOf(name: string): Provider {

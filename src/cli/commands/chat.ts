@@ -20,8 +20,8 @@ import { commandToContinue, findThread } from "../threads.ts";
 import { type Chat, COMMAND_NAMES, runCommand } from "../chat/commands.ts";
 import { recalled } from "../chat/recall.ts";
 import { type Face, plainFace, terminalFace } from "../chat/face.ts";
-import { wrapped } from "../chat/wrap.ts";
-import { type TerminalChoices, askOnTerminal } from "../terminal.ts";
+import { offerModel } from "../offer-model.ts";
+import type { TerminalChoices } from "../terminal.ts";
 
 /**
  * Chats with an agent: each line of the person is a turn. A terminal gets an editor and live blocks of the calls.
@@ -38,9 +38,11 @@ export async function run(given: AgentOptions): Promise<void> {
   const tell = (text: string) => (face === undefined ? void early.push(text) : face.say(text));
   const open = () => openParts(options, approvals?.approver ?? (options.yes ? approveAll : terminalApprover()), tell);
   const parts = await open().catch(async (error: unknown) => {
-    if (!isTerminal || !(error instanceof NoModel) || !(await wantsDemo(error))) throw error;
+    if (!isTerminal || !(error instanceof NoModel)) throw error;
+    const chosen = await offerModel(error);
+    if (chosen === undefined) return undefined;
     const { baseUrl: _, ...others } = options;
-    options = { ...others, model: "demo" };
+    if (chosen.model !== undefined) options = { ...others, ...chosen };
     return await open();
   });
   if (parts === undefined) return;
@@ -52,13 +54,6 @@ export async function run(given: AgentOptions): Promise<void> {
   } finally {
     await parts.close();
   }
-}
-
-/** Asks a person who has no model, or no key for it. */
-async function wantsDemo({ message }: NoModel): Promise<boolean> {
-  for (const line of wrapped(message, process.stdout.columns, "")) process.stdout.write(`${line}\n`);
-  const question = "Start the demo model now? It is a script, and uses the real tools. [y/N] ";
-  return (await askOnTerminal(question, new AbortController().signal)) === "yes";
 }
 
 async function talk(
@@ -170,7 +165,7 @@ async function talk(
         ...(baseUrl !== undefined && isSameProvider && { baseUrl }), // keeps the key from other providers
       };
       const settings = await agentSettings(next);
-      ({ model } = await modelFor(settings.model));
+      ({ model } = await modelFor(settings.model ?? parseModel(written)));
       chosen = next;
       const { context: _, ...kept } = limits;
       limits = { ...kept, ...settings.limits };

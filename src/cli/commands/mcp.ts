@@ -3,7 +3,7 @@ import { serveStdio } from "../../mcp/serve.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { approveAll } from "../approver.ts";
 import type { GlobalOptions } from "../options.ts";
-import { howToApprove, loadedSettings, tellHowToAttach, toolkitOptions } from "../settings.ts";
+import { howToApprove, keptKeys, loadedSettings, tellHowToAttach, toolkitOptions } from "../settings.ts";
 import { requirePerson } from "../people.ts";
 import { untilStopped } from "../signals.ts";
 
@@ -47,7 +47,7 @@ async function mcpOverHttp(address: NonNullable<McpOptions["http"]>, options: Gl
   const { settings } = await loadedSettings(options);
   const toolkit = await createToolkit({
     ...own,
-    mask: { values: [token] },
+    mask: { values: [token, ...(await keptKeys())] },
     ...(options.yes && { approver: approveAll }),
   });
   void tellHowToAttach(toolkit);

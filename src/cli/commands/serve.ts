@@ -17,7 +17,7 @@ import { messageOf } from "../../util/errors.ts";
 import type { GlobalOptions } from "../options.ts";
 import { scheduleRunner } from "../schedules.ts";
 import { warn } from "../say.ts";
-import { tellHowToAttach, toolkitOptions } from "../settings.ts";
+import { keptKeys, tellHowToAttach, toolkitOptions } from "../settings.ts";
 import { loadSubAgents } from "../sub-agents.ts";
 import { untilStopped } from "../signals.ts";
 
@@ -55,7 +55,7 @@ export async function run(options: ServeOptions): Promise<void> {
   const token = apiToken();
   const toolkit = await createToolkit({
     ...given,
-    mask: { values: [token, ...(loaded?.keys ?? []), ...(others?.keys ?? [])] },
+    mask: { values: [token, ...(await keptKeys()), ...(loaded?.keys ?? []), ...(others?.keys ?? [])] },
     ...(options.yes && { approver: approveAll }),
   });
   await tellHowToAttach(toolkit);

@@ -1,5 +1,3 @@
-import { readKeyFile } from "../../agent/models/keys.ts";
-import { PROVIDERS, keyIn } from "../../agent/models/load.ts";
 import { findConfig } from "../../config/find.ts";
 import { ConfigError } from "../../config/problem.ts";
 import { readSettings } from "../../config/read-settings.ts";
@@ -9,6 +7,7 @@ import { createTrust } from "../../config/trust.ts";
 import { ruleWarnings } from "../../policy/rules/warnings.ts";
 import { quoteWord } from "../../util/quote.ts";
 import { plural } from "../../util/text.ts";
+import { foundKeys, localOllama } from "../keys.ts";
 import type { GlobalOptions } from "../options.ts";
 import { loadedSettings } from "../settings.ts";
 import { hasTerminal } from "../terminal.ts";
@@ -64,22 +63,21 @@ async function configuration(options: GlobalOptions): Promise<Finding> {
   }
 }
 
-/** The default addresses of local servers: Ollama, LM Studio, vLLM, llama.cpp. */
-const LOCAL = [11434, 1234, 8000, 8080].map((port) => `http://127.0.0.1:${port}/v1`);
+/** The default addresses of local servers: LM Studio, vLLM, llama.cpp. */
+const LOCAL = [1234, 8000, 8080].map((port) => `http://127.0.0.1:${port}/v1`);
 
 /** How long to wait for a local server, in milliseconds. A running server answers at once. */
 const ANSWER_MS = 1_500;
 
 /** Which model providers have a key, and which local server answers. */
 async function models(options: GlobalOptions, signal: AbortSignal): Promise<Finding> {
-  const [inFile, { model }] = await Promise.all([readKeyFile(keyFile()), settingsOf(options)]);
-  const variables = (name: string) => PROVIDERS[name]?.keyVariables ?? [];
-  const withKey = Object.keys(PROVIDERS).filter((name) => keyIn(variables(name), process.env, inFile) !== undefined);
+  const [keys, ollama, { model }] = await Promise.all([foundKeys(), localOllama(), settingsOf(options)]);
   const configured = model?.baseUrl === undefined ? [] : [model.baseUrl];
   const servers = [...new Set([...configured, ...LOCAL])];
   const answers = await Promise.all(servers.map((url) => answersAt(url, signal)));
   const found = [
-    ...withKey.map((name) => `${name} (key)`),
+    ...keys.map(({ provider }) => `${provider} (key)`),
+    ...(ollama.models === undefined ? [] : [`ollama (${ollama.url} has ${plural(ollama.models.length, "model")})`]),
     ...servers.filter((_, index) => answers[index]).map((url) => `openai-compatible (${url} answers)`),
   ];
   if (configured.length > 0 && !answers[0]) {
@@ -90,7 +88,7 @@ async function models(options: GlobalOptions, signal: AbortSignal): Promise<Find
   return {
     status: "missing",
     detail: "no API key and no local server: only --model demo works",
-    fix: "export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, GEMINI_API_KEY), or start a local server such as Ollama",
+    fix: "handrail login   (or export ANTHROPIC_API_KEY=…, or start a local server such as Ollama)",
   };
 }
 
