@@ -81,7 +81,7 @@ interface Ends {
 }
 
 function summaryOf({ first, last, created, firstWords }: Ends): ThreadSummary {
-  const { target, workDir, parent, startedWith } = created?.type === "thread.created" ? created : {};
+  const { target, workDir, parent, startedWith, fork } = created?.type === "thread.created" ? created : {};
   const { content } = firstWords?.type === "message.added" ? firstWords.message : {};
   const title = content?.map((part) => ("text" in part ? part.text : "[image]")).join(" ");
   return {
@@ -90,6 +90,7 @@ function summaryOf({ first, last, created, firstWords }: Ends): ThreadSummary {
     ...(workDir !== undefined && { workDir }),
     ...(parent !== undefined && { parent }),
     ...(startedWith !== undefined && { startedWith }),
+    ...(fork !== undefined && { fork }),
     ...(title !== undefined && { title: clip(title, MAX_TITLE) }),
     createdMs: (created ?? first).at,
     changedMs: last.at,

@@ -9,16 +9,27 @@ import { messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
 import { type Budget, createBudget } from "./budget.ts";
 import { type Position, type SubAgents, type Worker, delegateTool } from "./delegation.ts";
-import { type AgentEvent, type EventHub, NO_USAGE, type TurnEnd, createEventHub } from "./events.ts";
+import { type ContextUse, contextUse } from "./compact.ts";
+import {
+  type AgentEvent,
+  type EventHub,
+  NO_USAGE,
+  type Spent,
+  type TurnEnd,
+  addSpent,
+  createEventHub,
+} from "./events.ts";
 import { answerOfOther, isOffered, isTaken, offerOf, takeThread } from "./offers.ts";
-import { joinedText } from "./prompt.ts";
+import { joinedText, toolsOf } from "./prompt.ts";
 import { type Skill, skillTool } from "./skills.ts";
 import { type Transcript, openTranscript } from "./transcript.ts";
 import { DEFAULT_LIMITS, type GivenLimits, type Known, type Limits, type TurnOptions, runTurn } from "./turn.ts";
 import { type Waking, createWaking } from "./wake.ts";
 
 export type { SubAgentOptions, SubAgents } from "./delegation.ts";
-export type { AgentEvent, TurnEnd, Usage } from "./events.ts";
+export type { CostReached } from "./budget.ts";
+export type { ContextUse } from "./compact.ts";
+export type { AgentEvent, Spent, TurnEnd, Usage } from "./events.ts";
 export { type InstructionsOptions, buildInstructions } from "./instructions.ts";
 export { demoModel } from "./models/demo.ts";
 export { type ModelSettings, loadModel, PROVIDERS } from "./models/load.ts";
@@ -62,6 +73,10 @@ export interface Agent {
   readonly tools: Toolset;
   /** The conversation so far, as far as the store has it. */
   readonly messages: readonly Message[];
+  /** What the thread has used so far, including the running turn and sub-agents. */
+  readonly spent: Spent;
+  /** Estimates what fills the model's context; from the provider's counts, once there was a reply. */
+  context(): ContextUse;
   /** Starts a turn after the earlier ones have ended. Resolves to how it ended; never rejects. */
   send(input: string | readonly Content[]): Promise<TurnEnd>;
   /**
@@ -70,6 +85,13 @@ export interface Agent {
    * without a reply. Never rejects.
    */
   resume(): Promise<TurnEnd>;
+  /**
+   * Replaces the conversation before the last reply with a summary of the model, after the earlier turns. The record
+   * keeps the whole conversation. Ends like a turn; never rejects.
+   *
+   * @param keep what the summary must keep, in a person's words; it may be empty
+   */
+  compact(keep: string): Promise<TurnEnd>;
   /** Passes a message to the model between two rounds of the running turn. If none is running, starts a turn. */
   steer(input: string | readonly Content[]): void;
   /** Stops the running turn. Running calls are stopped, and all have a result. Resolves when the turn has ended. */
@@ -100,10 +122,13 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
   const transcript = await openTranscript(toolkit, thread, options);
   const place: Place = { hub, toolkit, thread, transcript, begunAfter: undefined };
 
-  const turns = createTurns(async (first, signal) => {
+  let spentBefore = transcript.spentBefore;
+  let defined: { readonly of: Toolset; readonly characters: number } | undefined;
+  const turns = createTurns(async (first, signal, keep) => {
     const own = (budget = createBudget(limits, position.above));
     const given: TurnOptions = {
       ...{ model, toolkit, thread, transcript, instructions, limits, budget: own, known, signal },
+      ...(keep !== undefined && { keep }),
       // A provider's error may contain the key.
       emit: (event) => hub.emit(event.type === "retry" ? toolkit.mask(event) : event),
       takeWaiting: () =>
@@ -113,6 +138,8 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
       (error: unknown): TurnEnd =>
         signal.aborted ? { ...nothingIn(thread), reason: "stopped" } : failed(thread, error),
     );
+    spentBefore = addSpent(spentBefore, own);
+    budget = undefined;
     return toolkit.mask({ ...end, waitingFor: waking.jobs() });
   }, hub);
 
@@ -133,8 +160,19 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
     get messages() {
       return transcript.messages;
     },
+    get spent() {
+      return budget === undefined ? spentBefore : addSpent(spentBefore, budget);
+    },
+    context() {
+      if (defined?.of !== toolkit.tools)
+        defined = { of: toolkit.tools, characters: JSON.stringify(toolsOf(toolkit) ?? []).length };
+      const { charactersAToken: ratio, context: size } = known;
+      const fixed = { instructions: instructions.length, tools: defined.characters, size };
+      return contextUse(transcript.messages, ratio, fixed);
+    },
     begin: turns.begin,
     resume: () => turns.begin(undefined),
+    compact: (keep) => turns.begin(undefined, keep),
     send: (input) => turns.begin(fromPerson(input)),
     steer: (input) => turns.deliver(fromPerson(input)),
     stop: turns.stop,
@@ -150,7 +188,7 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
 
 /** @throws RangeError for a limit that is not above 0. */
 function requireLimits(limits: GivenLimits): GivenLimits {
-  const { price, ...numbers } = limits;
+  const { price, onCost: _, ...numbers } = limits;
   const prices = price && { "price.input": price.input, "price.output": price.output };
   for (const [name, limit] of Object.entries({ ...numbers, ...prices })) {
     if (!(limit > 0)) throw new RangeError(`limits.${name} ${limit}: expected a number above 0`);
@@ -195,7 +233,7 @@ function withAgentTools(
 /** The turns of one agent, one after another, and the messages that wait for the running one. */
 interface Turns {
   /** Runs a turn when the earlier ones have ended. Never rejects. */
-  begin(message: Message | undefined): Promise<TurnEnd>;
+  begin(message: Message | undefined, keep?: string): Promise<TurnEnd>;
   /** Passes a message to the running turn, or begins one with it. */
   deliver(message: Message): void;
   /** Returns the messages that wait, and removes them. */
@@ -210,7 +248,7 @@ interface Turns {
 
 /** @param run runs one turn until it ends, or until the signal fires; never rejects */
 function createTurns(
-  run: (first: Message | undefined, signal: AbortSignal) => Promise<TurnEnd>,
+  run: (first: Message | undefined, signal: AbortSignal, keep?: string) => Promise<TurnEnd>,
   hub: Pick<EventHub, "emit">,
 ): Turns {
   const waiting: Message[] = [];
@@ -218,18 +256,18 @@ function createTurns(
   let last: Promise<unknown> = Promise.resolve();
   let isClosed = false;
 
-  const turn = async (first: Message | undefined): Promise<TurnEnd> => {
+  const turn = async (first: Message | undefined, keep?: string): Promise<TurnEnd> => {
     const stopping = new AbortController();
     if (isClosed) stopping.abort();
-    const ended = run(first, stopping.signal);
+    const ended = run(first, stopping.signal, keep);
     running = { stopping, ended };
     const end = await ended;
     running = undefined;
     hub.emit({ type: "end", ...end });
     return end;
   };
-  const begin = (message: Message | undefined): Promise<TurnEnd> => {
-    const next = last.then(() => turn(message));
+  const begin = (message: Message | undefined, keep?: string): Promise<TurnEnd> => {
+    const next = last.then(() => turn(message, keep));
     last = next.then(() => {
       // Those that arrived after the turn took its last messages. The agents that offered the others run them.
       const [left, ...more] = waiting.splice(0).filter((each) => !isOffered(each));
@@ -316,9 +354,11 @@ function failed(thread: ThreadId, error: unknown): TurnEnd {
 }
 
 /** Records how a turn ended. A failure is ignored: the transcript has reported it already. */
-function recordEnd(store: Store, { thread, reason, message }: TurnEnd): void {
+function recordEnd(store: Store, { thread, reason, message, usage, cost }: TurnEnd): void {
+  const spent = { usage, ...(cost !== undefined && { cost }) };
+  const why = message !== undefined && { message };
   try {
-    store.append({ type: "turn.ended", thread, at: Date.now(), reason, ...(message !== undefined && { message }) });
+    store.append({ type: "turn.ended", thread, at: Date.now(), reason, ...why, spent });
   } catch {
     // the event that ends the turn reports it
   }

@@ -33,6 +33,24 @@ export interface Compaction {
   readonly charactersAToken: number;
   readonly askForSummary: (prompt: LanguageModelV3Prompt) => Promise<ModelReply>;
   readonly emit: (event: AgentEvent) => void;
+  /**
+   * Replaces everything before the last reply with a summary, also if the conversation fits. What the user wants to
+   * keep is added to the request; it may be empty.
+   */
+  readonly keep?: string;
+}
+
+/** What fills the context: estimated tokens. */
+export interface ContextUse {
+  readonly instructions: number;
+  /** The definitions of the tools. */
+  readonly tools: number;
+  /** Messages and calls of the conversation, without results. */
+  readonly messages: number;
+  /** Results of calls. */
+  readonly results: number;
+  /** The size of the model's context. */
+  readonly size: number;
 }
 
 /** Estimates the number of tokens of messages. */
@@ -54,16 +72,19 @@ export function charactersAToken(characters: number, counted: number): number {
 export async function compact(options: Compaction): Promise<ModelReply | undefined> {
   const { transcript, budget, charactersAToken: ratio } = options;
   const before = measure(transcript.messages, ratio);
-  if (before <= budget) return undefined;
+  if (before <= budget && options.keep === undefined) return undefined;
   const count = transcript.messages.length;
-  let results = shortenResults(transcript, { most: OLD_RESULT, from: 0, to: lastRoundAt(transcript.messages) });
-  if (measure(transcript.messages, ratio) > budget) {
+  const isAsked = options.keep !== undefined; // a summary is made from the whole results
+  let results = isAsked
+    ? 0
+    : shortenResults(transcript, { most: OLD_RESULT, from: 0, to: lastRoundAt(transcript.messages) });
+  if (!isAsked && measure(transcript.messages, ratio) > budget) {
     const from = lastRoundAt(transcript.messages);
     const share = (budget * LAST_ROUND * ratio) / Math.max(1, count - from);
     results += shortenResults(transcript, { most: Math.max(OLD_RESULT, Math.floor(share)), from, to: count });
   }
   let kept = count;
-  if (measure(transcript.messages, ratio) > budget) {
+  if (isAsked || measure(transcript.messages, ratio) > budget) {
     const failed = await summarize(options);
     if (failed !== undefined) return failed;
     kept = transcript.messages.length - 1;
@@ -95,6 +116,24 @@ function shortenResults(
   return cut;
 }
 
+/** Returns what fills the context. `fixed`: the characters of the instructions and of the tools. */
+export function contextUse(
+  messages: readonly Message[],
+  ratio: number,
+  fixed: { readonly instructions: number; readonly tools: number; readonly size: number },
+): ContextUse {
+  const all = measure(messages, ratio);
+  const results = measure(
+    messages.filter(({ role }) => role === "tool"),
+    ratio,
+  );
+  return {
+    instructions: Math.ceil(fixed.instructions / ratio),
+    tools: Math.ceil(fixed.tools / ratio),
+    ...{ messages: all - results, results, size: fixed.size },
+  };
+}
+
 /** Returns the index of the last reply. Its results follow it. */
 function lastRoundAt(messages: readonly Message[]): number {
   return Math.max(
@@ -104,9 +143,9 @@ function lastRoundAt(messages: readonly Message[]): number {
 }
 
 async function summarize(options: Compaction): Promise<ModelReply | undefined> {
-  const { transcript, budget, charactersAToken: ratio } = options;
+  const { transcript, budget, charactersAToken: ratio, keep } = options;
   const { messages } = transcript;
-  const first = firstKept(messages, budget * KEPT * ratio);
+  const first = firstKept(messages, keep === undefined ? budget * KEPT * ratio : 0);
   const older = messages.slice(0, first).map(asText).join("\n\n");
   const room = Math.floor(budget * ratio * 0.6);
   const shown =
@@ -114,7 +153,7 @@ async function summarize(options: Compaction): Promise<ModelReply | undefined> {
       ? older
       : `${older.slice(0, room / 2)}\n\n[… cut …]\n\n${older.slice(older.length - room / 2)}`;
   const answer = await options.askForSummary([
-    { role: "system", content: SUMMARIZE },
+    { role: "system", content: keep ? `${SUMMARIZE} The user asks you to keep above all: ${keep}` : SUMMARIZE },
     { role: "user", content: [{ type: "text", text: shown }] },
   ]);
   const summary = answer.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");

@@ -94,7 +94,7 @@ export function delegateTool({ agents, position, toolkit, tools, ...own }: Deleg
   const start = async (task: Task, { callId, thread, signal, report }: Context): Promise<Delegated> => {
     const { agent: name } = task;
     const { tools: theirs, model = own.model, limits, instructions, coreBytes } = agents[name] ?? {};
-    const { context, retryMs, price } = own.limits;
+    const { context, retryMs, price, onCost } = own.limits;
     const workers = toolkit.with({ ...(theirs !== undefined && { tools: theirs }), agent: name, thread });
     const above = own.budget();
     const worker = await own.open(
@@ -105,7 +105,12 @@ export function delegateTool({ agents, position, toolkit, tools, ...own }: Deleg
           own: [instructions, TASK_RULES].filter((part) => part !== undefined && part.trim() !== "").join("\n\n"),
           ...(coreBytes !== undefined && { coreBytes }),
         }),
-        limits: { retryMs, ...(model === own.model && { context, ...(price && { price }) }), ...limits },
+        limits: {
+          retryMs,
+          ...(onCost && { onCost }),
+          ...(model === own.model && { context, ...(price && { price }) }),
+          ...limits,
+        },
         parent: callId,
         agents,
       },

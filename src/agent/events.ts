@@ -95,13 +95,19 @@ export interface TurnEnd {
   readonly rounds: number;
   /** The usage of the whole turn, including sub-agents. */
   readonly usage: Usage;
+  /** What that cost, by the prices of the models; absent if one of them has none. */
+  readonly cost?: number;
   /** Calls that were denied because they need a person's approval and nobody could be asked, also of sub-agents. */
   readonly unasked: number;
   /** Jobs that start a turn when they end. */
   readonly waitingFor: readonly string[];
 }
 
+/** What a thread has used, including sub-agents. `cost` as in `TurnEnd`. */
+export type Spent = Pick<TurnEnd, "usage" | "cost">;
+
 export const NO_USAGE: Usage = { input: 0, cached: 0, output: 0 };
+export const NO_SPENT: Spent = { usage: NO_USAGE, cost: 0 };
 
 export function addUsage(one: Usage, other: Usage): Usage {
   return {
@@ -109,6 +115,13 @@ export function addUsage(one: Usage, other: Usage): Usage {
     cached: one.cached + other.cached,
     output: one.output + other.output,
   };
+}
+
+/** Adds up what turns have used. The cost of the sum is known if both costs are. */
+export function addSpent(one: Spent, other: Pick<Spent, "usage"> & { readonly cost?: number | undefined }): Spent {
+  const usage = addUsage(one.usage, other.usage);
+  if (one.cost === undefined || other.cost === undefined) return { usage };
+  return { usage, cost: one.cost + other.cost };
 }
 
 /** Distributes events to all followers. */

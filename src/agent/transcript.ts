@@ -5,6 +5,7 @@ import type { AssistantPart, Message } from "../contract/message.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { messageOf } from "../util/errors.ts";
 import { type Calling, type ToolMessage, notStarted } from "./calls.ts";
+import { NO_SPENT, type Spent, addSpent } from "./events.ts";
 import { joinedText } from "./prompt.ts";
 
 const IMAGE_GONE =
@@ -21,6 +22,8 @@ export interface Transcript {
    * @throws Error when the store cannot be read.
    */
   begin(): Promise<void>;
+  /** What the turns had used that were recorded when the thread was opened. */
+  readonly spentBefore: Spent;
   /** The id of the last event of the thread that `begin` has read. */
   readonly position: number;
   /** Why messages could not be recorded; `undefined` if they were. The conversation then continues in memory. */
@@ -64,6 +67,7 @@ export async function openTranscript(
   let problem: string | undefined;
   /** The last event that was read, and how many messages were recorded here since then. */
   let last = 0;
+  let spent = NO_SPENT;
   let recorded = 0;
   const take = (message: Message) => {
     messages = withMessage(messages, message);
@@ -76,6 +80,7 @@ export async function openTranscript(
       isNew = false;
       last = event.id;
       if (event.type === "message.added") found.push(event.message);
+      if (event.type === "turn.ended" && event.spent !== undefined) spent = addSpent(spent, event.spent);
     }
     return found;
   };
@@ -85,6 +90,7 @@ export async function openTranscript(
     recorded = 0;
   };
   await load();
+  const spentBefore = spent;
   const record = (message: Message) =>
     ({ type: "message.added", thread, at: Date.now(), message: kept(message, mask) }) as const;
   const create = () => {
@@ -116,6 +122,7 @@ export async function openTranscript(
       const lost = unanswered(messages).filter(({ id }) => !parked.has(id));
       for (const call of lost) add(await lostResult(call, store));
     },
+    spentBefore,
     get position() {
       return last;
     },

@@ -18,7 +18,7 @@ import {
   runCalls,
 } from "./calls.ts";
 import { charactersAToken, charactersOf, compact, measure } from "./compact.ts";
-import type { Price, Budget } from "./budget.ts";
+import type { Budget, CostReached, Price } from "./budget.ts";
 import type { AgentEvent, TurnEnd } from "./events.ts";
 import { isOffered } from "./offers.ts";
 import { parkedEnd, settleParked, waitingMessage } from "./parked.ts";
@@ -37,11 +37,16 @@ export interface Limits {
    */
   readonly tokens?: number;
   /**
-   * The most that a turn may cost, including sub-agents, in the currency of `price`. Requests that are running when it
-   * is reached are completed. A model without a price counts as free. Default: no limit.
+   * The most that a turn may cost, including sub-agents, in US dollars. Requests that are running when it is reached
+   * are completed. A model without a price counts as free. Default: no limit.
    */
   readonly cost?: number;
-  /** The price of the model, in any currency: it counts for `cost`. Default: none. */
+  /**
+   * Called when `cost` is reached. Resolves to true to continue, with another such amount until the next call. Also
+   * called for sub-agents that have a limit of their own. Default: the turn ends.
+   */
+  readonly onCost?: (reached: CostReached, signal: AbortSignal) => Promise<boolean>;
+  /** The price of the model, in US dollars: it counts for `cost`. Default: none. */
   readonly price?: Price;
   /**
    * The maximum number of tokens of a request: the model's context. Default 128,000. Lowered when the provider reports
@@ -53,7 +58,7 @@ export interface Limits {
 }
 
 /** The limits of an agent, with the defaults. */
-export type GivenLimits = Required<Omit<Limits, "price">> & Pick<Limits, "price">;
+export type GivenLimits = Required<Omit<Limits, "price" | "onCost">> & Pick<Limits, "price" | "onCost">;
 
 export const DEFAULT_LIMITS: GivenLimits = {
   rounds: 100,
@@ -78,6 +83,8 @@ export interface TurnOptions {
   readonly signal: AbortSignal;
   /** Returns the messages that wait to be delivered, and removes them. */
   readonly takeWaiting: () => readonly Message[];
+  /** Instead of a turn: shortens the conversation, as `keep` of `compact`. */
+  readonly keep?: string;
   /** What is known from earlier turns. */
   readonly known: Known;
 }
@@ -98,7 +105,7 @@ const LONGEST_TIMER_MS = 2_147_483_647;
 /** How long the last message after a limit may take, in milliseconds. */
 const LAST_WORD_MS = 60_000;
 /** The share of the context that the conversation may fill. The rest is for the reply. */
-const FILLED = 0.8;
+export const FILLED = 0.8;
 /** How long a turn waits for sources of tools that are still starting. Milliseconds. */
 const STARTING_MS = 5_000;
 /** How many times in a row a conversation that is too long for the model is shortened and sent again. */
@@ -130,13 +137,16 @@ export async function runTurn(first: Message | undefined, options: TurnOptions):
     counts: { emptyReplies: 0, overflows: 0 },
   };
   try {
-    let ending = await begin(turn, first);
+    let ending = await (turn.keep === undefined ? begin(turn, first) : shorten(turn));
     if (ending === undefined) await waitForSources(turn);
     while (ending === undefined) ending = await round(turn);
     const unrecorded = transcript.problem && `The thread could not be recorded: ${transcript.problem}`;
     const message = [ending.message, unrecorded].filter((each) => each !== undefined).join(" ");
-    const { rounds, usage, unasked } = budget;
-    const end = { reason: ending.reason, ...(message !== "" && { message }) };
+    const { rounds, usage, cost, unasked } = budget;
+    const end = {
+      ...{ reason: ending.reason, ...(message !== "" && { message }) },
+      ...(cost !== undefined && { cost }),
+    };
     return { ...end, thread, rounds, usage, unasked, waitingFor: [] };
   } finally {
     clearTimeout(timer);
@@ -256,6 +266,8 @@ async function makeCalls(turn: Turn, calls: readonly Calling[]): Promise<Ending 
 }
 
 async function limitReached(turn: Turn): Promise<Ending | undefined> {
+  await turn.budget.extend(turn.over);
+  if (turn.signal.aborted) return { reason: "stopped" };
   const limit = turn.budget.reached();
   if (limit?.isOwn === false) {
     const message = `The limit of ${limit.what} for the turn, sub-agents included, is reached.`;
@@ -308,7 +320,17 @@ function fit(turn: Turn): Promise<ModelReply | undefined> {
   /** Emits no text: a summary is not the model's answer. */
   const askForSummary = (prompt: LanguageModelV3Prompt) =>
     requestReply(turn, { prompt }, { emit: (event) => event.type === "retry" && emit(event), signal });
-  return compact({ transcript, budget: room, charactersAToken: ratio, askForSummary, emit });
+  const asked = turn.keep !== undefined && { keep: turn.keep };
+  return compact({ transcript, budget: room, charactersAToken: ratio, askForSummary, emit, ...asked });
+}
+
+/** Shortens the conversation because a person asked. */
+async function shorten(turn: Turn): Promise<Ending> {
+  if (turn.transcript.messages.length < 2) return { reason: "done", message: "There is nothing to shorten yet." };
+  turn.budget.takeRound();
+  const unfit = await fit(turn);
+  if (turn.over.aborted) return { reason: "stopped" };
+  return unfit === undefined ? { reason: "done" } : failedWith(unfit);
 }
 
 async function requestReply(

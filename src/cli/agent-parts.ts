@@ -6,7 +6,7 @@ import { type LoadedModel, type ModelSettings, loadModel } from "../agent/models
 import { configFolder, keyFile } from "../config/state.ts";
 import type { McpChoices } from "../config/mcp.ts";
 import type { ThreadSummary } from "../contract/activity.ts";
-import type { Approver } from "../contract/policy.ts";
+import type { Approver, Autonomy } from "../contract/policy.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import type { McpSource } from "../mcp/client/source.ts";
 import { createToolkit } from "../toolkit.ts";
@@ -28,6 +28,8 @@ export interface AgentParts {
   /** What `instructions` were built from: `InstructionsOptions`. */
   readonly builtFrom: { readonly own?: string; readonly coreBytes?: number };
   readonly limits: Limits;
+  /** The autonomy of the policy. */
+  readonly autonomy: Autonomy;
   readonly disable: readonly string[];
   /** The skills of the user and of the project. */
   readonly skills: readonly Skill[];
@@ -102,7 +104,7 @@ async function openWith(
         agents: others?.of(toolkit) ?? {},
         skills: await skillsOf(options.target === undefined ? toolkit.backend.workDir : undefined, tell),
         ...(name !== undefined && { name }),
-        ...{ options, thread },
+        ...{ options, thread, autonomy: given.policy?.autonomy ?? "supervised" },
       };
     }
     const printed = options.showPrompt ? instructions : (await listThreads(toolkit)).join("\n");
@@ -134,10 +136,11 @@ export function modelFor(settings: ModelSettings): Promise<LoadedModel> {
   return loadModel(settings, { keyFile: keyFile() });
 }
 
-function limitsOf({ maxRounds, maxTime, maxTokens }: AgentOptions): Limits {
+function limitsOf({ maxRounds, maxTime, maxTokens, maxCost }: AgentOptions): Limits {
   return {
     ...(maxRounds !== undefined && { rounds: maxRounds }),
     ...(maxTime !== undefined && { timeMs: maxTime * 1_000 }),
     ...(maxTokens !== undefined && { tokens: maxTokens }),
+    ...(maxCost !== undefined && { cost: maxCost }),
   };
 }

@@ -28,6 +28,7 @@ const AGENT: readonly Flag[] = [
   ["--max-rounds <n>", "how many replies the model may give in a turn (default: 100)", { parse: wholeNumber }],
   ["--max-time <seconds>", "how many seconds a turn may take (default: no limit)", { parse: wholeNumber }],
   ["--max-tokens <n>", "how many tokens a turn may use (default: no limit)", { parse: wholeNumber }],
+  ["--max-cost <dollars>", "what a turn may cost (default: no limit); chat asks before it ends", { parse: amount }],
 ];
 
 /**
@@ -356,6 +357,13 @@ export const COMMANDS: CommandTable = {
 
 function wholeNumber(value: string): number {
   if (!/^[1-9]\d{0,8}$/.test(value)) throw new InvalidArgumentError("expected a whole number above 0");
+  return Number(value);
+}
+
+/** Parses an amount of money. */
+function amount(value: string): number {
+  if (!/^\d{1,6}(\.\d{1,4})?$/.test(value) || Number(value) === 0)
+    throw new InvalidArgumentError("expected an amount such as 0.50");
   return Number(value);
 }
 

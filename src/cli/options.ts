@@ -35,6 +35,7 @@ export interface AgentOptions extends GlobalOptions {
   readonly maxRounds?: number;
   readonly maxTime?: number;
   readonly maxTokens?: number;
+  readonly maxCost?: number;
 }
 
 /** The values of `handrail tools --format`. */

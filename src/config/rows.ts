@@ -497,7 +497,7 @@ export const ROWS = {
     },
     doc:
       "the [model](agent.md#models) of agents that name none: `openai:gpt-5`, or `{ provider, name, base_url, " +
-      "key_variable, context, price: { input, output } }`; `price` is money for a million tokens, for limits of `cost`",
+      "key_variable, context, price: { input, output } }`; `price` is US dollars for a million tokens, for limits of `cost`",
   }),
   agents: row({
     schema: record("a map of names, each with model, toolset, instructions, limits", name(), agentSchema),

@@ -164,7 +164,7 @@ export const agentSchema = fields({
     rounds: integer(1, 1_000_000),
     time: positive(86_400, "seconds"),
     tokens: integer(1, 1_000_000_000),
-    cost: positive(1_000_000, "the currency of the prices"),
+    cost: positive(1_000_000, "US dollars"),
   }),
 });
 

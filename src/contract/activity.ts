@@ -23,7 +23,8 @@ export type ThreadEvent = {
 } &
   /**
    * `target` is the name of the backend; `parent` is the call that started the thread, if any; `startedWith` is what
-   * the program that started it needs to continue it in the same way.
+   * the program that started it needs to continue it in the same way; `fork` is the thread whose first messages it was
+   * begun with.
    */
   (
     | {
@@ -32,6 +33,7 @@ export type ThreadEvent = {
         readonly workDir: string;
         readonly parent?: CallId;
         readonly startedWith?: { readonly [name: string]: string };
+        readonly fork?: ThreadId;
       }
     | { readonly type: "message.added"; readonly message: Message }
     /**
@@ -42,8 +44,19 @@ export type ThreadEvent = {
     | { readonly type: "message.offered"; readonly offer: string; readonly message?: Message }
     /** A request to stop the thread's running calls and the turn of its agent. Its jobs continue. */
     | { readonly type: "stop.requested"; readonly by: string }
-    /** A turn of the thread's agent has ended. `message` says why where that is not "done" or "stopped". */
-    | { readonly type: "turn.ended"; readonly reason: TurnReason; readonly message?: string }
+    /**
+     * A turn of the thread's agent has ended. `message` says why where that is not "done" or "stopped". `spent`:
+     * tokens and, if the models have prices, the cost, including sub-agents.
+     */
+    | {
+        readonly type: "turn.ended";
+        readonly reason: TurnReason;
+        readonly message?: string;
+        readonly spent?: {
+          readonly usage: { readonly input: number; readonly cached: number; readonly output: number };
+          readonly cost?: number;
+        };
+      }
   );
 
 /**
@@ -228,6 +241,8 @@ export interface ThreadSummary {
   readonly parent?: CallId;
   /** As the program that started it recorded it: for the command line, its options. */
   readonly startedWith?: { readonly [name: string]: string };
+  /** The thread whose first messages it was begun with. */
+  readonly fork?: ThreadId;
   /** The beginning of the first message of a person, at most 200 characters. */
   readonly title?: string;
   /** Times of its first and its newest event, in milliseconds since 1970. */

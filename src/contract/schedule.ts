@@ -39,7 +39,7 @@ export interface NewSchedule {
   /** Limits of one run. */
   readonly maxSeconds: number;
   readonly maxTokens?: number;
-  /** In the currency of the model's price. */
+  /** In US dollars, as the price of the model. */
   readonly maxCost?: number;
 }
 

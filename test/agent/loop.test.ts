@@ -266,6 +266,69 @@ describe("limits end a turn with a last message of the model", () => {
   });
 });
 
+describe("a limit of cost", () => {
+  const round = { ...calls({ name: "echo" }), input: 100, output: 0 };
+  const price = { input: 10_000, output: 1 }; // a reply costs 1
+
+  test.each([
+    {
+      answers: [true, true],
+      reason: "done",
+      asked: [
+        { cost: 2, more: 2 },
+        { cost: 4, more: 2 },
+      ],
+      cost: 5,
+    },
+    {
+      answers: [true, false],
+      reason: "max_cost",
+      asked: [
+        { cost: 2, more: 2 },
+        { cost: 4, more: 2 },
+      ],
+      cost: 4,
+    },
+  ])("asks for another such amount: $answers end as $reason", async ({ answers, reason, asked, cost }) => {
+    const seen: object[] = [];
+    const onCost = async (reached: object) => {
+      seen.push(reached);
+      return answers[seen.length - 1] ?? false;
+    };
+    const script = [round, round, round, round, { text: "Done.", ...(reason === "done" && { input: 100 }) }];
+    const { agent } = await scripted(script, { toolkit: { tools: [echo] }, limits: { cost: 2, price, onCost } });
+    const end = await agent.send("Go");
+    expect(end).toMatchObject({ reason, cost });
+    expect(seen).toEqual(asked);
+    expect(agent.spent).toMatchObject({ cost });
+  });
+
+  test("is asked about once for sub-agents that run side by side, and they go on", async () => {
+    let asked = 0;
+    const onCost = async () => ++asked > 0;
+    const task = (prompt: string) => ({ name: "delegate", input: { agent: "worker", prompt } });
+    const worker = scriptedModel([1, 2].map(() => ({ text: "Done.", input: 100 })));
+    const { agent } = await scripted([{ ...calls(task("one"), task("two")), input: 200 }, { text: "Both are done." }], {
+      toolkit: { tools: [echo], approver: async () => ({ answer: "once" }) },
+      agents: { worker: { model: worker, limits: { price } } },
+      limits: { cost: 2, price, onCost },
+    });
+    expect(await agent.send("Go")).toMatchObject({ reason: "done", cost: 4 });
+    expect(asked).toBe(2); // before the sub-agents, and before the last reply
+  });
+
+  test("what a thread has used is known when it is continued; without a price the cost is not", async () => {
+    const { agent, toolkit } = await scripted([{ text: "Hi.", input: 100 }], { limits: { price } });
+    await agent.send("Hello");
+    const model = scriptedModel([{ text: "Hi again.", input: 50 }]);
+    const again = await createAgent({ model, toolkit, thread: agent.thread });
+    expect(again.spent).toEqual({ usage: { input: 100, cached: 0, output: 0 }, cost: 1 });
+    await again.send("Hello");
+    expect(again.spent).toEqual({ usage: { input: 150, cached: 0, output: 0 } });
+    await again.close();
+  });
+});
+
 describe("a turn that is stopped", () => {
   test("does not stop the turn that was sent after it", async () => {
     const stuck = looking(

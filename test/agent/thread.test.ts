@@ -51,6 +51,22 @@ describe("a conversation that does not fit", () => {
     expect(resumed.messages).toEqual(agent.messages);
   });
 
+  test("is shortened when a person asks, with what they want to keep; it says what fills the context", async () => {
+    const script = [calls({ name: "big", input: { value: "r" } }), { text: "Found." }, { text: "SUMMARY" }];
+    const { agent, model, events } = await scripted(script, { toolkit: { tools: [big] }, instructions: "Be brief." });
+    await agent.send("First wish");
+    const before = agent.context();
+    expect(before).toMatchObject({ instructions: 3, size: 128_000 });
+    expect(before.results).toBe(500);
+    expect(await agent.compact("the port is 8080")).toMatchObject({ reason: "done", rounds: 1 });
+    expect(JSON.stringify(model.requests[2]!.prompt)).toContain("keep above all: the port is 8080");
+    expect(ofType(events, "compacted")).toMatchObject([{ summarized: 3, kept: 1 }]);
+    expect(agent.context().results).toBe(0);
+    expect(agent.messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+    await agent.send("Second wish");
+    expect(JSON.stringify(model.requests[3]!.prompt)).toContain("SUMMARY");
+  });
+
   test("is shortened when the provider reports that it is too long", async () => {
     const tooLong = { fails: new Error("prompt is too long: context window exceeded") };
     const { agent, model } = await scripted([...four, tooLong, { text: "Done." }], { toolkit: { tools: [big] } });

@@ -11,6 +11,8 @@ export interface Approvals {
   readonly approver: Approver;
   /** Applies the arguments of `/approve`. Returns a sentence on what applies from now on. */
   set(words: string): string;
+  /** What applies now. `untilMs`: when people are asked again; infinite if that is not limited. */
+  state(): { readonly answer: "all" | "ask" | "none"; readonly untilMs: number };
 }
 
 /**
@@ -21,15 +23,20 @@ export function createApprovals(ask: Approver, isApproved: boolean): Approvals {
   let answer: "all" | "ask" | "none" = isApproved ? "all" : "ask";
   let untilMs = Infinity;
 
-  const approver: Approver = async (call, decision, signal) => {
+  const state = () => {
     if (Date.now() >= untilMs) [answer, untilMs] = ["ask", Infinity];
+    return { answer, untilMs };
+  };
+
+  const approver: Approver = async (call, decision, signal) => {
+    state();
     if (answer === "all" && !isForPerson(decision)) return { answer: "once" };
     if (answer === "none") return { answer: "refuse", reason: "The user has said that nothing is approved now." };
     return ask(call, decision, signal);
   };
 
   return {
-    approver,
+    ...{ approver, state },
     set(words) {
       const forMs = /\d/.test(words) ? parseDuration(words) : undefined;
       if (forMs !== undefined) {
