@@ -232,7 +232,7 @@ function withAgentTools(
 
 /** The turns of one agent, one after another, and the messages that wait for the running one. */
 interface Turns {
-  /** Runs a turn when the earlier ones have ended. Never rejects. */
+  /** Runs a turn when the earlier ones have ended; with `keep` shortens the conversation. Never rejects. */
   begin(message: Message | undefined, keep?: string): Promise<TurnEnd>;
   /** Passes a message to the running turn, or begins one with it. */
   deliver(message: Message): void;

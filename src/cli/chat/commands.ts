@@ -4,7 +4,9 @@ import type { McpPrompt, McpSource } from "../../mcp/client/source.ts";
 import { openPort } from "../../activity/open-port.ts";
 import { describeExit } from "../../output/describe-exit.ts";
 import { oneLine } from "../../output/terminal-text.ts";
+import { FILLED } from "../../agent/turn.ts";
 import { listThreads } from "../threads.ts";
+import { type StatusState, shortNumber, statusLine } from "./status.ts";
 
 /** The chat as its commands see it. */
 export interface Chat {
@@ -12,6 +14,8 @@ export interface Chat {
   readonly agent: Agent;
   /** "anthropic:claude-sonnet-4-5". */
   readonly model: string;
+  /** What the status line shows. Reads the whole conversation: call it when something has happened. */
+  status(): StatusState;
   /** MCP servers. Their prompts are commands: `/github:review`. */
   readonly servers: readonly Pick<McpSource, "server" | "prompts">[];
   /** Sends the agent a message, as if the person had typed it. Resolves when its turn has ended. */
@@ -92,6 +96,19 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
       return undoInChat(toolkit, agent.thread, words);
     },
   },
+  compact: {
+    takes: "[what to keep]",
+    does: "replace the conversation before the last answer with a summary",
+    async run({ agent }, words) {
+      const { reason, message } = await agent.compact(words);
+      return reason === "done" ? (message ?? "") : `Not shortened: ${message ?? reason}`;
+    },
+  },
+  context: {
+    atQuestion: true,
+    does: "show what fills the model's context",
+    run: contextText,
+  },
   new: {
     does: "begin a new thread",
     async run(chat) {
@@ -114,6 +131,19 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
   },
   quit: { does: "exit", atQuestion: true, run: leave },
 };
+
+/** The parts of the context in tokens and percent. */
+function contextText({ agent, status }: Pick<Chat, "agent" | "status">): string {
+  const { size, ...parts } = agent.context();
+  const used = Object.values(parts).reduce((sum, tokens) => sum + tokens, 0);
+  const rows = [...Object.entries(parts), ["free", Math.max(0, size - used)] as const];
+  const lines = rows.map(
+    ([name, tokens]) =>
+      `${name.padEnd(14)}${shortNumber(tokens).padStart(6)}${`${Math.round((100 * tokens) / size)}%`.padStart(6)}`,
+  );
+  const when = `At ${FILLED * 100}% old results are cut and older messages are summarized, or now with /compact.`;
+  return [statusLine(status(), 80).trim(), ...lines, `Estimated. ${when}`].join("\n");
+}
 
 async function leave(chat: Chat): Promise<string> {
   await chat.leave();

@@ -1,4 +1,4 @@
-import { type Agent, createAgent } from "../../agent/agent.ts";
+import { type Agent, type CostReached, createAgent } from "../../agent/agent.ts";
 import { NoModel, parseModel } from "../../agent/models/load.ts";
 import type { Job } from "../../contract/job.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
@@ -21,6 +21,7 @@ import { type Chat, COMMAND_NAMES, runCommand } from "../chat/commands.ts";
 import { recalled } from "../chat/recall.ts";
 import { type Face, plainFace, terminalFace } from "../chat/face.ts";
 import { offerModel } from "../offer-model.ts";
+import { dollars, statusOf } from "../chat/status.ts";
 import type { TerminalChoices } from "../terminal.ts";
 
 /**
@@ -72,10 +73,17 @@ async function talk(
   let onTurnShown: (() => void) | undefined;
   let takeNoMore = () => {};
 
+  /** At a limit of cost the person decides; without a terminal the turn ends. */
+  const onCost = async ({ cost, more }: CostReached) =>
+    (await face.choose?.(
+      `This turn has cost ${dollars(cost)}, which is its limit. Go on with another ${dollars(more)}? [y/N] `,
+      {},
+    )) === "yes";
+
   const start = async (thread: string | undefined): Promise<Agent> => {
     const { instructions, agents, skills, name, disable } = parts;
     const started = await createAgent({
-      ...{ model, toolkit, instructions, limits, agents, skills, disable },
+      ...{ model, toolkit, instructions, limits: { ...limits, onCost }, agents, skills, disable },
       ...(name !== undefined && { name }),
       startedWith: startedWith(chosen),
       ...(thread !== undefined && { thread }),
@@ -144,6 +152,7 @@ async function talk(
   };
   const session: Chat = {
     ...{ toolkit, send, servers: parts.servers },
+    status: () => statusOf(agent, toolkit, { model, autonomy: parts.autonomy, approvals, isBusy }),
     get agent() {
       return agent;
     },
