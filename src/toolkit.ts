@@ -38,7 +38,7 @@ import { openMemories } from "./memory/memories.ts";
 import type { Fetcher } from "./network/fetch.ts";
 import type { NetworkSettings } from "./network/network-settings.ts";
 import { type Mask, NO_MASK, createMask } from "./output/mask.ts";
-import { maskedOutput } from "./output/masked-output.ts";
+import { maskedFile, maskedOutput } from "./output/masked-output.ts";
 import { createOutputs } from "./output/outputs.ts";
 import { oneLine } from "./output/terminal-text.ts";
 import { createConversations } from "./provenance/conversations.ts";
@@ -288,13 +288,15 @@ function outputsAndJobs(
   outputs: ReturnType<typeof createOutputs>,
   jobs: ReturnType<typeof createJobs>,
   mask: Mask,
-): Outputs {
+): Outputs & Toolkit["outputs"] {
+  const open = async (id: string) => (await jobs.openOutput(id)) ?? (await outputs.open(id));
   return {
     get forCommands() {
       return backend.sandbox?.outputs;
     },
     save: async (content) => outputs.save(await maskedOutput(content, mask)),
-    open: async (id) => (await jobs.openOutput(id)) ?? outputs.open(id),
+    open,
+    openMasked: async (id) => maskedFile(await open(id), mask),
   };
 }
 

@@ -21,9 +21,7 @@ import { type Route, route, runRoute } from "./route.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
 import { doctorRoutes } from "./routes/doctor.ts";
 import { keptRoutes } from "./routes/kept.ts";
-import { imageRoutes } from "./routes/images.ts";
-import { outputLineRoutes } from "./routes/output-lines.ts";
-import { outputSearchRoutes } from "./routes/output-search.ts";
+import { outputRoutes } from "./routes/outputs.ts";
 import { pageRoutes } from "./routes/pages.ts";
 import { pushRoutes } from "./routes/push.ts";
 import { pairingLink, sessionRoutes } from "./routes/sessions.ts";
@@ -114,9 +112,7 @@ export async function serveApi({
     ...workRoutes(toolkit),
     ...typingRoutes(toolkit),
     ...pageRoutes(toolkit),
-    ...outputSearchRoutes(toolkit),
-    ...imageRoutes(toolkit),
-    ...outputLineRoutes(toolkit),
+    ...outputRoutes(toolkit),
     ...keptRoutes(grants, toolkit.memories),
     ...doctorRoutes(doctor),
     ...scheduleRoutes(toolkit),

@@ -95,8 +95,8 @@ export interface Toolkit {
   notify(notice: Notice): void;
   /** What the browsers of threads show, for people who watch and use it. */
   readonly pages: LivePages;
-  /** Opens saved outputs by id. */
-  readonly outputs: Pick<Outputs, "open">;
+  /** Opens saved outputs by id; `openMasked` with each secret replaced by as many bytes, in any range that is read. */
+  readonly outputs: Pick<Outputs, "open"> & { readonly openMasked: Outputs["open"] };
   /** Masks secrets in all texts of a value, as in results and in the record. */
   readonly mask: <T>(value: T) => T;
   /**

@@ -129,7 +129,7 @@ async function truncated(
   const truncate = keep === "head" ? truncateHead : truncateTail;
   if (truncate(whole, roomy).truncated === false) return { parts };
   const kept = truncate(whole, limit);
-  const cut = savedNotice(kept, await saved(outputs, textsOf(raw)), outputs.forCommands);
+  const cut = savedNotice(kept, await saved(outputs, whole), outputs.forCommands);
   const images = parts.filter((part) => part.type === "image");
   return { parts: [text(kept.text), ...images], cut };
 }
@@ -139,7 +139,6 @@ interface Fitting extends Pick<Host, "outputs" | "mask"> {
   readonly keep: "head" | "tail";
 }
 
-/** Saved outputs keep their secrets, like files: they are masked when they are read. */
 function textsOf(parts: readonly Content[]): string {
   return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }

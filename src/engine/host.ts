@@ -10,6 +10,7 @@ import type { Schedules } from "../contract/schedule.ts";
 import type { QuestionId } from "../contract/question.ts";
 import type { Toolset } from "../contract/toolkit.ts";
 import type { Outputs, SeenFiles } from "../contract/tool.ts";
+import type { Toolkit } from "../contract/toolkit.ts";
 import type { Alarms } from "../contract/containment.ts";
 import type { Fetcher } from "../network/fetch.ts";
 import type { Mask } from "../output/mask.ts";
@@ -54,7 +55,7 @@ export interface Host {
   readonly fetcher: Pick<Fetcher, "fetch">;
   /** What the conversations of threads have seen. */
   readonly conversations: Conversations;
-  readonly outputs: Outputs;
+  readonly outputs: Outputs & Toolkit["outputs"];
   readonly jobs: Jobs;
   readonly memories: Memories;
   readonly schedules: Schedules;

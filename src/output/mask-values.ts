@@ -70,14 +70,14 @@ function passwordIn(value: string): readonly string[] | undefined {
 }
 
 /**
- * Returns the forms in which a value may occur: unchanged, in JSON, in a URL; for several lines, each line too. Longest
- * first.
+ * Returns the forms in which a value may occur: unchanged, in JSON, in a URL, in UTF-8 with a character for each byte
+ * (`maskedOutput`); for several lines, each line too. Longest first.
  */
 export function formsOf(value: string): readonly string[] {
   const lines = value.includes("\n") ? value.split(/\r?\n/).filter((line) => line.length >= 16) : [];
   const forms = [value, value.trim(), ...lines].flatMap((each) => {
     const encoded = tried(() => encodeURIComponent(each)) ?? each; // half a surrogate pair cannot be encoded
-    return [each, JSON.stringify(each).slice(1, -1), encoded];
+    return [each, JSON.stringify(each).slice(1, -1), encoded, Buffer.from(each).toString("latin1")];
   });
   return [...new Set(forms)]
     .filter((form) => form.length >= SHORTEST_VALUE)

@@ -17,6 +17,8 @@ export interface MaskOptions {
  */
 export interface Mask {
   text(value: string): string;
+  /** The same with as many characters as before: `[masked]***`, so that offsets stay what they were. */
+  sized(value: string): string;
   /**
    * Masks all texts in a JSON value, including keys. Returns values that are neither JSON nor plain objects unchanged.
    */
@@ -37,6 +39,7 @@ const NO_STREAM: MaskStream = { add: (piece) => piece, end: () => "" };
 /** Masks nothing. */
 export const NO_MASK: Mask = {
   text: (value) => value,
+  sized: (value) => value,
   json: (value) => value,
   stream: () => NO_STREAM,
   learn: () => {},
@@ -53,6 +56,8 @@ const MAX_DEPTH = 64;
 const MARK = /\[masked: ([^\]\n]{1,80})\]/g;
 /** The label of values without a name. */
 const UNNAMED = "secret";
+/** What a mark of the secret's size begins with. */
+const SIZED = "[masked]";
 
 /** Makes a mask from the variables of an environment. */
 export function createMask(env: NodeJS.ProcessEnv, { values = [], names = [] }: MaskOptions = {}): Mask {
@@ -124,16 +129,16 @@ export function createMask(env: NodeJS.ProcessEnv, { values = [], names = [] }: 
     return undefined;
   };
 
-  const text = (value: string): string => {
+  const find = (value: string): readonly Secret[] => {
     const { length } = value;
-    if (length < SHORTEST_PART || value === clean) return value;
+    if (length < SHORTEST_PART || value === clean) return [];
     const rest = restAtStart(value);
     let from = rest?.end ?? 0;
     let key = keyStart(value, from);
     let known = valueStart(value, from);
     if (rest === undefined && key === length && known === length) {
       if (length >= LONG_TEXT) clean = value;
-      return value;
+      return [];
     }
     const mayBeCut = key < length;
     const secrets: Secret[] = rest === undefined ? [] : [rest];
@@ -149,8 +154,9 @@ export function createMask(env: NodeJS.ProcessEnv, { values = [], names = [] }: 
     }
     const cut = mayBeCut ? cutKey(value) : undefined;
     if (cut !== undefined && cut.start >= from) secrets.push(cut);
-    return secrets.length === 0 ? value : replaced(value, secrets);
+    return secrets;
   };
+  const text = (value: string) => replaced(value, find(value), ({ label }) => mark(label));
 
   const jsonAt = (value: unknown, depth: number): unknown => {
     if (typeof value === "string") return text(value);
@@ -181,6 +187,8 @@ export function createMask(env: NodeJS.ProcessEnv, { values = [], names = [] }: 
 
   return {
     text,
+    sized: (value) =>
+      replaced(value, find(value), ({ start, end }) => SIZED.padEnd(end - start, "*").slice(0, end - start)),
     json: <T>(value: T) => jsonAt(value, 0) as T, // keeps the type: texts stay texts
     stream: () => maskStream(text, (pending) => openValueAt(pending, byStart)),
     learn: (more) => add(secretsIn(more)),
@@ -261,12 +269,13 @@ function sharedLength(text: string, index: number, form: string): number {
   return length;
 }
 
-function replaced(text: string, secrets: readonly Secret[]): string {
+function replaced(text: string, secrets: readonly Secret[], by: (secret: Secret) => string): string {
+  if (secrets.length === 0) return text;
   let shown = "";
   let from = 0;
-  for (const { start, end, label } of secrets) {
-    shown += text.slice(from, start) + mark(label);
-    from = end;
+  for (const secret of secrets) {
+    shown += text.slice(from, secret.start) + by(secret);
+    from = secret.end;
   }
   return shown + text.slice(from);
 }

@@ -1,4 +1,4 @@
-import type { OutputLog } from "../contract/backend.ts";
+import type { OpenFile, OutputLog } from "../contract/backend.ts";
 import type { Mask } from "./mask.ts";
 
 /** How many bytes of a log are masked at a time: 8 MiB. */
@@ -24,6 +24,22 @@ export async function maskedOutput(
   for await (const { before, after } of pieces(content, end, mask))
     if (before !== after) return bytes(content, end, mask);
   return content;
+}
+
+/**
+ * Returns the file with each secret replaced by as many bytes, so that offsets stay what they are. What is read has no
+ * part of a secret either: bytes around it are masked with it. Closing it closes the file.
+ */
+export function maskedFile({ info, read, close }: OpenFile, mask: Pick<Mask, "sized">): OpenFile {
+  return {
+    info,
+    async read(offset, length) {
+      const from = Math.max(0, offset - LONGEST_BLOCK);
+      const around = Buffer.from(await read(from, offset - from + length + LONGEST_BLOCK)).toString("latin1");
+      return Buffer.from(mask.sized(around).slice(offset - from, offset - from + length), "latin1");
+    },
+    close,
+  };
 }
 
 async function* bytes(log: OutputLog, end: number, mask: Pick<Mask, "text">): AsyncIterable<Uint8Array> {

@@ -94,7 +94,7 @@ export async function eventsOf({ store }: Served, call: string): Promise<StoredE
 
 /** Saves an output, as a tool does. Resolves to its id. */
 export async function saveOutput({ toolkit }: Served, content: string | Uint8Array): Promise<string> {
-  return await (toolkit.outputs as Outputs).save(content);
+  return await (toolkit.outputs as Toolkit["outputs"] & Outputs).save(content);
 }
 
 export interface Received {

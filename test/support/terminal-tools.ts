@@ -67,7 +67,11 @@ export function terminalTools(
     backend,
     fetcher: createFetcher(),
     conversations: createConversations(store),
-    outputs: { save: outputs.save, open: async (id) => (await jobs.openOutput(id)) ?? outputs.open(id) },
+    outputs: {
+      ...outputs,
+      open: async (id) => (await jobs.openOutput(id)) ?? outputs.open(id),
+      openMasked: outputs.open,
+    },
     jobs,
     memories: openMemories({ file: `${stateDir}/memory.db`, scope: "user", mask: (text) => text }),
     schedules: openSchedules({

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import type { OpenFile, OutputLog } from "../../contract/backend.ts";
+import type { OutputLog } from "../../contract/backend.ts";
 import type { Captured } from "../../contract/terminal.ts";
 import type { Job, RecordedJob } from "../../contract/job.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
@@ -17,11 +17,10 @@ const LOOK_MS = 200;
 const PROMPT_MS = 300;
 /** The maximum size of one event of a job's output, in bytes. */
 const PIECE_BYTES = 65_536;
-const MAX_RANGE = 4_194_304;
 
-/** Routes for running calls, jobs, a terminal's screen, and saved outputs. */
+/** Routes for running calls, jobs, and a terminal's screen. */
 export function workRoutes(toolkit: Toolkit): readonly Route[] {
-  return [stopCallRoute(toolkit), ...jobRoutes(toolkit), terminalRoute(toolkit), savedOutputRoute(toolkit)];
+  return [stopCallRoute(toolkit), ...jobRoutes(toolkit), terminalRoute(toolkit)];
 }
 
 function stopCallRoute({ store }: Toolkit): Route {
@@ -181,28 +180,6 @@ function terminalRoute({ backend }: Toolkit): Route {
   });
 }
 
-function savedOutputRoute({ outputs, mask }: Toolkit): Route {
-  return route({
-    ...{
-      method: "GET",
-      path: "/api/outputs/{output}",
-      summary: "A saved output as text, or the range of bytes that `Range` names.",
-    },
-    answer: { status: 200, description: "The text. 206 for a range.", types: ["text/plain"] },
-    problems: { 404: "There is no such output.", 416: "There are no such bytes." },
-    async handle({ path: { output = "" }, headers }) {
-      const file = await outputs.open(output).catch(() => {
-        throw new Problem(404, `There is no saved output ${output} here: another process has it, or it was removed.`);
-      });
-      try {
-        return await rangeOf(file, headers.get("range"), mask);
-      } finally {
-        await file.close();
-      }
-    },
-  });
-}
-
 interface Pieces {
   readonly from: number;
   readonly mask: (text: string) => string;
@@ -248,28 +225,4 @@ async function* screens(
     shown = seen;
     await pause(LOOK_MS, signal);
   }
-}
-
-/**
- * Parses `Range: bytes=…` with one range (RFC 9110, section 14). Without it, the first `MAX_RANGE` bytes of a longer
- * output are returned as a range.
- */
-async function rangeOf(file: OpenFile, header: string | null, mask: (text: string) => string): Promise<Response> {
-  const { size } = file.info;
-  const [, from = "", to = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "bytes=0-") ?? [];
-  const start = from === "" ? Math.max(0, size - Number(to)) : Number(from);
-  const end = Math.min(size, from === "" || to === "" ? size : Number(to) + 1, start + MAX_RANGE);
-  if ((from === "" && to === "") || (start >= end && size > 0)) {
-    throw new Problem(416, `Expected one range of bytes of ${size}, got ${header}.`);
-  }
-  const bytes = await file.read(start, end - start);
-  const isWhole = header === null && end === size;
-  return new Response(mask(Buffer.from(bytes).toString("utf8")), {
-    status: isWhole ? 200 : 206,
-    headers: {
-      "content-type": "text/plain; charset=utf-8",
-      "accept-ranges": "bytes",
-      ...(!isWhole && { "content-range": `bytes ${start}-${end - 1}/${size}` }),
-    },
-  });
 }

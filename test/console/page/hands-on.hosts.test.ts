@@ -137,6 +137,33 @@ describe.skipIf(problem !== undefined)("interaction", () => {
     expect(faults).toEqual([]);
   });
 
+  test("the output of a running job is followed at its end, and stays where it is elsewhere", async () => {
+    const api = await served({ preset: "coding" });
+    const input = { command: "seq 2000; while read line; do echo $line; done", background: true };
+    await api.json("POST", "/api/threads/main/calls", { name: "bash", input, wait: true });
+    const { page, faults } = await openPage(addressOf(api, "#/threads"));
+    await page.getByRole("link", { name: "Open output" }).click();
+    const text = page.getByRole("region", { name: "Output" });
+    const { jobs } = await api.json<{ jobs: readonly [{ id: number }] }>("GET", "/api/jobs");
+    const write = (line: string) => api.json("POST", `/api/jobs/${jobs[0].id}/input`, { text: `${line}\n` });
+    /** The last line in memory, and whether it is visible. */
+    const last = () =>
+      text.evaluate((box) => {
+        const row = [...box.querySelectorAll(".ln")].at(-1);
+        const isSeen = (row?.getBoundingClientRect().top ?? Infinity) < box.getBoundingClientRect().bottom;
+        return [row?.textContent, isSeen];
+      });
+    await expect.poll(last).toEqual(["2000\n", true]);
+    await write("more");
+    await expect.poll(last).toEqual(["more\n", true]);
+    await text.evaluate((box) => box.scrollBy(0, -900));
+    await write("most");
+    await expect.poll(last).toEqual(["most\n", false]);
+    await text.press("Home");
+    await text.getByText("17", { exact: true }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test("a job of another process shows its last lines, reads typed input, and is stopped", async () => {
     const api = await served({ preset: "coding" });
     const store = sqliteStore({ file: api.file });

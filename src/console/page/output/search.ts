@@ -1,24 +1,9 @@
-import { type Signal, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
+import { messageOf } from "../../../util/errors.ts";
 import { get, part } from "../state/api.ts";
 
 /** Searches an output on the server, from the beginning, only as far as needed. */
-export interface OutputSearch {
-  /** The text that is searched; "" for none. */
-  readonly text: Signal<string>;
-  /** Offsets in bytes of the lines found so far. */
-  readonly hits: Signal<readonly number[]>;
-  /** The index of the hit that is shown; -1 if none is. */
-  readonly index: Signal<number>;
-  /** Bytes searched so far; `undefined` once the end was reached. */
-  readonly searchedTo: Signal<number | undefined>;
-  readonly isBusy: Signal<boolean>;
-  readonly failure: Signal<string>;
-  /** Starts a search. Resolves to the first hit; `undefined` if there is none or another search was started. */
-  begin(text: string): Promise<number | undefined>;
-  /** Moves to the next or the previous hit; stops at the first and the last. */
-  move(step: 1 | -1): Promise<number | undefined>;
-  close(): void;
-}
+export type OutputSearch = ReturnType<typeof createSearch>;
 
 interface Found {
   readonly hits: readonly { readonly offset: number }[];
@@ -26,55 +11,51 @@ interface Found {
 }
 
 /** @param id the id of a saved output */
-export function createSearch(id: string): OutputSearch {
+export function createSearch(id: string) {
+  /** The text that is searched; "" for none. */
   const text = signal("");
+  /** Offsets in bytes of the lines found so far, and which of them is shown; -1 if none is. */
   const hits = signal<readonly number[]>([]);
   const index = signal(-1);
+  /** Bytes searched so far; `undefined` once the end was reached. */
   const searchedTo = signal<number | undefined>(undefined);
   const isBusy = signal(false);
   const failure = signal("");
   let current = new AbortController();
 
-  /** Searches until there is one more hit, or the end. */
-  const more = async ({ signal: gone }: AbortController): Promise<void> => {
-    const before = hits.value.length;
+  /** Resolves to the hit with this index, or to the last one; `undefined` if there is none, or after another `begin`. */
+  const show = async (wanted: number): Promise<number | undefined> => {
+    const { signal: gone } = current;
     isBusy.value = true;
     try {
-      while (searchedTo.value !== undefined && hits.value.length === before) {
+      while (searchedTo.value !== undefined && hits.value.length <= wanted) {
         const query = new URLSearchParams({ text: text.value, from: String(searchedTo.value) });
         const found = await get<Found>(`/api/outputs/${part(id)}/search?${query}`, gone);
-        if (gone.aborted) return;
+        if (gone.aborted) return undefined;
         hits.value = [...hits.value, ...found.hits.map(({ offset }) => offset)];
         searchedTo.value = found.next;
       }
     } catch (error) {
-      if (!gone.aborted) failure.value = error instanceof Error ? error.message : String(error);
+      if (gone.aborted) return undefined;
+      failure.value = messageOf(error);
     }
-    if (!gone.aborted) isBusy.value = false;
+    isBusy.value = false;
+    index.value = Math.min(wanted, hits.value.length - 1);
+    return hits.value[index.value];
   };
 
   return {
     ...{ text, hits, index, searchedTo, isBusy, failure },
-    async begin(wanted) {
+    /** Starts a search and shows the first hit. */
+    async begin(wanted: string): Promise<number | undefined> {
       current.abort();
-      const own = new AbortController();
-      current = own;
-      [text.value, hits.value, index.value, failure.value] = [wanted, [], -1, ""];
+      current = new AbortController();
+      [text.value, hits.value, index.value, failure.value, isBusy.value] = [wanted, [], -1, "", false];
       searchedTo.value = wanted === "" ? undefined : 0;
-      isBusy.value = false;
-      if (wanted === "") return undefined;
-      await more(own);
-      if (own.signal.aborted || hits.value.length === 0) return undefined;
-      index.value = 0;
-      return hits.value[0];
+      return wanted === "" ? undefined : await show(0);
     },
-    async move(step) {
-      if (isBusy.value) return undefined;
-      if (index.value + step >= hits.value.length && searchedTo.value !== undefined) await more(current);
-      const next = Math.max(0, Math.min(hits.value.length - 1, index.value + step));
-      index.value = hits.value.length === 0 ? -1 : next;
-      return hits.value[index.value];
-    },
+    /** Shows the next or the previous hit; stops at the first and the last. */
+    move: async (step: 1 | -1) => (isBusy.value ? undefined : await show(Math.max(0, index.value + step))),
     close: () => current.abort(),
   };
 }

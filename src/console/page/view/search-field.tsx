@@ -9,6 +9,7 @@ interface SearchFieldProps {
   readonly text: Signal<string>;
   readonly id?: string;
   readonly maxLength?: number;
+  readonly onKeyDown?: (event: KeyboardEvent) => void;
   readonly children?: ComponentChildren;
 }
 
