@@ -69,12 +69,3 @@ const KINDS: { readonly [type: number]: FileKind | "link" | undefined } = {
   0o010000: "fifo",
   0o140000: "socket",
 };
-
-/** The letters of `find -printf %y`. */
-export const LETTERS: { readonly [letter: string]: FileKind | "link" | undefined } = {
-  f: "file",
-  d: "folder",
-  l: "link",
-  p: "fifo",
-  s: "socket",
-};

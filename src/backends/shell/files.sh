@@ -70,10 +70,6 @@ hr_file_list() {
   if hr_file_into "$1" "$2" && [ ! -r . ]; then hr_word=denied; fi
   hr_file_say
   [ "$hr_word" = ok ] || return
-  if [ "$3" = find ]; then
-    find . ! -name . -prune -printf '%f\0%y\0%s\0%T@\0%l\0' 2>/dev/null && { printf '/\0'; return; }
-  fi
-  printf '/names\0'
   hr_way=$3
   set +f
   set -- ./.[!.]*
