@@ -61,8 +61,7 @@ export interface LineProgram {
 
 /** Whether a line's shell is ready, or why not. */
 export type Readiness =
-  /** `nudged`: empty lines were sent first, for a program in the profile that reads stdin. */
-  | { readonly is: "ready"; readonly nudged: boolean }
+  | { readonly is: "ready" }
   /** `began`: the login script ran, so the profile failed. `end.message` includes stdout. */
   | { readonly is: "ended"; readonly began: boolean; readonly end: LineEnd }
   | { readonly is: "hung"; readonly began: boolean; readonly message: string };
@@ -78,12 +77,6 @@ export interface ReadinessLimits {
 
 /** Characters of output before a shell is ready that are kept, to explain why it never was. */
 const MOST_SAID = 4_096;
-
-/**
- * How often an empty line is sent until the login script runs, for a program that reads stdin. A shell ignores it.
- * Milliseconds.
- */
-const NUDGE_MS = 1_000;
 
 /** How long to wait for a program's streams after it exits: a child may hold them open. Milliseconds. */
 const DRAIN_MS = 500;
@@ -119,7 +112,6 @@ export async function untilReady(
   { beginMs = 30_000, profileMs = 15_000 }: ReadinessLimits = {},
 ): Promise<Readiness> {
   let message = "";
-  let nudged = false;
   const begun = later<"begun">();
   const ready = later<"ready">();
   const outStopped = heard(line.stdout, (text) => {
@@ -128,16 +120,11 @@ export async function untilReady(
     if (message.includes(readySign(secret))) ready.resolve("ready");
   });
   const errStopped = heard(line.stderr, (text) => (message = (message + text).slice(-MOST_SAID)));
-  const nudges = setInterval(() => {
-    nudged = true;
-    line.stdin.write("\n");
-  }, NUDGE_MS);
   const words = () => message.replace(begunSign(secret), "");
   try {
     const first = await within(beginMs, Promise.race([begun.promise, line.ended]));
-    clearInterval(nudges);
     const second = first === "begun" ? await within(profileMs, Promise.race([ready.promise, line.ended])) : first;
-    if (second === "ready") return { is: "ready", nudged };
+    if (second === "ready") return { is: "ready" };
     const began = first === "begun";
     if (typeof second === "object")
       return { is: "ended", began, end: { ...second, message: `${words()}\n${second.message}`.trim() } };
@@ -145,7 +132,6 @@ export async function untilReady(
     const { message: logged } = await line.ended;
     return { is: "hung", began, message: `${words()}\n${logged}`.trim() };
   } finally {
-    clearInterval(nudges);
     outStopped();
     errStopped();
   }

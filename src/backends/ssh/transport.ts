@@ -33,8 +33,6 @@ interface Master {
   readonly socket: string;
   readonly folder: string;
   readonly lines: Set<Line>;
-  /** True: the login profile reads stdin, so nothing is sent on a new line before its shell is ready. */
-  readonly nudged: boolean;
 }
 
 /** BatchMode keeps ssh from asking; this keeps the ssh of a ProxyJump from asking in a window. */
@@ -116,7 +114,7 @@ export async function sshTransport(
     const readiness = await untilReady(line, secret, limits);
     if (readiness.is !== "ready") throw whyNotOpened(host, readiness);
     killWhenOver(line, secret);
-    const own: Master = { socket, folder, lines, nudged: readiness.nudged };
+    const own: Master = { socket, folder, lines };
     master = own;
     masterEnded = line.ended;
     void line.ended.then(() => {
@@ -131,9 +129,6 @@ export async function sshTransport(
     held.lines.add(line);
     if (master !== held) line.kill(); // the connection was lost meanwhile
     void line.ended.then(() => held.lines.delete(line));
-    if (!held.nudged) return line;
-    const readiness = await untilReady(line, secret, limits);
-    if (readiness.is !== "ready") throw whyNotOpened(host, readiness);
     return line;
   };
 
