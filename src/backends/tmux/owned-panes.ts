@@ -1,4 +1,4 @@
-import { quoteWord, quoteWords } from "../../util/quote.ts";
+import { quoteWord } from "../../util/quote.ts";
 import type { HelperShell } from "./helper-shell.ts";
 
 /** The option of a pane that names its owner: the folder of the backend, or "free". */
@@ -26,28 +26,22 @@ export interface OwnedPanes {
 
 export interface OwnedPanesOptions {
   readonly helper: HelperShell;
-  readonly tmux: readonly string[];
   readonly session: string;
   /** The interactive shell. Default: tmux's `default-shell`. */
   readonly shell: string | undefined;
   /** The folder in which the shell starts. */
   readonly cwd: string;
-  /** Sends a tmux command through the open client. Resolves to its output lines. */
+  /** Runs a tmux command. Resolves to its output lines. Rejects with a `ToolFailure` with tmux's message. */
   send(...words: readonly string[]): Promise<readonly string[]>;
 }
 
-export function ownedPanes({ helper, tmux, session, shell, cwd, send }: OwnedPanesOptions): OwnedPanes {
-  /**
-   * Claims a pane atomically. (Not through the open client, which would get the result of `if-shell`'s command as
-   * another answer.)
-   */
+export function ownedPanes({ helper, session, shell, cwd, send }: OwnedPanesOptions): OwnedPanes {
+  /** Claims a pane atomically. */
   const claim = async (id: string, from: string): Promise<boolean> => {
     const mine = `set-option -p -t ${id} ${OWNER} ${quoteWord(helper.folder)}`;
-    const tried = ["if-shell", "-F", "-t", id, `#{==:#{${OWNER}},${from}}`, mine];
-    const { out } = await helper.ask(
-      quoteWords([...tmux, ...tried, ";", "display-message", "-p", "-t", id, `#{${OWNER}}`]),
-    );
-    return out.toString().trim() === helper.folder;
+    const tried = ["if-shell", "-F", "-t", id, `#{==:#{${OWNER}},${from}}`, mine] as const;
+    const shown = await send(...tried, ";", "display-message", "-p", "-t", id, `#{${OWNER}}`).catch(() => []);
+    return shown[0] === helper.folder;
   };
   const windowIn = (folder: string, name: string) =>
     ["new-window", "-d", "-t", `=${session}:`, "-c", folder, "-n", name] as const;

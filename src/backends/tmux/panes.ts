@@ -1,11 +1,10 @@
 import type { Backend } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
-import { quoteWord } from "../../util/quote.ts";
+import { quoteWord, quoteWords } from "../../util/quote.ts";
 import { clip } from "../../util/text.ts";
 import { closedFailure } from "../process/run.ts";
 import { clearingKeys } from "./clearing-keys.ts";
-import { type Control, ControlEnded, openControl } from "./control.ts";
 import type { HelperShell } from "./helper-shell.ts";
 import { type PaneId, ownedPanes } from "./owned-panes.ts";
 import { ensureSession } from "./session.ts";
@@ -80,8 +79,6 @@ interface Pane extends PaneId {
 
 /** Opens nothing yet: the session is created or found at the first use, and again after it has ended. */
 export function createPanes({ inner, helper, tmux, session, shell, notice }: PanesOptions): Panes {
-  let control: Control | undefined;
-  let opening: Promise<Control> | undefined;
   let pane: Pane | undefined;
   /** The session, and so its shell, was just created. */
   let isFresh = false;
@@ -90,38 +87,31 @@ export function createPanes({ inner, helper, tmux, session, shell, notice }: Pan
   let choosing: Promise<unknown> = Promise.resolve();
   let closed = false;
 
-  const open = async (): Promise<Control> => {
-    await control?.close();
+  const send = async (...words: readonly string[]): Promise<readonly string[]> => {
+    const { status, out } = await helper.ask(quoteWords([...tmux, "-u", ...words]));
+    const text = out.toString().trimEnd();
+    if (status !== 0) throw new ToolFailure(`tmux: ${text || "it failed"}`);
+    return text === "" ? [] : text.split("\n");
+  };
+  const owned = ownedPanes({ helper, session, shell, cwd: inner.workDir, send });
+  const { look, type } = typist(helper, tmux);
+
+  const requireSession = async () => {
     isFresh = await ensureSession(helper, { tmux, session, shell, cwd: inner.workDir });
-    if (isFresh && pane !== undefined) {
-      replaced = "The tmux session had ended and was created again";
-      pane = undefined;
-    }
-    control = await openControl(inner, { tmux, session });
-    return control;
+    if (isFresh && replaced !== undefined) replaced = "The tmux session had ended and was created again";
   };
-  const connected = async (): Promise<Control> => {
-    if (control?.isOpen === true) return control;
-    opening ??= open().finally(() => (opening = undefined));
-    return opening;
-  };
-  const send = async (...words: readonly string[]) => (await connected()).send(words);
-  const owned = ownedPanes({ helper, tmux, session, shell, cwd: inner.workDir, send });
-
-  const { look, standing, type } = typist(helper, send);
-
   /** The pane where commands are typed; chooses one if there is none. Skips busy panes unless `mayBeBusy`. */
   const chosen = async (mayBeBusy: boolean, except?: string): Promise<Pane> => {
     if (pane !== undefined) return pane;
+    await requireSession();
     const settlesIn = (milliseconds: number) => ({ settlesMs: Date.now() + milliseconds });
     const free = (await owned.takeFree()).map((each): Pane => ({
       ...each,
       ...settlesIn(isFresh ? PROMPT_MS : FOUND_MS),
     }));
-    isFresh = false;
     let found: Pane | undefined;
     for (const each of free) {
-      if (found === undefined && each.id !== except && (mayBeBusy || (await standing(each)).mayBeIdle)) found = each;
+      if (found === undefined && each.id !== except && (mayBeBusy || (await look(each))?.mayBeIdle)) found = each;
       else await owned.release([each]);
     }
     pane = found ?? { ...(await owned.open()), ...settlesIn(PROMPT_MS) };
@@ -130,7 +120,6 @@ export function createPanes({ inner, helper, tmux, session, shell, notice }: Pan
     return pane;
   };
   const leave = async (left: Pane, why: string) => {
-    if (pane !== left) return; // the pane ended with its session
     pane = undefined;
     replaced = `Pane ${left.id} ${why}`;
     await owned.release([left]);
@@ -140,102 +129,91 @@ export function createPanes({ inner, helper, tmux, session, shell, notice }: Pan
     for (let attempt = 0; attempt < 5; attempt++) {
       if (pane !== undefined && pane.id === except)
         await leave(pane, "did not accept a command (somebody is typing there)");
-      await connected();
       const now = await chosen(attempt === 0, except);
-      const both = () => Promise.all([look(now), standing(now)]);
-      let [view, stand] = await both();
+      let view = await look(now);
       const shownMs = Date.now() + SHOWN_MS;
       // A shell may read before its first prompt: a command typed then would appear before the prompt.
       const isBare = () => now.column === undefined && view?.x === 0 && Date.now() < shownMs;
-      while (view !== undefined && ((!stand.mayBeIdle && Date.now() < now.settlesMs) || isBare())) {
+      while (view !== undefined && ((!view.mayBeIdle && Date.now() < now.settlesMs) || isBare())) {
         await pause(5);
-        [view, stand] = await both();
+        view = await look(now);
       }
       if (view === undefined) {
         await leave(now, "was closed");
         continue;
       }
-      if (!stand.mayBeIdle) {
+      if (!view.mayBeIdle) {
         await leave(now, `is busy (${now.runs ?? view.command} runs in it)`);
         continue;
       }
       now.settlesMs = 0; // another command in this pane is a person's
+      const seen = view;
       return {
         pane: now.id,
-        type: (words, command) => typed(now, { ...view, shell: stand.shell ?? view.command }, words, command),
-        isIdle: async () => (await standing(now)).isIdle,
+        type: (words, command) => type(now, seen, words, command),
+        isIdle: async () => (await look(now))?.isIdle === true,
       };
     }
     throw new ToolFailure("tmux: no pane shows a prompt, and neither does a new one");
   };
 
-  /** Whether a line arrived whose client ended meanwhile shows at the start of its command. */
-  const typed: typeof type = (...line) =>
-    type(...line).catch((error: unknown) => {
-      if (!(error instanceof ControlEnded)) throw error;
-    });
-
-  /** Does the work again through another client if the client, the session or the server ended meanwhile. */
-  const unlessEnded = <T>(work: () => Promise<T>): Promise<T> =>
-    work().catch((error: unknown) => {
-      if (!(error instanceof ControlEnded) && control?.isOpen === true) throw error;
+  /** Does the work again if the session or the server has ended meanwhile. */
+  const twice = <T>(work: () => Promise<T>): Promise<T> =>
+    work().catch(async () => {
+      await requireSession();
       return work();
     });
   /** Runs one after another, since choosing a pane may create one. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     if (closed) return Promise.reject(closedFailure());
-    const done = choosing.then(work);
+    const done = choosing.then(() => twice(work));
     choosing = done.catch(() => undefined);
     return done;
   };
 
   return {
-    prompt: (except) => inTurn(() => unlessEnded(() => prompt(except))),
+    prompt: (except) => inTurn(() => prompt(except)),
     // A command starts once: of two windows for it, the later one closes at once.
-    window: (name, argv, cwd) => unlessEnded(() => owned.openFor(argv, { name, cwd })),
+    window: (name, argv, cwd) => twice(() => owned.openFor(argv, { name, cwd })),
     main: () =>
-      inTurn(() =>
-        unlessEnded(async () => {
-          const now = await chosen(true);
-          if ((await look(now)) !== undefined) return now.id;
-          await leave(now, "was closed");
-          return (await chosen(true)).id;
-        }),
-      ),
+      inTurn(async () => {
+        const now = await chosen(true);
+        if ((await look(now)) !== undefined) return now.id;
+        await leave(now, "was closed");
+        return (await chosen(true)).id;
+      }),
     async close() {
       closed = true;
       await choosing;
-      if (pane !== undefined && control?.isOpen === true) await owned.release([pane]);
-      await control?.close();
+      if (pane !== undefined) await owned.release([pane]);
     },
   };
 }
 
 /** Sees panes, and types into them. */
 interface Typist {
-  /** Resolves to `undefined` if the pane was closed. */
-  look(pane: Pane): Promise<View | undefined>;
-  standing(pane: Pick<Pane, "pid">): Promise<Standing>;
-  type(
-    pane: Pane,
-    view: View & { readonly shell: string },
-    words: (up: number, column: number) => string,
-    typed: Typed,
-  ): Promise<void>;
+  /** Resolves to `undefined` if the pane was closed. Rejects with a `ToolFailure` if the target is unreachable. */
+  look(pane: PaneId): Promise<View | undefined>;
+  /** Whether the line arrived shows at the start of its command. */
+  type(pane: Pane, view: View, words: (up: number, column: number) => string, typed: Typed): Promise<void>;
 }
 
-function typist(helper: HelperShell, send: (...words: readonly string[]) => Promise<readonly string[]>): Typist {
+function typist(helper: HelperShell, tmux: readonly string[]): Typist {
   const look: Typist["look"] = async ({ id, pid }) => {
-    const [line = ""] = await send("display-message", "-p", "-t", id, VIEW);
+    const shows = quoteWords([...tmux, "-u", "display-message", "-p", "-t", id, VIEW]);
+    const { out } = await helper.ask(`${shows} 2>/dev/null\nhr_idle ${quoteWord(pid)}`);
+    const [line = "", idle = ""] = out.toString().split("\n");
     const [found, dead, inMode, x, width, ...command] = line.split(" ");
     if (found !== pid || dead === "1") return undefined;
-    return { inMode: inMode === "1", x: Number(x), width: Number(width), command: command.join(" ") };
+    const [, state = "", shell = command.join(" ")] = /^(idle|busy|gone|unknown)(?: (.*))?$/.exec(idle) ?? [];
+    return {
+      ...{ inMode: inMode === "1", x: Number(x), width: Number(width), command: command.join(" "), shell },
+      isIdle: state === "idle",
+      mayBeIdle: state === "idle" || state === "unknown",
+    };
   };
-  const standing: Typist["standing"] = async ({ pid }) => {
-    const { out } = await helper.ask(`hr_idle ${quoteWord(pid)}`);
-    const [, state = "", name] = /^(idle|busy|gone|unknown)(?: (.*))?$/m.exec(out.toString()) ?? [];
-    return { isIdle: state === "idle", mayBeIdle: state === "idle" || state === "unknown", shell: name };
-  };
+  const send = (commands: readonly (readonly string[])[]) =>
+    helper.ask(quoteWords([...tmux, "-u", ...commands.flatMap((words, at) => [...(at === 0 ? [] : [";"]), ...words])]));
 
   /**
    * Resolves to the column of the cursor after the shell has processed the typed keys: it reads again and the cursor
@@ -244,20 +222,20 @@ function typist(helper: HelperShell, send: (...words: readonly string[]) => Prom
   const settledColumn = async (now: Pane): Promise<number | undefined> => {
     const lateMs = Date.now() + DONE_MS;
     for (let before: number | undefined; ;) {
-      const [view, { mayBeIdle }] = await Promise.all([look(now), standing(now)]);
-      if (view === undefined || (mayBeIdle && view.x === before) || Date.now() > lateMs) return view?.x;
-      before = mayBeIdle ? view.x : undefined;
+      const view = await look(now);
+      if (view === undefined || (view.mayBeIdle && view.x === before) || Date.now() > lateMs) return view?.x;
+      before = view.mayBeIdle ? view.x : undefined;
       await pause(5);
     }
   };
 
   const type: Typist["type"] = async (now, view, words, { shown, isAwaited, over }) => {
-    const keys = (...each: readonly string[]) => send("send-keys", "-t", now.id, ...each);
+    const keys = (...each: readonly string[]) => ["send-keys", "-t", now.id, ...each];
     let { x } = view;
-    if (view.inMode) await keys("-X", "cancel");
-    const clearing = keys(...clearingKeys(view.shell));
+    let before = [...(view.inMode ? [keys("-X", "cancel")] : []), keys(...clearingKeys(view.shell))];
     if (x !== now.column) {
-      await clearing;
+      await send(before);
+      before = [];
       x = (await settledColumn(now)) ?? x;
       now.column = x;
     }
@@ -269,26 +247,22 @@ function typist(helper: HelperShell, send: (...words: readonly string[]) => Prom
       if (isAwaited) now.settlesMs = Date.now() + AFTER_MS;
       if (now.runs === runs) delete now.runs;
     });
-    await Promise.all([clearing, keys("-l", line.padEnd(length)), keys("Enter")]);
+    await send([...before, keys("-l", line.padEnd(length)), keys("Enter")]);
   };
-  return { look, standing, type };
+  return { look, type };
 }
 
-/** The state of a pane as tmux reports it. */
+/** The state of a pane as tmux reports it, and of its shell as the system does. */
 interface View {
   readonly inMode: boolean;
   readonly x: number;
   readonly width: number;
   readonly command: string;
-}
-
-/** The state of a pane's shell as the system reports it. */
-interface Standing {
   readonly isIdle: boolean;
   /** True if it is idle, or that is unknown. */
   readonly mayBeIdle: boolean;
-  /** The name of its program when it is idle. tmux reports that a moment late. */
-  readonly shell: string | undefined;
+  /** The name of the shell's program. When it is idle, the system's: tmux reports that a moment late. */
+  readonly shell: string;
 }
 
 const VIEW = "#{pane_pid} #{pane_dead} #{pane_in_mode} #{cursor_x} #{pane_width} #{pane_current_command}";

@@ -9,7 +9,7 @@ import { OWNER, type OwnedPanesOptions } from "./owned-panes.ts";
  */
 export async function ensureSession(
   helper: HelperShell,
-  { tmux, session, shell, cwd }: Omit<OwnedPanesOptions, "helper" | "send">,
+  { tmux, session, shell, cwd }: Pick<OwnedPanesOptions, "session" | "shell" | "cwd"> & { tmux: readonly string[] },
 ): Promise<boolean> {
   const target = `=${session}`;
   const create = [
