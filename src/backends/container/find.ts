@@ -1,5 +1,6 @@
 import { distance } from "fastest-levenshtein";
 import { ToolFailure, Unreachable } from "../../contract/failure.ts";
+import { words } from "../../util/text.ts";
 import { unreachable } from "../shell/transport.ts";
 import { ENGINES, type Engine, type Trouble, runEngine, troubleOf } from "./engine.ts";
 
@@ -76,63 +77,40 @@ export async function findRunning({ name, engine }: Named): Promise<Engine> {
 /** Explains why an existing container cannot be used, and how to make it run. */
 export function notRunning(engine: Engine, name: string, state: string): Unreachable {
   const start = `Start it with \`${engine} start ${name}\`.`;
-  const neverStarted = ["was created but never started", start] as const;
-  const known = new Map<string, readonly [how: string, hint: string]>([
-    ["paused", ["is paused", `Run \`${engine} unpause ${name}\`.`]],
-    ["restarting", ["is restarting", `If this continues, it exits at every start: see \`${engine} logs ${name}\`.`]],
-    ["removing", ["is being removed", "Create a new one, or name another."]],
-    ["stopping", ["is being stopped", start]],
-    [
-      "dead",
-      ["is dead: it was only partly removed", `Remove it with \`${engine} rm -f ${name}\` and create a new one.`],
-    ],
-    ["created", neverStarted],
-    ["configured", neverStarted],
-    ["initialized", neverStarted],
-  ]);
-  const [how, hint] = known.get(state) ?? [`is not running (state ${JSON.stringify(state)})`, start];
+  const [how, hint] = /^(?:created|configured|initialized)$/.test(state)
+    ? ["was created but never started", start]
+    : state === "paused"
+      ? ["is paused", `Run \`${engine} unpause ${name}\`.`]
+      : state === "restarting"
+        ? ["is restarting", `If this continues, it exits at every start: see \`${engine} logs ${name}\`.`]
+        : [`is not running (state ${JSON.stringify(state)})`, start];
   return new Unreachable(`container ${name} (${engine}) ${how}`, { hint, mayPass: state === "restarting" });
 }
 
 async function notFound(name: string, looks: readonly Look[]): Promise<Unreachable> {
   const unknown = looks.filter((each) => each.is === "unknown");
-  const troubled = unknown.filter(({ installed }) => installed);
-  const [trouble] = troubled;
+  const installed = unknown.filter((each) => each.installed);
+  const troubles = (installed.length > 0 ? installed : unknown).map(({ trouble }) => trouble);
+  const problems = troubles.map(({ problem }) => problem).join("; ");
   const asked = looks.filter((each) => each.is === "absent").map((each) => each.engine);
-  if (asked.length === 0 && trouble !== undefined) {
-    const problems = troubled.map((each) => each.trouble.problem).join("; ");
-    const { hint, mayPass } = trouble.trouble;
+  const [first] = troubles;
+  if (asked.length === 0 && first !== undefined) {
+    const { hint, mayPass } = first;
     return new Unreachable(`cannot look for container ${name}: ${problems}`, { hint, mayPass });
   }
-  if (asked.length === 0) {
-    const which = unknown.map((each) => each.engine);
-    const missing =
-      which.length === 1 ? `${which[0]} is not installed here` : "neither docker nor podman is installed here";
-    return unreachable(
-      `${missing}, so container ${name} cannot be used`,
-      `Install ${which.join(" or ")}, or put it on the PATH.`,
-    );
-  }
-  const doubts = troubled.map((each) => ` (${each.trouble.problem})`).join("");
   const lists = await Promise.all(asked.map(async (engine) => ({ engine, names: await closestRunning(engine, name) })));
-  const running = lists
-    .filter(({ names }) => names.length > 0)
-    .map(({ engine, names }) => `${names.join(", ")} (${engine})`);
-  return new Unreachable(`${asked.join(" and ")} ${asked.length > 1 ? "have" : "has"} no container ${name}${doubts}`, {
-    hint:
-      running.length === 0 ? "None is running. Start one, and give its name or id." : `Running: ${running.join("; ")}.`,
-    mayPass: false,
-  });
+  const running = lists.flatMap(({ engine, names }) => (names.length > 0 ? [`${names.join(", ")} (${engine})`] : []));
+  const doubts = installed.length > 0 ? ` (${problems})` : "";
+  return unreachable(
+    `${asked.join(" and ")} ${asked.length > 1 ? "have" : "has"} no container ${name}${doubts}`,
+    running.length === 0 ? "None is running. Start one, and give its name or id." : `Running: ${running.join("; ")}.`,
+  );
 }
 
 /** Names of running containers, the closest first. */
 async function closestRunning(engine: Engine, name: string): Promise<readonly string[]> {
   const ran = await runEngine(engine, ["ps", "--format", "{{.Names}}"]);
-  if (ran.is !== "ended" || ran.code !== 0) return [];
-  const names = ran.stdout
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line) => line !== "");
+  const names = ran.is === "ended" && ran.code === 0 ? words(ran.stdout) : [];
   const away = (other: string) => distance(name.slice(0, 100).toLowerCase(), other.slice(0, 100).toLowerCase());
-  return names.sort((one, other) => away(one) - away(other)).slice(0, MOST_NAMES);
+  return names.toSorted((one, other) => away(one) - away(other)).slice(0, MOST_NAMES);
 }

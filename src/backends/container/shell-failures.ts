@@ -7,15 +7,17 @@ import type { Engine } from "./engine.ts";
 import { saidBy } from "./engine.ts";
 import { type Look, look, notRunning } from "./find.ts";
 
-/** How long a container keeps a state before it counts: others appear briefly in a restart or stop. Milliseconds. */
-const SETTLED_MS = 700;
+/** How often a container is looked at whose state may change. Milliseconds. */
+const LOOK_MS = 700;
 
-/** States that are normally followed by another. They count only after `LONGEST_PASSING_MS`. Milliseconds. */
+/**
+ * How often in a row a state is seen before it counts: "running", since a container whose shell was killed may be
+ * stopping; the states that are normally followed by another; any other.
+ */
+const RUNNING_LOOKS = 4;
+const PASSING_LOOKS = 8;
+const OTHER_LOOKS = 2;
 const PASSING: ReadonlySet<string> = new Set(["removing", "stopping", "restarting"]);
-const LONGEST_PASSING_MS = 5_000;
-
-/** How long a container whose shell was killed must keep running before it counts as running. Milliseconds. */
-const RUNS_ON_MS = 2_000;
 
 /** The exit code of a shell that was killed. */
 const KILLED = 137;
@@ -24,7 +26,13 @@ const KILLED = 137;
 export async function whyLost(engine: Engine, name: string, end: LineEnd): Promise<Unreachable> {
   // Killed in the container, as happens when it stops, or from here after the first shell ended.
   const isDoubtful = end.code === KILLED || end.signal === "SIGKILL";
-  return (await whyUnusable(engine, name, isDoubtful)) ?? refusalIn(name, end.message) ?? ended(name, end);
+  const known = (await whyUnusable(engine, name, isDoubtful)) ?? refusalIn(name, end.message);
+  const words = end.message === "" ? "" : `: ${clip(saidBy(end.message), 300)}`;
+  const hint = "The container is running: the next call opens a new shell.";
+  return (
+    known ??
+    new Unreachable(`the shell in container ${name} has ended (${howOf(end)})${words}`, { hint, mayPass: true })
+  );
 }
 
 /** Explains why the first shell was never ready. Never rejects. */
@@ -33,21 +41,15 @@ export async function whyNotOpened(engine: Engine, name: string, failed: NotRead
   const known = (await whyUnusable(engine, name)) ?? refusalIn(name, message);
   if (known !== undefined) return known;
   const words = message === "" ? "" : ` It said: ${saidBy(message)}`;
-  const profile = "In /etc/profile and the user's .profile, run interactive set-up only in interactive shells.";
-  if (failed.began && failed.is === "hung")
-    return unreachable(`the login profile in container ${name} does not finish.${words}`, profile);
-  if (failed.is === "hung")
-    return unreachable(
-      `${engine} exec does not start anything in container ${name}.${words}`,
-      `Run \`${engine} exec ${name} true\` to see what it waits for.`,
-    );
+  const how = failed.is === "hung" ? "does not finish" : `ended the shell (${howOf(failed.end)})`;
   if (failed.began)
     return unreachable(
-      `the login profile in container ${name} ended the shell (${howOf(failed.end)}).${words}`,
-      profile,
+      `the login profile in container ${name} ${how}.${words}`,
+      "In /etc/profile and the user's .profile, run interactive set-up only in interactive shells.",
     );
+  const what = failed.is === "hung" ? "does not start anything" : `ended ${howOf(failed.end)}`;
   return unreachable(
-    `no shell could be started in container ${name}: ${engine} exec ended ${howOf(failed.end)}.${words}`,
+    `no shell could be started in container ${name}: ${engine} exec ${what}.${words}`,
     `Run \`${engine} exec ${name} /bin/sh -c true\` to see the error.`,
   );
 }
@@ -67,16 +69,14 @@ async function whyUnusable(engine: Engine, name: string, isDoubtful = false): Pr
 
 /** Resolves to the state of the container when it no longer changes. */
 async function settled(engine: Engine, name: string, first: Look): Promise<Look> {
-  const beganMs = performance.now();
-  let before = first;
-  for (;;) {
-    await pause(SETTLED_MS);
+  let seen = { state: stateOf(first), times: 1 };
+  for (let looks = 1; ; looks++) {
+    await pause(LOOK_MS);
     const now = await look(engine, name);
     const state = stateOf(now);
-    const waitedMs = performance.now() - beganMs;
-    const longEnough = PASSING.has(state) ? LONGEST_PASSING_MS : state === "running" ? RUNS_ON_MS : SETTLED_MS;
-    if (waitedMs >= longEnough && (state === stateOf(before) || waitedMs > LONGEST_PASSING_MS)) return now;
-    before = now;
+    seen = { state, times: state === seen.state ? seen.times + 1 : 1 };
+    const enough = PASSING.has(state) ? PASSING_LOOKS : state === "running" ? RUNNING_LOOKS : OTHER_LOOKS;
+    if (seen.times >= enough || looks >= PASSING_LOOKS) return now;
   }
 }
 
@@ -86,25 +86,15 @@ function stateOf(seen: Look): string {
 
 /** Explains why no shell starts in a running container, from messages of docker, podman, runc and crun. */
 function refusalIn(name: string, message: string): Unreachable | undefined {
-  if (/(?:unable to find user|no matching entries in passwd|unknown user|user: .* not found)/i.test(message)) {
+  if (/(?:unable to find user|no matching entries in passwd|unknown user|user: .* not found)/i.test(message))
     return unreachable(
       `container ${name} does not know the user: ${saidBy(message)}`,
       "Name a user of the container, or omit the user.",
     );
-  }
-  if (/\/bin\/sh[`"']?:? .*(?:no such file|not found)|executable file [`"']?\/bin\/sh[`"']? not found/i.test(message)) {
+  if (/\/bin\/sh[`"']?:? .*(?:no such file|not found)|executable file [`"']?\/bin\/sh[`"']? not found/i.test(message))
     return unreachable(
       `container ${name} has no /bin/sh, which is needed to work in it`,
       "Use an image that has a shell (a -debug image, alpine, debian), or work outside the container.",
     );
-  }
   return undefined;
-}
-
-function ended(name: string, end: LineEnd): Unreachable {
-  const words = end.message === "" ? "" : `: ${clip(saidBy(end.message), 300)}`;
-  return new Unreachable(`the shell in container ${name} has ended (${howOf(end)})${words}`, {
-    hint: "The container is running: the next call opens a new shell.",
-    mayPass: true,
-  });
 }

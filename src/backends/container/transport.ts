@@ -12,10 +12,7 @@ export interface ContainerTransportOptions {
   readonly container: string;
   /** Default: the one that runs the container. */
   readonly engine?: Engine;
-  /**
-   * User in the container, by name or number, optionally with a group: "node", "1000:1000". Default: the container's
-   * own.
-   */
+  /** User in the container, optionally with a group: "node", "1000:1000". Default: the container's own. */
   readonly user?: string;
 }
 
