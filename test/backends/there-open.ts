@@ -1,6 +1,7 @@
 import { askFacts } from "../../src/backends/shell/facts.ts";
 import type { LineEnd } from "../../src/backends/shell/transport.ts";
 import PROCESSES from "../../src/backends/shell/processes.sh";
+import READY from "../../src/backends/shell/ready.sh";
 import { type Processes, createProcesses } from "../../src/backends/shell/processes.ts";
 import { type Shells, openShells } from "../../src/backends/shell/shells.ts";
 import type { Command, Process } from "../../src/contract/backend.ts";
@@ -57,7 +58,7 @@ export async function there({
   const shells = await openShells({
     transport,
     preamble: () =>
-      `TMPDIR=${temporary}; export TMPDIR; XDG_STATE_HOME=${folder}/state; export XDG_STATE_HOME\n${preamble}\n${PROCESSES}`,
+      `TMPDIR=${temporary}; export TMPDIR; XDG_STATE_HOME=${folder}/state; export XDG_STATE_HOME\n${preamble}\n${READY}\n${PROCESSES}`,
     backOffMs: [0, 50, 200, 1_000],
     lost: () => losses++,
     reopened: async (first) => opened.processes?.reopened(first),

@@ -9,6 +9,7 @@ import FILES from "./files.sh";
 import { remoteFiles } from "./files.ts";
 import PATHS from "./path.sh";
 import PROCESSES from "./processes.sh";
+import READY from "./ready.sh";
 import { type Processes, createProcesses } from "./processes.ts";
 import type { Transport } from "./transport.ts";
 import { remoteSearch } from "./search.ts";
@@ -43,7 +44,7 @@ export async function remote(transport: Transport, options: RemoteOptions = {}):
 
   const shells = await openShells({
     transport,
-    preamble: () => [PATHS, FILES, PROCESSES, ...(facts === undefined ? [] : [environmentOf(facts)])].join("\n"),
+    preamble: () => [PATHS, FILES, READY, PROCESSES, ...(facts === undefined ? [] : [environmentOf(facts)])].join("\n"),
     ...(backOffMs !== undefined && { backOffMs }),
     lost: () => (lostAt ??= Date.now()),
     async reopened(first) {
@@ -110,10 +111,7 @@ async function workDirAt(
   return info.path;
 }
 
-/**
- * Returns code that runs first in each shell for commands. It unsets variables that look like secrets, and turns off
- * pagers and prompts.
- */
+/** Code that runs first in each shell for commands: no variables that look like secrets, no pagers or prompts. */
 function environmentOf({ secrets, path }: Facts): string {
   const unset = secrets.map((name) => `unset ${name} 2>/dev/null`);
   const set = Object.entries({ ...UNATTENDED, PATH: path.join(":") }).map(

@@ -5,6 +5,7 @@ import { commandFunctions, startFailure, unreadyFailure } from "./command-script
 import JOB_BEGIN from "./job-begin.sh";
 import JOB from "./job.sh";
 import PROCESSES from "./processes.sh";
+import READY from "./ready.sh";
 import type { Shells } from "./shells.ts";
 
 /** Bytes of an output that are kept: 256 MiB. */
@@ -45,7 +46,7 @@ export async function startInFolder(
     before: `${quoteWord(JOB_BEGIN)} sh ${at} "$hr_me"`,
     input: stdin === "pipe" ? `<${at}/in` : "</dev/null",
   })}`;
-  const watch = `${PROCESSES}\n${functions}\nhr_watch ${at} ${stdin} ${MOST_KEPT / BLOCK}; exit`;
+  const watch = `${READY}\n${PROCESSES}\n${functions}\nhr_watch ${at} ${stdin} ${MOST_KEPT / BLOCK}; exit`;
   const script = `${functions}\nhr_job ${at} ${stdin} ${quoteWord(plan)} ${quoteWord(watch)}`;
 
   const { out } = await shells.askAside(script, { again: false, doing: `starting ${program}` });

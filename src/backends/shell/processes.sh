@@ -8,26 +8,6 @@ hr_sh=/bin/sh; [ -x "$hr_sh" ] || hr_sh=$(command -v sh)
 # streams open meanwhile.)
 hr_session=$(command -v setsid) || hr_session=
 
-# hr_ready FOLDER PROGRAM: enters the folder and finds the program (hr_found). Fails with 1: no such folder, 2: the
-# folder may not be entered or is another one, 3: no such program, 4: not executable.
-hr_ready() {
-  cd -P -- "$1" 2>/dev/null && [ "$PWD" = "$1" ] || { [ -d "$1" ] && return 2; return 1; }
-  case $2 in
-    */*) hr_found=$2; [ -e "$2" ] || return 3; [ -f "$2" ] && [ -x "$2" ] || return 4; return 0 ;;
-  esac
-  hr_found= hr_ifs=$IFS IFS=:
-  set -f
-  for hr_dir in $PATH; do
-    [ -f "$hr_dir/$2" ] || continue
-    hr_found=$hr_dir/$2
-    [ -x "$hr_found" ] && break
-  done
-  set +f
-  IFS=$hr_ifs
-  [ -n "$hr_found" ] || return 3
-  [ -x "$hr_found" ] || return 4
-}
-
 # Runs in a command's own shell before the command replaces it: reports the PID on descriptor 8.
 # shellcheck disable=SC2016 # expanded by that shell
 hr_inner='printf "\001%s started %s\n" "$1" "$$" >&8; shift; exec "$@" 8>&-'

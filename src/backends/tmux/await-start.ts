@@ -1,5 +1,6 @@
 import { ToolFailure } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
+import { unreadyFailure } from "../shell/command-script.ts";
 import type { Plan } from "./command-files.ts";
 import type { HelperShell } from "./helper-shell.ts";
 import type { Prompt } from "./panes.ts";
@@ -21,19 +22,19 @@ const OPENS_MS = 15_000;
  * @throws ToolFailure when it could not be started.
  */
 export async function awaitStart(
-  plan: Pick<Plan, "number">,
+  plan: Pick<Plan, "number" | "program" | "cwd">,
   progress: CommandProgress,
   helper: HelperShell,
   prompt: Prompt | undefined,
 ): Promise<number | undefined> {
   const enough = new AbortController();
   const late = prompt === undefined ? pause(OPENS_MS, enough.signal) : refused(prompt, enough.signal);
-  const first = await Promise.race([beginning(progress), late]);
-  enough.abort();
-  if (first !== undefined) return startedOf(first);
+  const begun = beginning(plan, progress);
+  begun.catch(() => undefined);
+  const pid = await Promise.race([begun, late]).finally(() => enough.abort());
+  if (pid !== undefined) return pid;
   const { status } = await helper.ask(`mkdir "$F/${plan.number}.d/claimed" 2>/dev/null`);
-  if (status === 0) return undefined;
-  return startedOf(await beginning(progress)); // it had started after all
+  return status === 0 ? undefined : begun; // it has started after all
 }
 
 /** Resolves when the shell is at its prompt again, or after `BEGINS_MS`. */
@@ -46,13 +47,17 @@ async function refused(prompt: Prompt, enough: AbortSignal): Promise<undefined> 
   }
 }
 
-/** Resolves to the first report of the start. An exit code proves the start too, even if that report was lost. */
-async function beginning({ begun: first, exited }: CommandProgress): Promise<Awaited<CommandProgress["begun"]>> {
-  const code = exited.then((told) => new ToolFailure(`it ended at once${told === undefined ? "" : `, with ${told}`}`));
-  return Promise.race([first, code]);
-}
-
-function startedOf(first: Awaited<CommandProgress["begun"]>): number {
+/** Resolves to the PID. Rejects with why there is none. An exit code proves the start, even if its report was lost. */
+async function beginning(
+  { program, cwd }: Pick<Plan, "program" | "cwd">,
+  { begun, unready, exited }: CommandProgress,
+): Promise<number> {
+  const failed = unready.then((code) => unreadyFailure(code, program, cwd));
+  const over = exited.then((code) => {
+    const how = code === undefined ? "" : `, with ${code}`;
+    return new ToolFailure(`cannot start ${program} in ${cwd}: it ended at once${how}`);
+  });
+  const first = await Promise.race([begun, failed, over]);
   if (typeof first === "number") return first;
   throw first;
 }

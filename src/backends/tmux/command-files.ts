@@ -1,5 +1,6 @@
 import type { Command } from "../../contract/backend.ts";
-import { quoteWord, quoteWords } from "../../util/quote.ts";
+import { quoteWord } from "../../util/quote.ts";
+import { commandFunctions } from "../shell/command-script.ts";
 import START from "./start.sh";
 import { shownCommand } from "./shown.ts";
 
@@ -8,8 +9,9 @@ export type Mode = "closed" | "pipe" | "terminal" | "dispatch";
 
 export interface Plan {
   readonly number: number;
+  readonly program: string;
   readonly mode: Mode;
-  /** An absolute path on the target. */
+  /** A real path on the target. */
   readonly cwd: string;
   /** Added to the environment of the command and its children. */
   readonly mark: string;
@@ -47,23 +49,11 @@ export function commandFiles(command: Command, plan: Plan): string {
   ].join(" &&\n");
 }
 
-function starter({ argv, env = {}, isRealCwd = false }: Command, { number, cwd, folder }: Plan): string {
-  const names = Object.keys(env);
-  // A shell cannot set variables with other names; the program `env` can.
-  const odd = names.filter((name) => !/^[A-Za-z_]\w*$/.test(name)).map((name) => `${name}=${env[name]}`);
-  const plain = names
-    .filter((name) => /^[A-Za-z_]\w*$/.test(name))
-    .map((name) => `export ${name}=${quoteWord(env[name] ?? "")}`);
-  const program = odd.length === 0 ? argv : ["env", ...odd, ...argv];
-  const own = assignments({ F: folder, d: `${folder}/${number}.d`, n: String(number) });
-  return [
-    own,
-    START,
-    `hr_in ${quoteWord(cwd)} ${isRealCwd ? "real" : ""}`,
-    ...plain,
-    `hr_start ${quoteWords(program)}`,
-    "",
-  ].join("\n");
+/** The runner has opened the streams, set the mark and begun the session. */
+function starter(command: Command, { number, cwd, folder, shell }: Plan): string {
+  const place = { cwd, mark: "", before: `'exec "$@"' sh`, input: "" };
+  const own = assignments({ hr_at: folder, hr_n: String(number), hr_sh: shell, hr_session: "" });
+  return `${own}\n. "$hr_at/ready"\n${commandFunctions(command, place)}\n${START}`;
 }
 
 function assignments(settings: { readonly [name: string]: string }): string {

@@ -1,10 +1,11 @@
-import { ToolFailure } from "../../contract/failure.ts";
 import { later } from "../../util/promises.ts";
 
 /** The reports about one command. Each comes at most once. */
 export interface CommandProgress {
-  /** Resolves to its PID on the target, or to why it could not be started. */
-  readonly begun: Promise<number | ToolFailure>;
+  /** Resolves to its PID on the target. */
+  readonly begun: Promise<number>;
+  /** Resolves to the reason for which it cannot be started (`unreadyFailure`). */
+  readonly unready: Promise<number>;
   /** Its exit code, as a shell reports it; `undefined` if the runner ended without a report. */
   readonly exited: Promise<number | undefined>;
   /** Resolves when the output before its end has been copied. */
@@ -15,18 +16,19 @@ export interface CommandProgress {
 }
 
 export function createProgress(): CommandProgress {
-  const begun = later<number | ToolFailure>();
+  const [begun, unready] = [later<number>(), later<number>()];
   const exited = later<number | undefined>();
   const settled = later();
   const stopped = later<"all" | "left">();
   return {
     begun: begun.promise,
+    unready: unready.promise,
     exited: exited.promise,
     settled: settled.promise,
     stopped: stopped.promise,
     heard(event, words) {
       if (event === "started") begun.resolve(Number(words));
-      if (event === "failed") begun.resolve(new ToolFailure(REASONS[words] ?? words));
+      if (event === "unready") unready.resolve(Number(words));
       if (event === "exited") exited.resolve(/^\d+$/.test(words) ? Number(words) : undefined);
       if (event === "gone") exited.resolve(undefined);
       if (event === "settled") settled.resolve();
@@ -34,11 +36,3 @@ export function createProgress(): CommandProgress {
     },
   };
 }
-
-/** Reasons by the words of start.sh. */
-const REASONS: { readonly [words: string]: string | undefined } = {
-  folder: "the working directory does not exist",
-  closed: "the working directory may not be entered",
-  program: "no such program",
-  executable: "it is not executable",
-};

@@ -1,6 +1,5 @@
 import type { Backend, Command, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import { absolutePath } from "../../util/paths.ts";
 import { later } from "../../util/promises.ts";
 import { quoteWord } from "../../util/quote.ts";
 import { keptStreams } from "../process/command.ts";
@@ -50,10 +49,7 @@ const MOST_FILES = 16;
  */
 const LEADER = 'trap : INT QUIT; "$0" "$1"; exit';
 
-/**
- * For when nothing reads the command's output: prevents its start, and releases processes that open its FIFOs for
- * writing.
- */
+/** For when nothing reads the output: prevents the start, and releases processes that open FIFOs for writing. */
 function unread(number: number): string {
   const own = `"$F/${number}.d"`;
   return `mkdir ${own}/claimed 2>/dev/null || : >${own}/stopped; for hr_each in ${own}/out*; do : <>"$hr_each"; done`;
@@ -136,7 +132,7 @@ export function createCommands(options: CommandsOptions): Commands {
       const prompt = "prompt" in where ? where.prompt : undefined;
       const pid = await awaitStart(plan, progress, helper, prompt).catch(async (error: unknown) => {
         await reading.abandon();
-        throw failureOf(error, command, plan);
+        throw error;
       });
       if (pid !== undefined) return { number, started: reading.begun(pid, pane), signal: reading.signal };
       await reading.abandon();
@@ -177,9 +173,7 @@ export function createCommands(options: CommandsOptions): Commands {
         throw error;
       });
       await prompt.type((up, column) => line(plan, up, column), typedOf(command, progress, false));
-      const pid = await awaitStart(plan, progress, options.helper(), prompt).catch((error: unknown) => {
-        throw failureOf(error, command, plan);
-      });
+      const pid = await awaitStart(plan, progress, options.helper(), prompt);
       if (pid !== undefined) return { pane: prompt.pane };
       known.forget(plan.number);
       if (attempt > 0) except = prompt.pane;
@@ -189,8 +183,11 @@ export function createCommands(options: CommandsOptions): Commands {
 
   /** Refuses commands that can never start. Lets `close` wait for those that are starting. */
   const begin = async <T>(command: Command, work: (command: Command) => Promise<T>): Promise<T> => {
-    check(command, closed);
-    const started = work(command);
+    if (closed) throw closedFailure();
+    requireUnstopped(command);
+    const { cwd = inner.workDir, isRealCwd = false } = command;
+    const real = cwd === inner.workDir || isRealCwd ? Promise.resolve(cwd) : inner.files.realPath(cwd);
+    const started = real.then((at) => work({ ...command, cwd: at }));
     starting.add(started);
     return started.finally(() => starting.delete(started));
   };
@@ -244,8 +241,7 @@ function knownCommands({ inner, helper, markPrefix, hasSessions }: CommandsOptio
       progressByNumber.set(number, progress);
       const { folder, shell } = helper();
       const plan: Plan = {
-        ...{ number, mode, folder, shell },
-        cwd: absolutePath(command.cwd ?? ".", inner),
+        ...{ number, program: command.argv[0], mode, folder, shell, cwd: command.cwd ?? inner.workDir },
         mark: mode === "dispatch" ? `:dispatched${markPrefix.slice(1)}${number}:` : `${markPrefix}${number}:`,
         isApart: (mode === "closed" || mode === "pipe") && hasSessions(),
       };
@@ -306,22 +302,8 @@ function typedOf(command: Command, { exited }: CommandProgress, isAwaited: boole
   return { shown: shownCommand(command), isAwaited, over: exited };
 }
 
-function check(command: Command, closed: boolean): void {
-  if (closed) throw closedFailure();
-  requireUnstopped(command);
-  const { argv, env = {} } = command;
-  if (![...argv, ...Object.entries(env).flat()].some((each) => each.includes("\0"))) return;
-  const program = argv[0].replaceAll("\0", "\\0");
-  throw new ToolFailure(`cannot start ${program}: there is a NUL byte in its arguments or variables`);
-}
-
 function neverBegun({ argv }: Command): never {
   throw new ToolFailure(`cannot start ${argv[0]}: it was typed into a pane, but did not start`, {
     hint: "Somebody may be typing there. Try again.",
   });
-}
-
-function failureOf(error: unknown, { argv }: Command, { cwd }: Plan): unknown {
-  if (!(error instanceof ToolFailure)) return error;
-  return new ToolFailure(`cannot start ${argv[0]} in ${cwd}: ${error.message}`);
 }

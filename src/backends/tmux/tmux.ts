@@ -7,6 +7,7 @@ import { quoteWord, quoteWords } from "../../util/quote.ts";
 import { type Commands, createCommands } from "./commands.ts";
 import { type HelperShell, openHelperShell } from "./helper-shell.ts";
 import { type Panes, createPanes } from "./panes.ts";
+import READY from "../shell/ready.sh";
 import RUNNER from "./runner.sh";
 import { OWNER, WINDOW_OWNER } from "./owned-panes.ts";
 import { type At, type RunScript, capture, paneAt, sendKeys } from "./pane-io.ts";
@@ -26,10 +27,7 @@ export interface TmuxOptions {
 /** Nobody else's sessions are on this server, whatever their names are. */
 const OWN_SOCKET = "handrail-sessions";
 
-/**
- * How long closing may take; then the inner backend ends the rest. The grace after TERM takes two seconds.
- * Milliseconds.
- */
+/** How long closing may take; the grace after TERM takes two seconds. Then `inner` ends the rest. Milliseconds. */
 const LEAVING_MS = 6_000;
 
 /** The first version with all features that are used: client flags (`no-output`) and `-N` of capture-pane. */
@@ -74,7 +72,7 @@ export async function tmux(
   });
   try {
     facts = await requireTmux(helper, inner);
-    await helper.ask(`printf %s ${quoteWord(RUNNER)} >"$F/run"`);
+    await helper.ask(`printf %s ${quoteWord(READY)} >"$F/ready"; printf %s ${quoteWord(RUNNER)} >"$F/run"`);
   } catch (error) {
     await helper.ask(REMOVE).catch(() => undefined);
     await helper.close();
