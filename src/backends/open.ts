@@ -53,9 +53,7 @@ export async function openBackend(place: TargetOptions, surroundings: Surroundin
   }
 }
 
-/**
- * The variable for the folder of tmux's sockets (tmux(1), FILES). Without it, the person's server would not be found.
- */
+/** The variable for the folder of tmux's sockets (tmux(1), FILES), without which no server is found. */
 const SOCKETS = "TMUX_TMPDIR";
 
 /** Programs of tool sources. They run on this machine, even if the place is remote. */
@@ -68,10 +66,7 @@ export interface Programs {
   close(): Promise<void>;
 }
 
-/**
- * Creates the programs beside an opened backend. They run on that backend if it is this machine's and contains them,
- * else on a separate one.
- */
+/** Creates the programs beside a backend. They run on it if it is this machine's and contains them. */
 export function openPrograms(place: TargetOptions, surroundings: Surroundings, opened: Backend): Programs {
   const { target, targets, terminal = false } = place;
   const isHere = typeof target !== "object" && findTarget(target, targets) === undefined;

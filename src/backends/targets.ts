@@ -11,9 +11,7 @@ export const TARGETS: readonly TargetKind[] = [containerTarget, sshTarget];
 
 /** Where work happens. */
 export interface TargetOptions {
-  /**
-   * "local" (default), "ssh:deploy@host", "docker:web", "podman:web", or a backend, which is closed with the toolkit.
-   */
+  /** "local" (default), "ssh:deploy@host", "docker:web", "podman:web", or a backend, closed with the toolkit. */
   readonly target?: string | Backend;
   /** Kinds of targets besides the built-in ones. Default: none. */
   readonly targets?: readonly TargetKind[];

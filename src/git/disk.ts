@@ -47,10 +47,7 @@ function followed(path: string, links: number): string {
   }
 }
 
-/**
- * The content of a file of this machine, as `Reader.read`. A command may have created it or may be changing it: this
- * never waits for a pipe.
- */
+/** As `Reader.read`. A command may be changing the file: this never waits for a pipe. */
 export function readRegular(path: string, most: number): Buffer | undefined {
   return tried(() => {
     const descriptor = openSync(bytesOf(path), constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);

@@ -55,10 +55,7 @@ export function heldOf(reader: Reader, gitFolder: string, { worktree, isHeld = (
   };
 }
 
-/**
- * What the repositories of a command were before it ran. It is on disk while the command runs, so that the next session
- * holds back what a killed one left.
- */
+/** The repositories before a command. It is on disk, so that the next session holds back what a killed one left. */
 export interface Before {
   /** The folders that are searched for repositories, and those that the command can write. */
   readonly roots: readonly string[];

@@ -25,10 +25,7 @@ export function hashBytes(reader: Reader, gitFolder: string): 20 | 32 {
   return format?.toLowerCase() === "sha256" ? 32 : 20;
 }
 
-/**
- * Returns the submodule paths of an index, relative to the work tree. Of a damaged index, those before the damage.
- * Pure.
- */
+/** The submodule paths of an index, relative to the work tree; of a damaged one, those before the damage. Pure. */
 export function gitlinksOf(index: Buffer, hash: 20 | 32 = 20): readonly string[] {
   return Array.from(entriesOf(index, hash)).flatMap((entry) => (entry.mode === GITLINK ? entry.name() : []));
 }

@@ -27,10 +27,7 @@ export interface Reader {
   realOf(path: string): string;
 }
 
-/**
- * The real path that the first group of `pattern` finds in a small file, relative to `base`. `undefined` if there is no
- * such file or it has other content.
- */
+/** The real path, relative to `base`, that the first group of `pattern` finds in a small file. */
 export function leadsTo(reader: Reader, file: string, pattern: RegExp, base: string): string | undefined {
   const bytes = reader.read(file, 8_192);
   const named = bytes === undefined ? undefined : pattern.exec(pathFrom(bytes))?.[1];

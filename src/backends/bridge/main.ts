@@ -9,9 +9,7 @@ import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 /** A signal is passed on to the child after this long, in case it did not receive the signal itself. Milliseconds. */
 const PASS_ON_MS = 1_000;
 
-/**
- * Signals that make a process dump core. The bridge does not send them to itself: its core dump would be misleading.
- */
+/** Signals that make a process dump core. The bridge does not send them to itself: its core would mislead. */
 const WITH_CORE: readonly string[] =
   "SIGQUIT SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGSEGV SIGXCPU SIGXFSZ SIGSYS".split(" ");
 

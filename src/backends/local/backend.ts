@@ -22,16 +22,11 @@ export interface LocalOptions {
   readonly home?: string;
   /** Folder for command output that does not fit in memory. */
   readonly outputFolder: string;
-  /**
-   * Contains the folders of jobs. Backends with the same folder share detached processes. Default: `outputFolder/jobs`.
-   */
+  /** Has the folders of jobs. Backends with the same one share detached processes. Default: `outputFolder/jobs`. */
   readonly jobFolder?: string;
   /** Variables of this process that commands get in addition to the harmless ones. Default: none. */
   readonly passEnv?: readonly string[];
-  /**
-   * How long a sorted search may run before a faster, unsorted one replaces it. The result is the same. Milliseconds;
-   * default 10.
-   */
+  /** How long a sorted search may run before a faster, unsorted one replaces it. Milliseconds; default 10. */
   readonly searchPatienceMs?: number;
 }
 

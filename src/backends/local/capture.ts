@@ -15,15 +15,9 @@ const MUCH = 262_144;
 
 /** After the process has ended, its pipe is read until nothing arrives for this long. Milliseconds. */
 const QUIET_MS = 15;
-/**
- * That reading ends after this long at the latest: a background child that still writes must not delay the call.
- * Milliseconds.
- */
+/** That reading ends then at the latest: a child that still writes must not delay the call. Milliseconds. */
 const DRAIN_MS = 500;
-/**
- * That reading also ends after as many bytes as a pipe holds: 1 MiB (fs.pipe-max-size in pipe(7)). The rest is a
- * child's.
- */
+/** Also after as many bytes as a pipe holds: 1 MiB (fs.pipe-max-size in pipe(7)). The rest is a child's. */
 const MOST_IN_PIPE = 1_048_576;
 
 /** Bytes that a background child may write after its command has ended, before its pipe is closed: 256 MiB. */
@@ -36,10 +30,7 @@ export interface Capture {
   readonly log: OutputLog;
   /** Starts to read. Call it when the command has opened its end. */
   begin(): void;
-  /**
-   * Reads the rest and closes the log. Call it when the command has ended. Later output of children is discarded. Never
-   * rejects.
-   */
+  /** Reads the rest of an ended command and closes the log. Later output of children is discarded. Never rejects. */
   finish(): Promise<void>;
   /** Releases the pipe and the log, if no command was started. */
   abandon(): void;

@@ -9,10 +9,7 @@ const FALLBACK_FOLDERS = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/us
 /** A command runs without a person: a pager would wait for keys, and git for a password. A call may override these. */
 export const UNATTENDED: Env = { PAGER: "cat", GIT_PAGER: "cat", MANPAGER: "cat", GIT_TERMINAL_PROMPT: "0" };
 
-/**
- * Returns the environment of a command: the allowed variables of `from`, those named in `pass`, and the command's own
- * (`added`).
- */
+/** The environment of a command: the allowed variables of `from`, those named in `pass`, and `added`. */
 export function commandEnvironment(from: NodeJS.ProcessEnv, pass: readonly string[], added: Env): Env {
   const kept: { [name: string]: string } = {};
   for (const [name, value] of Object.entries(from)) {
@@ -22,10 +19,7 @@ export function commandEnvironment(from: NodeJS.ProcessEnv, pass: readonly strin
   return { ...UNATTENDED, ...kept, PATH: programFolders(kept).join(":"), ...added };
 }
 
-/**
- * Returns the folders of a command's PATH. Relative and empty ones are dropped: they would depend on the working
- * directory.
- */
+/** The folders of a command's PATH, without relative ones, which depend on the working directory. */
 export function programFolders({ PATH = "" }: NodeJS.ProcessEnv): readonly string[] {
   const folders = PATH.split(":").filter((folder) => folder.startsWith("/"));
   return folders.length === 0 ? FALLBACK_FOLDERS : folders;

@@ -22,10 +22,7 @@ const KEPT_MODE = 0o777;
 /** How many entries of a folder are read at the same time. */
 const STAT_BATCH = 64;
 
-/**
- * Folders larger than this (bytes) are read on the thread pool. On the disks of `own-disks.ts`, it is a few thousand
- * names.
- */
+/** Larger folders (in bytes: a few thousand names on `own-disks.ts`) are read on the thread pool. */
 const SMALL_FOLDER = 64 * 1024;
 
 /**
@@ -231,10 +228,7 @@ async function writeAt(file: Handle, bytes: Uint8Array, position: number): Promi
   }
 }
 
-/**
- * Calls `work` with a function that returns paths in an open folder, which therefore cannot be swapped for a link.
- * Replaces openat (Linux).
- */
+/** Calls `work` with paths in an open folder, which cannot be swapped for a link. Replaces openat (Linux). */
 async function inFolder<T>(
   disk: FileSystem,
   folder: string,

@@ -82,9 +82,7 @@ export function detachedIn(folder: string, now?: () => number): DetachedProcesse
   }, now);
 }
 
-/**
- * Removes ended jobs that are a week old or lost their lease. `folder` contains one folder per owner. Never rejects.
- */
+/** Removes ended jobs that are a week old or lost their lease. `folder` has one folder an owner. Never rejects. */
 export async function removeOldJobs(folder: string): Promise<void> {
   for (const owner of await readdir(folder).catch(() => [])) {
     const own = join(folder, owner);
@@ -95,9 +93,7 @@ export async function removeOldJobs(folder: string): Promise<void> {
   }
 }
 
-/**
- * Resolves to `undefined` for anything but a started job without a lease. Ends and removes the jobs of a dead owner.
- */
+/** `undefined` for anything but a started job without a lease. Ends and removes the jobs of a dead owner. */
 async function foundIn(folder: string, name: string): Promise<FoundJob | undefined> {
   const own = join(folder, name);
   const plan = parsePlan(await readFile(join(own, "job"), "utf8").catch(() => ""));

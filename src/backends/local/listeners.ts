@@ -16,10 +16,7 @@ const LOWEST_PORT = 1_024;
 /** The state of a listening socket in /proc/net/tcp (include/net/tcp_states.h). */
 const LISTEN = "0A";
 
-/**
- * Returns the ports from 1024 on which a process or a descendant of it listens, in order. Only their own sockets count:
- * other commands may share the network.
- */
+/** The ports from 1024 on which a process or a descendant listens, in order: only their own sockets. */
 export function listenersOf(root: number): readonly Listener[] {
   const found = new Map<number, Listener>();
   for (const pid of descendantsOf(root)) {

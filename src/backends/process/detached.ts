@@ -56,9 +56,7 @@ export async function foundJob(plan: JobPlan, begun: BegunJob): Promise<FoundJob
 /** Finds all detached processes, in any order, or the one with this id, which is a file name and no path. */
 export type FindJobs = (id?: string) => Promise<readonly FoundJob[]>;
 
-/**
- * Creates the list of detached processes of all sessions. It removes those that ended more than a week before `now`.
- */
+/** Creates the list of detached processes of all sessions. Removes those that ended over a week before `now`. */
 export function detachedProcesses(find: FindJobs, now: () => number = Date.now): DetachedProcesses {
   const listed = async ({ plan, process, end, remove }: FoundJob): Promise<DetachedProcess | undefined> => {
     const { label, cwd, startedMs } = plan;

@@ -59,10 +59,7 @@ export interface BegunJob {
   readonly folder: JobFolder;
 }
 
-/**
- * Creates a `Process` for a job, which `begin` starts or has found. A detached one is watched from the first use of
- * `exit`. Rejects like `begin`.
- */
+/** Creates a `Process` for a job. A detached one is watched from the first use of `exit`. Rejects like `begin`. */
 export async function runJob(
   lifetime: JobLifetime,
   command: Pick<Command, "argv" | "timeoutMs" | "signal">,

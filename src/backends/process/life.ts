@@ -56,10 +56,7 @@ export function lived(life: Life, event: LifeEvent): Life {
   }
 }
 
-/**
- * Returns how a process has ended. Call it when the process no longer runs. `place` names where a process that could not
- * be ended still runs, such as "pane %1".
- */
+/** How a process has ended that no longer runs. `place`: where one that could not be ended runs, as "pane %1". */
 export function exitOf({ stop, stoppedAs, ended }: Life, place?: string): Exit {
   if (stop === "left" || ended === undefined) {
     return { how: "lost", reason: place === undefined ? UNSTOPPABLE : `${UNSTOPPABLE} in ${place}` };

@@ -12,10 +12,7 @@ const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 export interface Driver {
   /** Starts the command. @throws ToolFailure when it cannot be started. */
   start(): Promise<Started>;
-  /**
-   * Ends the command and everything it started: TERM, and KILL after two seconds. Called at most once, also while it is
-   * starting. Never rejects.
-   */
+  /** Ends the command and everything it started. Called at most once, also while it is starting. Never rejects. */
   signal(): Promise<Stopped>;
   /** What to check when it was stopped while it was starting, for the error. */
   readonly startHint?: string;

@@ -3,10 +3,7 @@ import { isExecutable } from "../../util/executable.ts";
 
 const SYSTEM_FOLDERS = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 
-/**
- * The path of a program for setting up the sandbox. The system's folders come first, then absolute folders of PATH.
- * `undefined`: not found.
- */
+/** The path of a program that sets up the sandbox: of the system's folders, then of PATH. `undefined`: not found. */
 export function systemProgram(name: string): string | undefined {
   const folders = [
     ...SYSTEM_FOLDERS,

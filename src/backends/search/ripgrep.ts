@@ -28,10 +28,7 @@ const MAX_COMPLAINTS = 256 * 1024;
 /** How many files that could not be searched are named. */
 const NAMED_COMPLAINTS = 3;
 
-/**
- * Yields a program's output in blocks of whole records, without the last separator. @throws ToolFailure for too much
- * output.
- */
+/** Yields output in blocks of whole records, without the last separator. @throws ToolFailure for too much. */
 export async function* blocks(process: Process, separator: number, signal: AbortSignal): AsyncIterable<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of process.output.follow(signal)) {

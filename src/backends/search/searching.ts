@@ -169,10 +169,7 @@ function startRipgrep(
   return startIn(programs, query.path, 'exec "$@" "$n"', { words, signal: query.signal });
 }
 
-/**
- * Resolves to the folder `under` instead of `path` if it is a folder that is not ignored: then nothing else is
- * searched.
- */
+/** Resolves to the folder `under`, if it is one that is not ignored: nothing else is searched then. */
 async function narrowed({ path, under = "", input }: SearchQuery, files: SearchingOptions["files"]): Promise<string> {
   if (under === "" || input !== undefined) return path;
   const folder = posix.join(path, under);

@@ -67,10 +67,7 @@ export function startFailure(message: string, program: string): ToolFailure {
   return new ToolFailure(`cannot start ${program}: ${why}`);
 }
 
-/**
- * Whether a shell can assign the variable. env(1) sets the others: variables that shells use or protect, and names that
- * are no identifiers.
- */
+/** Whether a shell can assign the variable. env(1) sets those that shells use or protect, and odd names. */
 function isAssignable(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !SHELLS_OWN.has(name) && !/^(hr_|BASH|ZSH|KSH)/.test(name);
 }

@@ -30,9 +30,7 @@ export async function endProcesses(shells: Pick<Shells, "ask">, mark: string, le
 /** The exit status of `hr_left_of` while processes are being ended. */
 const ENDING = 2;
 
-/**
- * As `endProcesses`, but resolves to "unheard" for a silent host, which ends them when it answers again. Never rejects.
- */
+/** As `endProcesses`, but "unheard" for a silent host, which ends them when it answers again. Never rejects. */
 export async function endIfHeard(
   shells: Pick<Shells, "ask" | "silence">,
   mark: string,

@@ -4,9 +4,7 @@ import { quoteWord } from "../../util/quote.ts";
 import { type Described, described, infoOf } from "./file-info.ts";
 import { type FileRequests, type PathWords, failureOf } from "./file-requests.ts";
 
-/**
- * Bytes that are read when a file is opened: most files are small, and large ones are mostly read from the beginning.
- */
+/** Bytes that are read when a file is opened: most files are small, or read from the beginning. */
 const BROUGHT = 65_536;
 
 /** dd(1) reads blocks: small ones for short ranges, so that little is read needlessly. */

@@ -18,9 +18,7 @@ export interface FileAnswer {
 
 export type Take = (chunk: Buffer) => void;
 
-/**
- * Converts a path and its options to two words for a function of files.sh. @throws ToolFailure for an impossible path.
- */
+/** A path and its options as two words for a function of files.sh. @throws ToolFailure for an impossible path. */
 export type PathWords = (path: string, options?: PathOptions) => string;
 
 /** Calls functions of files.sh in the shells of a remote system. All methods reject like `Shells.ask`. */
@@ -29,9 +27,7 @@ export interface FileRequests {
   readonly form: Facts["stat"];
   /** Calls one function. With `aside`, in another shell than the first. */
   ask(call: string, options?: RequestOptions): Promise<FileAnswer>;
-  /**
-   * Calls a quick function. All such requests of one event loop turn share a subshell, so dozens cost as much as one.
-   */
+  /** Calls a quick function. All such requests of one event loop turn share a subshell: dozens cost as one. */
   askTogether(call: string): Promise<FileAnswer>;
   /**
    * Calls a function that opens a file, and whose answer begins with the PID that opens it. If opening blocks (the file

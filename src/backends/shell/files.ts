@@ -19,10 +19,7 @@ const LONGEST_PATH = 4_095;
 /** How long opening a file may take: a disk that must spin up or be mounted first takes seconds. Milliseconds. */
 const OPEN_MS = 10_000;
 
-/**
- * Text up to this many bytes is part of the script, which saves a round trip. Not more: bash reads scripts byte by
- * byte.
- */
+/** Text up to this many bytes is part of the script: no round trip. Not more: bash reads it byte by byte. */
 const IN_SCRIPT = 8_192;
 
 /** Longer content uses another shell, so that quick requests need not wait. Bytes. */

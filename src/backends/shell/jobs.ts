@@ -19,10 +19,7 @@ import type { Shells } from "./shells.ts";
 /** The longest pause between two checks of a job, in milliseconds. */
 const LONGEST_WAIT_MS = 1_000;
 
-/**
- * Block sizes for reading output with dd, in bytes. Ranges that are multiples of 64 KiB use the large blocks, which are
- * faster.
- */
+/** Blocks for reading output with dd, in bytes. Ranges that are multiples of 64 KiB use the large, faster ones. */
 const BLOCK = 512;
 const LARGE_BLOCK = 65_536;
 
@@ -163,10 +160,7 @@ interface SeenJob {
   readonly status: JobStatus;
 }
 
-/**
- * Resolves to the jobs in these folders. `folders`: shell words, quoted or a pattern. Skips other folders. Rejects like
- * `ask`.
- */
+/** The jobs in these folders: shell words, quoted or a pattern. Skips other folders. Rejects like `ask`. */
 async function seenIn({ ask }: Pick<Shells, "ask">, folders: string): Promise<readonly SeenJob[]> {
   const separator = randomBytes(16).toString("hex");
   const { out } = await ask(`hr_seen ${separator} ${folders}`);

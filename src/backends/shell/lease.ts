@@ -6,9 +6,7 @@ import PROCESSES from "./processes.sh";
 import type { Answer, Shell } from "./shell.ts";
 import type { Shells } from "./shells.ts";
 
-/**
- * Ties the remote processes of one backend to it: their marks, and what happens to them when the connection is lost.
- */
+/** Ties the remote processes of one backend to it: their marks, and what a lost connection means for them. */
 export interface Lease {
   /** The beginning of the mark of all these processes, and of no others. */
   readonly mark: string;
@@ -18,9 +16,7 @@ export interface Lease {
   forCall(): { readonly mark: string; readonly first: number };
   /** Resolves to the folder of the jobs; creates it first. Jobs survive a lost connection. */
   folder(): Promise<string>;
-  /**
-   * Called after the connection was reopened: ends foreground commands and shells of the lost one, and claims the jobs.
-   */
+  /** Called when the connection is open again: ends foreground commands of the lost one, and claims the jobs. */
   reopened(first: Shell): Promise<void>;
   /** Ends all processes and removes their folder. */
   end(): Promise<void>;
@@ -50,10 +46,7 @@ export function createLease({ shells, temporary, unclaimedSeconds }: LeaseOption
   let first: First | undefined;
   let making: Promise<string> | undefined;
 
-  /**
-   * The code that arms the first shell. The trap is set outside of any function: some shells limit a trap to its
-   * function.
-   */
+  /** The code that arms the first shell. Some shells limit a trap to its function, so it is set outside of any. */
   const armScript = (id: number) => {
     const words = [String(id), mark, String(unclaimedSeconds), making === undefined ? "" : place];
     const arm = `hr_text=${quoteWord(PROCESSES)}\nhr_arm ${quoteWords(words)}`;

@@ -29,9 +29,7 @@ const readySign = (secret: string) => `\x01${secret} ready\n`;
 /** Written to stderr when the shell has ended; only with `tellsEnd`. */
 export const overSign = (secret: string) => `\x01${secret} over\n`;
 
-/**
- * Returns a POSIX script that is replaced by a shell that reads stdin, in the same folder, with a login's environment.
- */
+/** A POSIX script that a shell replaces, which reads stdin, in the same folder, with a login's environment. */
 export function loginScript({ secret, profile, keepPath = false, tellsEnd = false }: LoginOptions): string {
   const keep = keepPath ? "HR_KEEP=yes; export HR_KEEP" : "unset HR_KEEP";
   const script = `${keep}\nhr_profile=${profile} HR_SECRET=${secret} HR_START=${quoteWord(LOGIN_START)}\n${LOGIN}`;

@@ -98,9 +98,7 @@ export function createPool(options: PoolOptions): Pool {
     places.delete(place);
     letIn();
   };
-  /**
-   * Admits waiting callers if possible, rejects those that waited too long, and checks again later while others wait.
-   */
+  /** Admits waiting callers, rejects those that waited too long, and looks again later while others wait. */
   const letIn = () => {
     clearTimeout(looking);
     while (queue.length > 0 && mayEnter()) queue.shift()?.enter();

@@ -13,16 +13,10 @@ import type { Transport } from "./transport.ts";
 import { LineLost, type Shell, type Streaming } from "./shell.ts";
 import type { Shells } from "./shells.ts";
 
-/**
- * How long to wait for the shell after the command's output is complete. After that, a child holds the output open.
- * Milliseconds.
- */
+/** How long to wait for the shell when the output is complete. After that, a child holds it open. Milliseconds. */
 const HELD_MS = 100;
 
-/**
- * How long to wait for the exit report after everything was ended. After that, the command cannot be ended.
- * Milliseconds.
- */
+/** How long to wait for the exit report after all was ended. After that, it cannot be ended. Milliseconds. */
 const TOLD_MS = 5_000;
 
 /** How long to wait for the end of a command whose line was lost: 2 s of grace, and a moment. Milliseconds. */
@@ -35,10 +29,7 @@ export interface RunOptions {
   readonly outputFolder: string;
   /** A real path on the remote host. */
   readonly cwd: string;
-  /**
-   * Returns the mark of the process and its children, and the PID of the first shell. Called after a shell was
-   * acquired.
-   */
+  /** The mark of the process and its children, and the PID of the first shell. Called when there is a shell. */
   readonly identity: () => { readonly mark: string; readonly first: number };
 }
 

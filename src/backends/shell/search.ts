@@ -29,10 +29,7 @@ export interface RemoteSearchOptions {
 
 const ways = new WeakMap<Backend["search"], () => Promise<SearchWay>>();
 
-/**
- * Resolves to the program that a remote backend searches with; `undefined` for other backends. Rejects without a
- * connection.
- */
+/** The program that a remote backend searches with; `undefined` for others. Rejects without a connection. */
 export async function searchWay({ search }: Pick<Backend, "search">): Promise<SearchWay | undefined> {
   return ways.get(search)?.();
 }
@@ -96,10 +93,7 @@ export async function putRipgrep(
   return taken.status === 0 ? path : undefined;
 }
 
-/**
- * The ripgrep binary of the package; `undefined` if not installed. It may need libraries that the remote host lacks, so
- * it is tested there.
- */
+/** The ripgrep of the package. It may need libraries that the remote host lacks, so it is tested there. */
 async function ourRipgrep(): Promise<Buffer | undefined> {
   try {
     const { rgPath } = await import("@vscode/ripgrep"); // throws if it is not installed

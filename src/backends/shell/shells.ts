@@ -36,9 +36,7 @@ export interface Shells {
   ask(script: string, options?: AskOptions): Promise<Answer>;
   /** As `ask`, in another shell: for scripts that take long or transfer much. */
   askAside(script: string, options?: AskOptions): Promise<Answer>;
-  /**
-   * Acquires a shell, and waits while too many are in use (`Pool.take`). The caller gives it back. Rejects like `ask`.
-   */
+  /** Acquires a shell (`Pool.take`), which the caller gives back. Rejects like `ask`. */
   take(): Promise<Shell>;
   giveBack(shell: Shell): void;
   /**
@@ -53,9 +51,7 @@ export interface Shells {
 
 /** `stays` only for `ask`. */
 export interface AskOptions extends Omit<AskInput, "heard"> {
-  /**
-   * Called at each attempt; returns the function that gets the output. Default: the output is collected in the answer.
-   */
+  /** Called at each attempt; returns the function that gets the output. Default: it is collected. */
   readonly heard?: () => (chunk: Buffer) => void;
   /** False: the script is not repeated after a lost connection, since its effect is unknown. Default: true. */
   readonly again?: boolean;
@@ -173,10 +169,7 @@ interface Connection {
   readonly live: Shell | undefined;
   /** Opens a shell. Rejects with an explanation. */
   open(which: "first" | "further"): Promise<Shell>;
-  /**
-   * After the end of a shell: resolves when it is known whether the first shell has ended too, which may be reported
-   * last.
-   */
+  /** After a shell's end: resolves when it is known whether the first has ended too, which may be reported last. */
   readonly settled: () => Promise<void>;
   /** Awaits an answer. Closes the connection if the remote host is frozen; the next request reports why. */
   readonly answerOf: <T>(shell: Shell, answer: Promise<T>) => Promise<T>;

@@ -25,10 +25,7 @@ export interface Spawner {
   startJob(request: Omit<StartRequest, "op" | "id"> & { readonly job: string }): Promise<number>;
   /** The name of a new pipe. The user of the name removes it. */
   takePipe(): Promise<string>;
-  /**
-   * Copies a pipe to the end of a file, up to `most` bytes, in another process. `undefined` if it cannot. Never
-   * rejects.
-   */
+  /** Copies a pipe to the end of a file in another process. `undefined` if it cannot. Never rejects. */
   drain(pipe: string, file: string, most: number): Promise<Copying | undefined>;
   /** Ends every process whose mark contains the text, and a process group with its descendants. As `Child.stop`. */
   sweep(tree: { readonly mark?: string; readonly group?: number }): Promise<boolean>;
@@ -73,10 +70,7 @@ export class StartError extends Error {
 /** Spawners by the user that they run as: a program that drops its privileges must not start commands with them. */
 const spawners = new Map<string, Promise<Spawner>>();
 
-/**
- * Returns the spawner of this process. Starts it when needed, and replaces it when dead. @throws ToolFailure if it
- * cannot start.
- */
+/** The spawner of this process, started when needed, also after its death. @throws ToolFailure if it cannot. */
 export function spawner(): Promise<Spawner> {
   const user = [process.getuid?.(), process.geteuid?.(), process.getgid?.(), process.getegid?.()].join(":");
   const there = spawners.get(user);
@@ -206,9 +200,7 @@ function asked(ask: Connection["ask"], request: Asked): Promise<boolean> {
   });
 }
 
-/**
- * Called with the answers to one request, or with `undefined` if the spawner died. Returns true after the last answer.
- */
+/** Called with the answers to one request; with `undefined` if the spawner died. True: that was the last one. */
 type Hear = (answer: Answer | undefined) => boolean;
 
 type Asked = Request extends infer R ? (R extends Request ? Omit<R, "id"> : never) : never;

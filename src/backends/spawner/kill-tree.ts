@@ -9,10 +9,7 @@ const TERM_GRACE_MS = 2_000;
 /** The longest pause between two checks, in milliseconds. */
 const POLL_MS = 20;
 
-/**
- * How long to wait after KILL: freeing gigabytes of memory takes a second. After that, a process hangs in the kernel.
- * Milliseconds.
- */
+/** How long to wait after KILL: freeing gigabytes takes a second. Then it hangs in the kernel. Milliseconds. */
 const KILLED_MS = 5_000;
 
 /** How many rounds in which no process can be signalled are accepted: they belong to another user. */

@@ -25,10 +25,7 @@ import type { Answer, Request, StartRequest } from "./protocol.ts";
 
 const { O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 
-/**
- * How long after a job's end its output may take to reach the file: a child may hold the pipe open forever.
- * Milliseconds.
- */
+/** How long a job's output may take to reach the file: a child may hold the pipe open. Milliseconds. */
 const JOB_DRAIN_MS = 500;
 
 /** Bytes of a job's output that are kept: 256 MiB. */
@@ -234,10 +231,7 @@ function startDrain(id: number, pipe: string, file: string, most: number): void 
   }
 }
 
-/**
- * Ends everything with a lease or without a mark, then exits when the other jobs have ended. Called when the parent has
- * ended, and on a signal.
- */
+/** When the parent has ended, or on a signal: ends what has a lease or no mark, and exits after the other jobs. */
 async function leave(): Promise<void> {
   if (leaving) return;
   leaving = true;

@@ -66,10 +66,7 @@ export function configArguments(configFile: string | undefined): readonly string
   return ["-F", configFile === "none" ? configFile : resolve(configFile)];
 }
 
-/**
- * Refuses invalid targets: no part may be taken for an option, by ssh or by a program that gets it from the
- * configuration (ProxyCommand with %h).
- */
+/** Refuses targets that ssh, or a program of its configuration (ProxyCommand with %h), could take for an option. */
 export function requireTarget(target: string): void {
   const expected =
     'expected a host as ssh takes it: "host", "user@host", a Host of ~/.ssh/config, or "ssh://user@host:port"';

@@ -4,9 +4,7 @@ import { join } from "node:path";
 import { messageOf } from "../../util/errors.ts";
 import { unreachable } from "../shell/transport.ts";
 
-/**
- * Always /tmp: a socket's path may have only about 100 bytes, some of which ssh needs, so a long TMPDIR would not work.
- */
+/** Always /tmp: a socket's path may have about 100 bytes, some of them for ssh. A long TMPDIR would not work. */
 const PARENT = "/tmp";
 const PREFIX = "handrail-ssh-";
 

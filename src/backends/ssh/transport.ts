@@ -158,10 +158,7 @@ function withoutRefusal(end: LineEnd): LineEnd {
 /** A message of OpenSSH (mux.c). */
 const SESSION_REFUSED = /^mux_client_request_session: session request failed: Session open refused by peer\s*$/m;
 
-/**
- * Resolves to the end that explains a loss. An ssh that shares a connection does not know why it was lost; the master
- * reports that a moment later.
- */
+/** Resolves to the end that explains a loss: that of the master, which an ssh on its connection does not know. */
 async function tellingEnd(end: LineEnd, masterEnded: Promise<LineEnd> | undefined): Promise<LineEnd> {
   const goneWithIt = end.code === CONNECTION_LOST || end.signal === "SIGKILL";
   if (!goneWithIt || end.message !== "" || masterEnded === undefined) return end;

@@ -23,10 +23,7 @@ export interface PaneOptions {
   readonly socketPath?: string;
 }
 
-/**
- * The pane in which this process runs (`$TMUX_PANE`), as a terminal. Creates nothing. @throws ToolFailure if it does
- * not exist.
- */
+/** The pane in which this process runs (`$TMUX_PANE`), as a terminal. @throws ToolFailure if there is none. */
 export async function paneTerminal(
   inner: Pick<Backend, "spawn" | "workDir" | "home">,
   pane: string,
@@ -71,10 +68,7 @@ export async function paneTerminal(
   };
 }
 
-/**
- * Returns a script that types a line. The line runs a file that removes itself, shows the command instead of the line,
- * and executes it.
- */
+/** A script that types a line, which runs a file that removes itself, shows the command and executes it. */
 function typing(
   command: Command,
   { inner, tmux, pane }: { readonly inner: Base; readonly tmux: readonly string[]; readonly pane: string },

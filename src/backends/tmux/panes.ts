@@ -24,14 +24,9 @@ export interface Panes {
 /** A pane that waits for a command. */
 export interface Prompt {
   readonly pane: string;
-  /**
-   * Types a short ASCII line and Enter. `words` returns the line; it gets the number of lines up and the column where
-   * the line begins.
-   */
+  /** Types a short ASCII line and Enter. `words` gets the lines up and the column where the line begins. */
   type(words: (up: number, column: number) => string, typed: Typed): Promise<void>;
-  /**
-   * Whether the shell is at its prompt; false if that is unknown. Rejects with a `ToolFailure` if it is unreachable.
-   */
+  /** Whether the shell is at its prompt; false if unknown. Rejects with a `ToolFailure` if it is unreachable. */
   isIdle(): Promise<boolean>;
 }
 
@@ -215,10 +210,7 @@ function typist(helper: HelperShell, tmux: readonly string[]): Typist {
   const send = (commands: readonly (readonly string[])[]) =>
     helper.ask(quoteWords([...tmux, "-u", ...commands.flatMap((words, at) => [...(at === 0 ? [] : [";"]), ...words])]));
 
-  /**
-   * Resolves to the column of the cursor after the shell has processed the typed keys: it reads again and the cursor
-   * stays.
-   */
+  /** The column of the cursor when the shell has processed the typed keys: it reads again and the cursor stays. */
   const settledColumn = async (now: Pane): Promise<number | undefined> => {
     const lateMs = Date.now() + DONE_MS;
     for (let before: number | undefined; ;) {

@@ -32,17 +32,11 @@ export interface ReadingOptions {
 
 /** If the output continues this long after the command's end, a background child holds it open. Milliseconds. */
 const HELD_MS = 100;
-/**
- * After this silence, a command is checked for waiting for input; after `UNSEEN_QUIET_MS` it counts as waiting if that
- * cannot be checked. Milliseconds.
- */
+/** After this silence a command is looked at; after `UNSEEN_QUIET_MS` it waits if that is unknown. Milliseconds. */
 const QUIET_MS = 1_000;
 const UNSEEN_QUIET_MS = 3_000;
 const LOOK_MS = 500;
-/**
- * How long to wait for the exit code after the end of the output. After that, the runner may have been killed.
- * Milliseconds.
- */
+/** How long to wait for the exit code after the output. The runner may have been killed. Milliseconds. */
 const TOLD_MS = 2_000;
 
 /** How long to wait until the output before the command's end has been copied. Milliseconds. */

@@ -3,10 +3,7 @@ import { quoteWords } from "../../util/quote.ts";
 import type { HelperShell } from "./helper-shell.ts";
 import { OWNER, type OwnedPanesOptions } from "./owned-panes.ts";
 
-/**
- * Creates the session if it does not exist. Resolves to true if it did. A new server gets the person's environment,
- * without the variables of commands.
- */
+/** Creates the session if there is none; true if it did. A new server gets the person's environment. */
 export async function ensureSession(
   helper: HelperShell,
   { tmux, session, shell, cwd }: Pick<OwnedPanesOptions, "session" | "shell" | "cwd"> & { tmux: readonly string[] },

@@ -37,9 +37,7 @@ export async function openSharedNetwork(): Promise<SharedNetwork | undefined> {
 
 const VIEW = ["--die-with-parent", "--ro-bind", "/", "/"];
 
-/**
- * Descriptors of open namespace files; each keeps its namespace alive. `user` is omitted if it is this process's own.
- */
+/** Descriptors of namespace files; each keeps its namespace alive. No `user`: it is this process's own. */
 interface Namespaces {
   readonly network: number;
   readonly user?: number;
@@ -53,9 +51,7 @@ function wordsFor({ network, user }: Namespaces): readonly string[] {
   return user === undefined ? [net] : [`--user=${fileOf(user)}`, "--preserve-credentials", net];
 }
 
-/**
- * Creates namespaces: bwrap starts a shell in them, which prints its PID and waits until the namespace files are open.
- */
+/** Creates namespaces: bwrap starts a shell in them, which waits until the namespace files are open. */
 function makeNamespaces(maker: readonly [string, ...string[]]): Promise<Namespaces | undefined> {
   const [program, ...args] = [...maker, "/bin/sh", "-c", "echo $$; read -r line"];
   const holder = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"], timeout: PATIENCE, killSignal: "SIGKILL" });

@@ -36,10 +36,7 @@ export interface Limits {
 export interface CommandLimits {
   /** Words before the command. They set its limits, disable core files, and then execute it. */
   readonly prefix: readonly string[];
-  /**
-   * The limits that were hit so far; call it before `dispose`. Empty for limits that the kernel does not count
-   * (RLIMIT_NPROC).
-   */
+  /** The limits that were hit so far; call it before `dispose`. The kernel does not count RLIMIT_NPROC. */
   hit(): Promise<readonly Controlled[]>;
   /** Kills what still runs in the group of an ended command, and removes the group. Never rejects. */
   dispose(): Promise<void>;
@@ -49,9 +46,7 @@ type Controlled = "processes" | "memory";
 
 const DEFAULT_PROCESSES = 1_000;
 const MEMORY_SHARE = 0.8;
-/**
- * How long to wait for killed processes to leave a group, in milliseconds. After that, a later start removes the group.
- */
+/** How long to wait for killed processes to leave a group. After that, a later start removes it. Milliseconds. */
 const PATIENCE = 5_000;
 
 const NAMES: { readonly [controller in Controller]: Controlled } = { pids: "processes", memory: "memory" };
@@ -65,9 +60,7 @@ const joinBy = (file: string) =>
   `{ echo 0 >"$1/${file}"; } 2>/dev/null || ` +
   '{ echo "handrail: the limits of this command cannot be applied: $1" >&2; exit 125; }; shift;';
 
-/**
- * With v1, a single thread can be moved. That is faster: moving a process waits for every processor. sh has one thread.
- */
+/** v1 can move one thread, which is faster: moving a process waits for every processor. sh has one thread. */
 const JOIN = { 1: joinBy("tasks"), 2: joinBy("cgroup.procs") } as const;
 
 /**
@@ -118,10 +111,7 @@ function usableMemory(): number {
   return own > 0 ? Math.min(own, totalmem()) : totalmem();
 }
 
-/**
- * Tests a folder, and limits the memory of all commands together. With v2, moving a process needs permissions on more
- * than one group, so that is tried.
- */
+/** Limits the memory of all commands together, and tries to move a process: v2 needs permissions on several groups. */
 async function canUse(folder: GroupFolder, memory: number): Promise<boolean> {
   try {
     if (folder.controllers.includes("memory")) limitMemory(folder, memory);
@@ -166,9 +156,7 @@ function limitMemory({ path, version }: GroupFolder, bytes: number): void {
   tried(() => writeFileSync(join(path, swap), String(swapBytes))); // some kernels do not count swap
 }
 
-/**
- * The limits that the kernel counted as hit: refused forks, killed processes. (memory.failcnt also counts reclaims.)
- */
+/** The limits that the kernel counted as hit: refused forks, killed processes. (memory.failcnt counts more.) */
 function hitIn({ path, version, controllers }: GroupFolder): readonly Controlled[] {
   const counted: { readonly [controller in Controller]: RegExpExecArray | null } = {
     pids: /^max (\d+)/m.exec(textOf(join(path, "pids.events"))),

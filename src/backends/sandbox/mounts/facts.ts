@@ -224,9 +224,7 @@ function stillReal(path: string): string {
   });
 }
 
-/**
- * Nothing is created outside `ours`, the workspace: a person has granted a path there, not its creation by Handrail.
- */
+/** Nothing is created outside `ours`, the workspace: a person has granted a path there, not its creation. */
 function grantedPath(
   { path, isFolder: asFolder }: { readonly path: string; readonly isFolder: boolean },
   ours: readonly string[],

@@ -32,10 +32,7 @@ export interface FolderChanges {
   close(): void;
 }
 
-/**
- * Creates a tracker. `own` is a folder for its own use: it creates files there to see when the kernel has reported
- * everything.
- */
+/** Creates a tracker. In the folder `own` it creates files, to see when the kernel has reported everything. */
 export function folderChanges(own: string): FolderChanges {
   const limits = { watches: limitOf("max_user_watches", 8_192) / 4, events: limitOf("max_queued_events", 16_384) / 4 };
   const watchers = new Map<string, FSWatcher>();

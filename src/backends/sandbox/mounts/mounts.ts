@@ -3,9 +3,7 @@ import type { Hidden } from "./hidden.ts";
 
 /** What a contained command finds at a path and below it, unless another mount lies deeper. */
 export type Mount = { readonly at: string } &
-  /**
-   * The same as outside. A "pin" prevents a folder from being moved away with the read-only or hidden paths below it.
-   */
+  /** The same as outside. A "pin" keeps a folder from being moved away with the protected paths below it. */
   (
     | { readonly kind: "writable" | "pin" | "read-only" | "reopened" }
     /** Another path of this machine. */

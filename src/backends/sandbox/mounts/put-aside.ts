@@ -20,10 +20,7 @@ const { O_DIRECTORY, O_NOFOLLOW } = constants;
 /** A flag of open(2) on Linux: opens only the location, whatever the file's mode. */
 const O_PATH = 0o10_000_000;
 
-/**
- * Renames a file or folder ("hooks.held-back"); removes a link or a pipe. Returns true if something was there. Never
- * throws, also if it could not be renamed.
- */
+/** Renames a file or folder ("hooks.held-back"), or removes a link. True if something was there. Never throws. */
 export function putAside(path: string): boolean {
   const kind = kindOf(path);
   if (kind === undefined) return false;
@@ -33,10 +30,7 @@ export function putAside(path: string): boolean {
   });
 }
 
-/**
- * Replaces the content of a regular file, whole or not at all. Returns true if the file was there; if it cannot be
- * replaced, it is put aside. Never throws.
- */
+/** Replaces the content of a file as a whole, or puts it aside. True if the file was there. Never throws. */
 export function replaceContent(path: string, content: Buffer): boolean {
   let isDone = false;
   const wasThere = inFolder(path, (at) => {

@@ -41,9 +41,7 @@ function held(folder: string, worktree: string, options: Omit<HoldOptions, "work
   return heldOf(DISK, folder, { ...options, worktree });
 }
 
-/**
- * Returns a function that adds the submodules to work trees, as `withSubmodules`. An unchanged index is not read again.
- */
+/** Returns a `withSubmodules` that does not read an unchanged index again. */
 export function submoduleFinder(): (worktrees: readonly string[]) => readonly string[] {
   const known = new Map<string, { readonly version: string; readonly paths: readonly string[] }>();
   const linked = (gitFolder: string) =>

@@ -28,10 +28,7 @@ export function listeningSockets(except: readonly string[]): readonly string[] {
   );
 }
 
-/**
- * Resolves relative socket paths by the working directory of their process. Reads all open files if there is such a
- * path.
- */
+/** Resolves relative socket paths by the working directory of their process. Reads all open files for that. */
 function absoluteOf(named: readonly SocketName[]): readonly string[] {
   const relative = new Map(
     named.filter(({ name }) => !name.startsWith("/")).map(({ inode, name }) => [`socket:[${inode}]`, name]),
@@ -69,10 +66,7 @@ interface SocketName {
   readonly name: string;
 }
 
-/**
- * Returns the socket files of a listing, without abstract sockets ("@…"). Its columns: "Num RefCount Protocol Flags
- * Type St Inode Path".
- */
+/** The socket files in a listing, not abstract ones ("@…"): "Num RefCount Protocol Flags Type St Inode Path". */
 export function socketNames(listing: string): readonly SocketName[] {
   return listing.split("\n").flatMap((line) => {
     const [, flags = "", type = "", inode = "", name] =

@@ -4,10 +4,7 @@ import { realOf } from "../../../git/disk.ts";
 import { isInside } from "../../../util/paths.ts";
 import { words } from "../../../util/text.ts";
 
-/**
- * What programs need of a home: where version managers and package managers of languages install, and git's settings.
- * Not here: what people keep.
- */
+/** What programs need of a home: version managers, package managers of languages, git's settings. */
 const TOOLCHAINS = words(`
   .nvm .fnm .volta .nodenv .n .bun .deno .npm-global .yarn .local/share/fnm .local/share/mise .local/share/rtx
   .local/share/pnpm .asdf .mise .proto .rustup .cargo .pyenv .local/share/uv .local/share/pipx .local/share/virtualenvs

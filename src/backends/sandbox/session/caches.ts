@@ -10,10 +10,7 @@ interface Cache {
   readonly folder: string;
   /** The variables that make the tool use it; `$` stands for the folder. */
   readonly env: Env;
-  /**
-   * The user's own cache, relative to the home. It is used offline until the private folder exists. If this is omitted,
-   * the private folder is always used.
-   */
+  /** The user's own cache in the home, used offline until the private folder exists. Default: never. */
   readonly users?: string;
   /** Whether a project needs it. Default: every project does. */
   readonly isFor?: (has: (file: string) => boolean) => boolean;
@@ -46,26 +43,17 @@ const CACHES: readonly Cache[] = [
   { folder: "bundler", env: { BUNDLE_USER_CACHE: "$" } },
 ];
 
-/**
- * Gradle reads the user's cache in addition to its own: https://docs.gradle.org, "Sharing a read-only dependency
- * cache".
- */
+/** Gradle reads the user's cache too: https://docs.gradle.org, "Sharing a read-only dependency cache". */
 const GRADLE_SHARED = ".gradle/caches";
 
 export interface Caches {
   /** Contains all caches; writable. */
   readonly folder: string;
-  /**
-   * The variables that make package managers use the caches. `networked`: the command can download, so it needs
-   * writable caches.
-   */
+  /** The variables that lead package managers there. `networked`: it can download, so it needs writable caches. */
   environment(networked: boolean): Env;
 }
 
-/**
- * Returns a workspace's private caches, which are kept between sessions. @throws The system's error when they cannot be
- * created.
- */
+/** A workspace's caches, kept between sessions. @throws The system's error when they cannot be created. */
 export function privateCaches({ folder, workDir, home }: Base & { readonly folder: string }): Caches {
   const own = join(folder, "caches", createHash("sha256").update(workDir).digest("hex").slice(0, 16));
   mkdirSync(own, { recursive: true, mode: 0o700 });

@@ -15,9 +15,7 @@ export interface TemporaryFolders {
   readonly at: readonly string[];
   /** Real paths that commands see unchanged, even in a temporary folder. Missing ones are ignored. */
   readonly shown: readonly string[];
-  /**
-   * The session's own folders, created at the first call; empty without a sandbox. Rejects after the session has ended.
-   */
+  /** The session's own folders, created at the first call; empty without a sandbox. Rejects after its end. */
   own(): Promise<readonly Temporary[]>;
 }
 
@@ -80,9 +78,7 @@ export function sessionFiles(inner: Files, base: Base, { at, shown, own }: Tempo
     return reached;
   };
 
-  /**
-   * Resolves to the real path inside, or to `undefined` if `inner` sees the same: no link, and not the session's own.
-   */
+  /** Resolves to the real path inside; to `undefined` if `inner` sees the same. */
   const differing = async (path: string): Promise<string | undefined> => {
     const absolute = absolutePath(path, base);
     if (!isTemporary(absolute)) {

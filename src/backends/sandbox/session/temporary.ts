@@ -2,10 +2,7 @@ import { existsSync } from "node:fs";
 import { realOf } from "../../../git/disk.ts";
 import type { Session } from "./session.ts";
 
-/**
- * A temporary folder of the system (`at`), and the session's folder that replaces it inside (`from`). Both paths are
- * real.
- */
+/** A temporary folder of the system (`at`), and the session's that replaces it inside (`from`). Real paths. */
 export interface Temporary {
   readonly at: string;
   readonly from: string;

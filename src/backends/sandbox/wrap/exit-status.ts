@@ -37,9 +37,7 @@ export function canWatch(): boolean {
   return systemProgram("perl") !== undefined;
 }
 
-/**
- * Returns the command with the watcher before it, if it can run. `watcher`: the path of `WATCHER` inside the sandbox.
- */
+/** Returns the command with the watcher before it, if that can run. `watcher`: its path inside the sandbox. */
 export function watched(argv: Command["argv"], watcher: string): Command["argv"] {
   const perl = systemProgram("perl");
   return perl === undefined ? argv : [perl, watcher, ...argv];

@@ -9,9 +9,7 @@ export type Probed =
   /** The output of bwrap. */
   | { readonly works: false; readonly output: string };
 
-/**
- * Features that can be omitted, with the error of an older bubblewrap or a stricter system. The first match is dropped.
- */
+/** Features that can be omitted, with the error of an older bubblewrap or a stricter system. The first match counts. */
 const DISPENSABLE: readonly { readonly feature: keyof Features; readonly said: RegExp }[] = [
   { feature: "noUsers", said: /disable-userns|max_user_namespaces|nested user namespace/i },
   { feature: "permissions", said: /--perms/ },
@@ -29,9 +27,7 @@ const SENTENCES: { readonly [feature in keyof Features]?: string } = {
   filter: "System calls are not filtered: there is no filter for this processor, or the kernel does not accept it.",
 };
 
-/**
- * Errors of bwrap when something to be mounted has disappeared (a socket, a replaced file), and how many are tolerated.
- */
+/** Errors of bwrap when something to be mounted has disappeared (a socket), and how many are tolerated. */
 const HAS_GONE = /Can't (create file|mkdir|find source path)|No such file or directory/;
 const MOST_GONE = 3;
 

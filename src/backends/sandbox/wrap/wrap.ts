@@ -77,10 +77,7 @@ export function trialWords(
   return wrapped(context, files, { prefix: ["/bin/sh", "-c", opening(), "sh"], networked: false, argv });
 }
 
-/**
- * Returns the words of a contained command, in this order: limits and bwrap's files (`prefix`), network, bwrap,
- * watcher, command.
- */
+/** The words of a contained command: `prefix` with limits and files of bwrap, network, bwrap, watcher, command. */
 export function wrapped(
   { program, filterFile, sharedNetwork }: Omit<SandboxContext, "features">,
   files: Files,
@@ -116,10 +113,7 @@ export async function removeFiles({ args, status }: Files): Promise<void> {
   await Promise.allSettled([unlink(args), unlink(status)]);
 }
 
-/**
- * Handrail's own files that are mounted inside the sandbox. Saved outputs keep their secrets, so a command that may
- * send something does not see them.
- */
+/** Handrail's own files inside the sandbox. A command that may send something does not see saved outputs. */
 export function givenBy(
   { watcherFile, outputs }: Pick<SandboxContext, "watcherFile" | "outputs">,
   proxy?: EgressProxy,

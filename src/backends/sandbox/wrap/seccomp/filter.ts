@@ -23,10 +23,7 @@ const GREATER = 0x25; // JMP JGT K
 const ANY_BIT = 0x45; // JMP JSET K
 const RETURN = 0x06; // RET K
 
-/**
- * A struct sock_filter (linux/filter.h). A jump skips `whenTrue` instructions if the comparison is true, else
- * `whenFalse`.
- */
+/** A struct sock_filter (linux/filter.h). A jump skips `whenTrue` instructions if the comparison is true. */
 type Instruction = readonly [operation: number, value: number, whenTrue?: number, whenFalse?: number];
 const INSTRUCTION_BYTES = 8;
 
