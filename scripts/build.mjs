@@ -154,6 +154,7 @@ async function writeJavaScript(folder) {
     ),
     platform: "node",
     external: INSTALLED,
+    resolve: { alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" } }, // its UMD cannot be bundled
     tsconfig: true,
     transform: {
       target: "node20.19",

@@ -6,7 +6,7 @@ import { InvalidArgumentError } from "commander";
 import { KEY_PROVIDERS } from "../agent/models/load.ts";
 import { SETTING_FLAGS } from "../config/settings.ts";
 import type { CommandTable, Flag } from "./command-row.ts";
-import { LANGUAGES, TOOL_FORMATS } from "./options.ts";
+import { LANGUAGES, MCP_CLIENT_NAMES, TOOL_FORMATS } from "./options.ts";
 
 const SERVERS = () => import("./commands/mcp-servers.ts");
 
@@ -293,6 +293,19 @@ export const COMMANDS: CommandTable = {
           ["--input <json>", "the arguments of the call (default: {})"],
         ],
         load: SERVERS,
+      },
+      install: {
+        summary: "write the entry that starts `handrail mcp` to the file of another program; shows it and asks first",
+        person: true,
+        args: [
+          ["<client>", "the program", MCP_CLIENT_NAMES],
+          ["[options...]", "after --: further options of `handrail mcp`"],
+        ],
+        flags: [
+          ["--project", "write the file of the project in this folder instead of your own"],
+          ["--print", "only print the entry"],
+        ],
+        load: () => import("./commands/mcp-install.ts"),
       },
       login: {
         summary: "log in to an MCP server in a browser (OAuth)",

@@ -51,3 +51,6 @@ export const TOOL_FORMATS: readonly ("table" | DefinitionFormat)[] = [
 
 /** Languages in which `handrail plugin new` writes a plugin. */
 export const LANGUAGES = ["ts", "python", "go", "bash"] as const;
+
+/** The programs whose files `handrail mcp install` writes. */
+export const MCP_CLIENT_NAMES = ["claude-code", "cursor", "vscode", "zed", "goose", "opencode", "opencode-1"] as const;

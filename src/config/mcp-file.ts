@@ -67,6 +67,7 @@ export async function readMcpFile(
     const { command, env: setEnv, ...others } = checked.value as ValueOf<typeof jsonServerSchema>;
     if ((command === undefined) === (others.url === undefined))
       return reading.report(at, "expected a map with either command or url") ?? [];
+    if (command !== undefined && isOwn([command, ...(others.args ?? [])])) return []; // it is for other programs
     const server: McpChoice = {
       ...others,
       ...(command !== undefined && { command: commandIn(command, folder) }),
@@ -80,6 +81,11 @@ export async function readMcpFile(
     servers: standing === "trusted" ? named : {},
     asks: found.map(({ name, server, place }) => ({ key: name, place, gives: startOf(server) })),
   };
+}
+
+/** Whether the words start `handrail mcp`, as `handrail mcp install` writes them. */
+function isOwn(words: readonly string[]): boolean {
+  return words.some((word, index) => /(?:^|\/)(?:handrail|dist\/cli\.js)$/.test(word) && words[index + 1] === "mcp");
 }
 
 function mapIn(value: unknown): { readonly [name: string]: unknown } {

@@ -13,7 +13,8 @@ const entries = [...page.matchAll(/^\*\*(.*?)\*\*[^]*?^```(?:json|yaml)\n([^]*?)
 );
 
 test("there is an entry for each client of the table", () => {
-  const inTable = [...page.matchAll(/^\| (?!Client|---)([^|]+?) \| /gm)].map(([, name = ""]) => name);
+  const table = page.slice(page.indexOf("## What a client can ask"));
+  const inTable = [...table.matchAll(/^\| (?!Client|---)([^|]+?) \| /gm)].map(([, name = ""]) => name);
   expect(inTable.toSorted()).toEqual(["Claude Code", "Cursor", "Gemini CLI", "Goose", "VS Code", "Zed", "opencode"]);
   const named = entries.map(({ client }) => client.replace("Version 1", "opencode"));
   expect([...new Set(named)].toSorted()).toEqual(inTable.toSorted());

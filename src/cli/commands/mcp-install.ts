@@ -1,0 +1,84 @@
+import { accessSync, constants, realpathSync } from "node:fs";
+import { delimiter, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { terminalSafe } from "../../output/terminal-text.ts";
+import { messageOf, tried } from "../../util/errors.ts";
+import { readClientFile, replaceClientFile, withValue } from "../client-file.ts";
+import { MCP_CLIENTS, type McpClient, fileOfClient } from "../mcp-clients.ts";
+import type { GlobalOptions } from "../options.ts";
+import { say, warn } from "../say.ts";
+import { askOnTerminal } from "../terminal.ts";
+
+export interface InstallOptions extends GlobalOptions {
+  readonly project?: true;
+  readonly print?: true;
+}
+
+/** The name of the server in the client. */
+const NAME = "handrail";
+
+/** The command that writes the entry of `handrail mcp` for another program. */
+export const run = { install };
+
+/** Shows the entry, asks, and writes it to the client's file; a copy of the old file is kept beside it. */
+async function install(
+  name: keyof typeof MCP_CLIENTS,
+  words: readonly string[],
+  options: InstallOptions,
+): Promise<void> {
+  const client = MCP_CLIENTS[name];
+  const { title, format, servers, besides, next } = client;
+  const file = fileOfClient(client, options.project ? resolve(".") : undefined);
+  const path = [...servers, NAME];
+  const [program, ...first] = ownProgram();
+  const entry = client.entry(program, [...first, "mcp", ...argsOf(client, words, options)]);
+  const shown = await snippet(format, path, entry);
+  if (options.print) {
+    warn([`for ${file}`]);
+    return say(shown);
+  }
+  const old = await readClientFile(file);
+  const start = old ?? (besides === undefined ? "" : `${JSON.stringify(besides, undefined, 2)}\n`);
+  const { text, before } = await withValue(start, format, path, entry).catch((error: unknown) => {
+    throw new Error(`${file}: ${messageOf(error)}`, { cause: error });
+  });
+  if (isDeepStrictEqual(before, entry)) return say(`${file} has this entry already; nothing has changed.`);
+  say(`${title}: ${old === undefined ? "the new file" : ""} ${file} gets`.replaceAll(/ +/g, " "));
+  say(terminalSafe(shown));
+  if (before !== undefined) say(terminalSafe(`in place of\n${await snippet(format, path, before)}`));
+  if (!options.yes && !(await isWanted())) return say("Nothing has changed.");
+  const backup = await replaceClientFile(file, text, options.project ? 0o644 : 0o600);
+  say(`Written.${backup === undefined ? "" : ` The file as it was: ${backup}`}\n${next}`);
+}
+
+async function isWanted(): Promise<boolean> {
+  const answer = await askOnTerminal("Write it? [y/N] ", new AbortController().signal);
+  if (answer === "no terminal") throw new Error("nobody can be asked here: --yes writes it, --print only prints it");
+  return answer === "yes";
+}
+
+/** Returns the arguments after `mcp`. The folder is that of `--work-dir`, or the one that is open in the client. */
+function argsOf({ openFolder }: McpClient, words: readonly string[], { workDir }: GlobalOptions): readonly string[] {
+  const folder = workDir === undefined ? openFolder : resolve(workDir);
+  const isSet = words.some((word) => /^--(?:work-dir|ssh|container)(?:=|$)/.test(word));
+  return [...(folder === undefined || isSet ? [] : ["--work-dir", folder]), ...words];
+}
+
+/** Returns how this program is started: by its name if that is on the PATH, otherwise by paths. */
+function ownProgram(): readonly [string, ...string[]] {
+  const own = realpathSync(process.argv[1] ?? "");
+  const found = (process.env["PATH"] ?? "").split(delimiter).find((folder) =>
+    tried(() => {
+      const place = join(folder, "handrail");
+      accessSync(place, constants.X_OK);
+      return realpathSync(place) === own;
+    }),
+  );
+  return found === undefined ? [process.execPath, own] : ["handrail"];
+}
+
+async function snippet(format: McpClient["format"], path: readonly string[], value: unknown): Promise<string> {
+  const whole = path.toReversed().reduce<unknown>((inner, key) => ({ [key]: inner }), value);
+  if (format === "json") return JSON.stringify(whole, undefined, 2);
+  return (await import("yaml")).stringify(whole, { lineWidth: 0 }).trimEnd();
+}
