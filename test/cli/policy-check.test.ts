@@ -80,7 +80,7 @@ describe("handrail policy check, for people", () => {
         "           low risk, plain",
         "",
         'The answer "session" would allow exactly this, in this workspace:',
-        "  npm test (whatever the project then contains)",
+        "  npm test",
         "",
         "What would be accepted:",
         "  an approval, or --yes",

@@ -30,10 +30,11 @@ export function decideCommand(command: WeighedCommand, settings: PolicySettings)
   const ask = (rule: string, reason: string): Decision => ({ verdict: "ask", risk, rule, reason });
   if (refusal?.answersForPerson) return { verdict: "deny", risk, rule: "answers_for_person", reason: FOR_PERSON };
   if (ruling?.verdict === "deny") return { ...ruling, risk };
-  if (named !== undefined) return { ...named, reason: `${named.reason ?? ""} (\`${shown}\`)` };
+  const isBlocked = risk === "high" && blockHighRiskCommands && !(contained && isHeldByKernel(why));
+  if (named !== undefined && !(isBlocked && named.verdict === "ask" && ruling === undefined))
+    return { ...named, reason: `${named.reason ?? ""} (\`${shown}\`)` };
   if (ruling?.verdict === "ask" || (ruling !== undefined && !shellConfirm)) return { ...ruling, risk };
-  if (risk === "high" && blockHighRiskCommands && !(contained && isHeldByKernel(why)))
-    return highRisk({ text, why }, true);
+  if (isBlocked) return highRisk({ text, why }, true);
   if (shellConfirm)
     return ask("shell_confirm", `Command requires approval: every command is asked about (\`${shown}\`)`);
   if (throwsAway !== undefined && autonomy !== "full")

@@ -91,7 +91,7 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
       const ruling = each.words.length === 0 ? undefined : rules({ words: wordsOf(each), text: each.text });
       // Of a command of the list each path was judged by itself. One that a rule allows is plain whatever it names.
       const named = isPlain && ruling?.verdict !== "allow" ? undefined : names.of(each);
-      const { risk, why, project } = riskOf(each);
+      const { risk, why } = riskOf(each);
       const decision = decideCommand(
         {
           text: each.text,
@@ -112,7 +112,6 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
         words: wordsOf(each),
         folder: runsIn(each),
         isOwn: at >= 0,
-        project,
         fixedBy: isPlain ? "" : fixed[index],
         decision,
       };

@@ -9,8 +9,6 @@ export interface CommandRisk {
   readonly risk: Risk;
   /** What it does, as the end of a sentence that begins with "it". */
   readonly why: string;
-  /** True: it runs code of the project, which may change. */
-  readonly project: boolean;
 }
 
 /** Programs by what they do, in the words of the question. A line lists programs or subcommands (`git: add commit`). */
@@ -79,9 +77,6 @@ const MEDIUM: Words = {
   "works on a database": "sqlite3 psql mysql mariadb mongosh redis-cli duckdb pg_dump pg_restore mysqldump",
   "runs containers": "docker podman nerdctl docker-compose podman-compose minikube kind",
   "runs a command of Handrail": "handrail",
-};
-
-const OF_PROJECT: Words = {
   "commits, and runs the hooks of the repository": "git: commit am cherry-pick revert merge rebase notes",
   "changes files to those of another commit": "git: checkout switch restore reset stash apply read-tree",
   "runs a script of the project": `
@@ -193,23 +188,19 @@ export const HIGH_WORDS: readonly (readonly [names: string, words: RegExp, why: 
   ["docker podman nerdctl", /^(\0-[^\0]*)*\0(swarm|plugin|unshare|checkpoint)\0/, "it changes the container engine"],
 ];
 
-function* entriesOf(words: Words, risk: Risk, project = false): Generator<readonly [string, CommandRisk]> {
+function* entriesOf(words: Words, risk: Risk): Generator<readonly [string, CommandRisk]> {
   for (const [why, text] of Object.entries(words)) {
     for (const line of text.trim().split("\n")) {
       const [listed = "", subcommands] = line.trim().split(": ");
       for (const program of listed.split(" ")) {
-        if (subcommands === undefined) yield [program, { risk, why, project }];
-        else for (const each of subcommands.split(" ")) yield [`${program} ${each}`, { risk, why, project }];
+        if (subcommands === undefined) yield [program, { risk, why }];
+        else for (const each of subcommands.split(" ")) yield [`${program} ${each}`, { risk, why }];
       }
     }
   }
 }
 
-const byName: ReadonlyMap<string, CommandRisk> = new Map([
-  ...entriesOf(LOW, "low"),
-  ...entriesOf(MEDIUM, "medium"),
-  ...entriesOf(OF_PROJECT, "medium", true),
-]);
+const byName: ReadonlyMap<string, CommandRisk> = new Map([...entriesOf(LOW, "low"), ...entriesOf(MEDIUM, "medium")]);
 const high: ReadonlyMap<string, CommandRisk> = new Map(entriesOf(HIGH, "high"));
 const listed: ReadonlySet<string> = new Set(Array.from(byName.keys(), (name) => name.split(" ")[0] ?? ""));
 

@@ -22,19 +22,19 @@ const WHATEVER = "it runs whatever it reads; write the script itself, or in a fi
 export function riskOf(command: FoundCommand): CommandRisk {
   const { words } = command;
   const high = highRisk(command);
-  if (high !== undefined) return { risk: "high", why: high, project: false };
+  if (high !== undefined) return { risk: "high", why: high };
   const [first] = words;
-  if (first === undefined) return { risk: "low", why: "sets variables", project: false };
-  const medium = (why: string, project = false): CommandRisk => ({ risk: "medium", why, project });
+  if (first === undefined) return { risk: "low", why: "sets variables" };
+  const medium = (why: string): CommandRisk => ({ risk: "medium", why });
   if (first.value === undefined) return medium(`the command that ${first.text} names is known only when it runs`);
   const name = nameOf(command);
   const isOfProject = first.value.includes("/") && !SYSTEM_FOLDER.test(first.value);
-  if (isOfProject && !INSTALLED.test(first.value)) return medium("runs a program of the project", true);
+  if (isOfProject && !INSTALLED.test(first.value)) return medium("runs a program of the project");
   const subcommand = subcommandOf(words)?.value ?? "";
   const entry = entryOf(`${name} ${subcommand}`) ?? entryOf(name);
-  if (entry !== undefined) return isOfProject ? { ...entry, risk: "medium", project: true } : entry;
-  if (isOfProject) return medium("runs a tool of the project", true);
-  if (isWrapper(name)) return { risk: "low", why: "runs another command", project: false };
+  if (entry !== undefined) return isOfProject ? medium(entry.why) : entry;
+  if (isOfProject) return medium("runs a tool of the project");
+  if (isWrapper(name)) return { risk: "low", why: "runs another command" };
   return medium(
     highProgram(name) === undefined ? `the command ${name || first.text} is not known` : "shows its version or help",
   );
@@ -95,47 +95,47 @@ function settingOf(words: readonly FoundWord[]): string | undefined {
   return setting && `the setting ${setting.text} makes git run a program`;
 }
 
-/** How a program asks a server: which options make it send, take the next word, or lead to another server. */
-interface Asking {
-  readonly sends: RegExp;
-  /** Options whose value is the next word. One that is missing here makes its value count as a server. */
-  readonly values: RegExp;
-  readonly leadsAway: RegExp;
-  readonly noServer: RegExp;
-}
+/** A server on this machine, by a loopback name or address. */
+const LOOPBACK =
+  String.raw`(?:[a-z]+://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|::1)` +
+  String.raw`(?::\d{1,5})?(?:[/?#][^\s\\@]*)?`;
 
-/** Letters among those that take no value: `-sSd`. */
-const letters = (taking: string, wanted: string): string => `-(?:#|[^\\W${taking}])*[${wanted}]`;
-const CURL = "AbcCdDeEFHKmoPQrtTuUwxXyYz";
-const WGET = "OoPaUetTwQRAlXIDBi";
+/** Words of which at least one is a server on this machine, and all others are such servers or among `options`. */
+const toThisMachine = (options: string, behind = `${LOOPBACK}|${options}`): RegExp =>
+  new RegExp(String.raw`^(?:\0(?:${options}))*\0${LOOPBACK}(?:\0(?:${behind}))*\0$`);
 
-const HTTPIE: Asking = {
+const HTTPIE = {
   sends: /\0((POST|PUT|PATCH|DELETE)\0|[\w-]+(:?=|@))/,
-  values: /^(-[aAosp]|--(auth|auth-type|output|session|print|timeout|verify))$/,
-  noServer: /^-|^[A-Z]+$/,
-  leadsAway: /\0--proxy/,
+  isLocal: toThisMachine(
+    String.raw`-[aAosp]\0[^\0]*|--(?:auth|auth-type|output|session|print|timeout|verify)\0[^\0]*|` +
+      String.raw`--?(?!proxy)\w[\w-]*|[A-Z]+`,
+    String.raw`(?!--proxy)[^\0]*`, // its fields and headers are behind the server
+  ),
 };
-const ASKING: ReadonlyMap<string, Asking> = new Map(
+
+/** Letters of curl that take no value, before one that does: `-sSd`. */
+const FLAGS = String.raw`-(?:#|[^\WAbcCdDeEFHKmoPQrtTuUwxXyYz])*`;
+
+/** Programs that ask servers: with which words they send something, and with which only to this machine. */
+const ASKING = new Map(
   Object.entries({
     curl: {
       sends: new RegExp(
-        `\\0(${letters(CURL, "dFT")}|--(da|for|up|js|url-query|mail|post)|` +
-          `(${letters(CURL, "X")}\\0?|--req[a-z]*[=\\0])(?!(get|head|options|GET|HEAD|OPTIONS)\\0))`,
+        String.raw`\0(${FLAGS}[dFT]|--(da|for|up|js|url-query|mail|post)|` +
+          String.raw`(${FLAGS}X\0?|--req[a-z]*[=\0])(?!(get|head|options|GET|HEAD|OPTIONS)\0))`,
       ),
-      values: new RegExp(
-        `^(${letters(CURL, CURL)}|--(data(-ascii|-binary|-raw|-urlencode)?|form|json|header|user|user-agent|request|` +
-          "output|referer|cookie|cookie-jar|write-out|max-time|retry|connect-timeout|retry-delay|upload-file))$",
+      isLocal: toThisMachine(
+        String.raw`-[sSfLikgvN]*(?:[AbcdeFHmouwX]\0[^\0]*|X[A-Z]+)?|--(?!pro|pre|socks|con|res)[a-z\d.-]+|` +
+          String.raw`--(?:data(?:-ascii|-binary|-raw|-urlencode)?|form|json|header|user|user-agent|request|output|` +
+          String.raw`cookie|referer|write-out|max-time|retry|connect-timeout)[\0=][^\0]*`,
       ),
-      noServer: /^-/,
-      leadsAway: new RegExp(`\\0(${letters(CURL, "xK")}|--(connect-to|resolve|proxy|preproxy|socks|config))`),
     },
     wget: {
       sends: /\0--(post|body|method[=\0]?(?!get|head))/i,
-      values: new RegExp(
-        `^(${letters(WGET, WGET)}|--(post-data|body-data|method|header|output-document|timeout|tries))$`,
+      isLocal: toThisMachine(
+        String.raw`-[qnvcSN]*(?:[OoTtU]\0[^\0]*)?|--(?!exec)[a-z-]+(?:=[^\0]*)?|` +
+          String.raw`--(?:post-data|body-data|method|header|output-document|timeout|tries)\0[^\0]*`,
       ),
-      noServer: /^-/,
-      leadsAway: /\0(-e|--execute)/,
     },
     http: HTTPIE,
     https: HTTPIE,
@@ -143,20 +143,13 @@ const ASKING: ReadonlyMap<string, Asking> = new Map(
   }),
 );
 
-/** A server on this machine, by a loopback name or address. */
-const LOOPBACK = /^([a-z]+:\/\/)?(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|::1)(:\d{1,5})?([/?#][^\s\\@]*)?$/i;
-
 /** Whether a command sends data to another machine. What goes to a server of this machine does not. */
 function sends(name: string, { words, assigns }: FoundCommand): boolean {
   const asking = ASKING.get(name);
-  const text = words.map(({ prefix }) => `\0${prefix}`).join("");
-  if (asking?.sends.test(`${text}\0`) !== true) return false;
-  if (asking.leadsAway.test(text) || assigns.some(({ name: variable }) => /_proxy$/i.test(variable))) return true;
-  const servers = words.filter(({ prefix }, at) => {
-    return at > 0 && !asking.noServer.test(prefix) && !asking.values.test(words[at - 1]?.prefix ?? "");
-  });
-  const asked = asking === HTTPIE ? servers.slice(0, 1) : servers; // its fields and headers are behind the server
-  return asked.length === 0 || !asked.every(({ value }) => LOOPBACK.test(value ?? ""));
+  const text = (unknown: string) => words.map(({ value, prefix }) => `\0${value ?? prefix + unknown}`).join("");
+  if (asking?.sends.test(`${text("")}\0`) !== true) return false;
+  const behind = text("\\").slice(text("\\").indexOf("\0", 1)); // no address has a backslash in it
+  return assigns.some(({ name: variable }) => /_proxy$/i.test(variable)) || !asking.isLocal.test(`${behind}\0`);
 }
 
 /** Values that switch a helper off, or name one that starts nothing. */

@@ -12,7 +12,6 @@ export interface Part {
   readonly folder: string | undefined;
   /** It is one of the commands of a script that can be rewritten. */
   readonly isOwn: boolean;
-  readonly project: boolean;
   /** What grants of it are bound to besides its words (`fixedBy`). `undefined`: files of the workspace. */
   readonly fixedBy: string | undefined;
   readonly decision: Decision;
@@ -107,29 +106,26 @@ function scopesOf(parts: readonly Part[], whole: Whole): readonly Scope[] {
   const asked = parts.filter(({ decision: { verdict } }) => verdict === "ask");
   const isByCommand = asked.length > 0 && asked.every(({ isOwn }) => isOwn);
   if (isByCommand && problem === undefined && unclear.length === 0) return asked.map((part) => scopeOf(part, whole));
-  const project = parts.some((part) => part.project);
   const decision = {
     scopes: [...asked.map((part) => part.decision), redirected].flatMap((each) => each?.scopes ?? []),
   };
-  return [scopeOf({ text: command, words: [command], folder, project, fixedBy: undefined, decision }, whole)];
+  return [scopeOf({ text: command, words: [command], folder, fixedBy: undefined, decision }, whole)];
 }
 
 /** Bound to the exact words, the folder, the variables it gets, and whether it outlives the call. */
 function scopeOf(
-  { text, words, folder = "?", project, fixedBy, decision }: ScopedPart,
+  { text, words, folder = "?", fixedBy, decision }: ScopedPart,
   { effect: { env = {}, lifetime = "call" }, contained }: Whole,
 ): Scope {
   const variables = Object.entries(env).toSorted(([one], [other]) => (one < other ? -1 : 1));
   const binding = fixedBy === undefined || fixedBy === "" ? [] : [fixedBy];
   const key = JSON.stringify(["exec", words, text, folder, variables, lifetime, ...binding]);
-  // The project's content may change after a person's approval.
-  const after = project && !contained ? " (whatever the project then contains)" : "";
-  const label = text + (binding.length > 0 ? " (while git's settings here stay as they are)" : after);
+  const label = text + (binding.length > 0 ? " (while git's settings here stay as they are)" : "");
   const session = fixedBy !== undefined || contained ? {} : ({ upTo: "session" } as const);
   return { label, key, ...session, ...limitsOf(decision) };
 }
 
-interface ScopedPart extends Pick<Part, "text" | "words" | "folder" | "project" | "fixedBy"> {
+interface ScopedPart extends Pick<Part, "text" | "words" | "folder" | "fixedBy"> {
   readonly decision: Pick<Decision, "scopes">;
 }
 

@@ -143,7 +143,7 @@ describe("rules, risk, autonomy", () => {
     for (const command of ["npm test", "make", "./run.sh", "node build.js", "python3 setup.py", "cargo test"]) {
       expect(await judge(command), command).toMatchObject({
         verdict: "ask",
-        scopes: [{ label: `${command} (whatever the project then contains)`, upTo: "session" }],
+        scopes: [{ label: command, upTo: "session" }],
       });
     }
     for (const command of ["git push", "touch a", "cp a b", "for f in *; do touch $f; done"])
@@ -187,50 +187,6 @@ describe("paths in commands", () => {
       verdict: "ask",
       rule: expect.stringMatching(/^(path_text|not_understood)$/),
     });
-  });
-
-  test.each<[string, Decision["verdict"]]>([
-    ["cat a.txt src/a.ts", "allow"],
-    ["cat src/../a.txt", "ask"],
-    ["cat ../other/a", "deny"],
-    ["cat way-out/secret.txt", "deny"],
-    ["cat way-out/../a.txt", "ask"],
-    ["cat < /etc/passwd", "deny"],
-    ["echo x > /etc/x", "deny"],
-    ["echo x > out.txt", "ask"],
-    ["echo x > .git/config", "ask"],
-    ["cat .env", "ask"],
-    ["cat .env*", "ask"],
-    ["cat src/*.ts", "allow"],
-    ["cat *.txt", "allow"],
-    ["cat way-*/secret.txt", "ask"],
-    ["cat out/*", "deny"],
-    ["cat dashed/*", "ask"],
-    ["cat /etc/$x", "deny"],
-    ["cat < /dev/tcp/x.example/80", "deny"],
-    ["cat a.txt 2>&1 >/dev/null", "allow"],
-    ["cd .. && ls", "deny"],
-    ["cd src && cat ../a.txt", "allow"],
-    ["cd src && cat ../../x", "deny"],
-    ["cd way-out/.. && ls", "ask"],
-    ["cd deep-link && cat ../../a.txt", "allow"],
-    ["rm -rf src", "ask"],
-    ["rm -rf .", "deny"],
-    ["rm -rf /", "deny"],
-    ["rm -rf ~", "deny"],
-    ["rm -rf ..", "deny"],
-    ["rm -rf $x", "ask"],
-    ["git -C src status", "ask"],
-    ["./tool", "ask"],
-    ["/usr/bin/sudo ls", "deny"],
-  ])("%s: %s", async (command, verdict) => {
-    const { world, judge } = await judging();
-    for (const file of ["a.txt", "src/a.ts", "src/deep/x", "tool", ".env", "dashed/-x"]) await world.file(file);
-    await world.link("way-out", world.outside);
-    await world.link("out/link", world.outside);
-    await world.link("deep-link", "src/deep");
-    const decision = await judge(command);
-    expect(decision, JSON.stringify(decision)).toMatchObject({ verdict });
   });
 });
 
