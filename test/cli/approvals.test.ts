@@ -88,8 +88,8 @@ describe("questions of other processes", () => {
     expect((await line.here(["approvals"])).stdout).toBe("(no open questions)\n");
     const threads = await line.here(["threads"]);
     expect(threads.stdout).toMatch(/^main {2}\d{4}-\d\d-\d\d \d\d:\d\d$/m);
-    const inTokyo = await line.shell("TZ=Asia/Tokyo handrail threads");
-    expect(inTokyo.stdout).not.toBe((await line.shell("TZ=America/Lima handrail threads")).stdout);
+    const inTokyo = await line.here(["threads"], { TZ: "Asia/Tokyo" });
+    expect(inTokyo.stdout).not.toBe((await line.here(["threads"], { TZ: "America/Lima" })).stdout);
     expect((await line.here(["threads", "show", "main"])).stdout).toMatch(/bash \{"command":"echo three"\}: aborted/);
     expect((await line.here(["threads", "show", "none"])).stderr).toContain("there is no thread none");
   });

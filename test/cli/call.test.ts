@@ -8,24 +8,25 @@ import { type CommandLine, commandLine } from "./program.ts";
 
 describe("handrail call", () => {
   test("prints the tool's text with one line break at its end, and nothing else", async () => {
-    const { run } = await commandLine({ "a.txt": "one\ntwo" });
+    const { here, run } = await commandLine({ "a.txt": "one\ntwo" });
     expect(await run(["call", "read", '{"path":"README.md"}'])).toEqual(ended("# Read me\n"));
-    expect(await run(["call", "read", '{"path":"a.txt"}'])).toEqual(ended("one\ntwo\n"));
-    expect(await run(["call", "ls", '{"path":"README.md"}', "--preset", "all"])).toMatchObject({ code: 1, stderr: "" });
+    expect(await here(["call", "read", '{"path":"a.txt"}'])).toEqual(ended("one\ntwo\n"));
+    const failed = await here(["call", "ls", '{"path":"README.md"}', "--preset", "all"]);
+    expect(failed).toMatchObject({ code: 1, stderr: "" });
   });
 
   test("accepts arguments as JSON, from stdin, or none at all", async () => {
-    const { run } = await commandLine();
-    expect(await run(["call", "read", "-"], '{"path":"README.md"}')).toEqual(ended("# Read me\n"));
-    expect(await run(["call", "read", "-"], "")).toEqual(
-      ended('validation error: missing required parameter "path"\n', 1),
-    );
-    expect(await run(["call", "read"])).toEqual(ended('validation error: missing required parameter "path"\n', 1));
-    expect(await run(["call", "time", "--preset", "all"])).toMatchObject({
+    const { here } = await commandLine();
+    const input = '{"path":"README.md"}';
+    expect(await here(["call", "read", "-"], {}, { input })).toEqual(ended("# Read me\n"));
+    const missing = ended('validation error: missing required parameter "path"\n', 1);
+    expect(await here(["call", "read", "-"])).toEqual(missing);
+    expect(await here(["call", "read"])).toEqual(missing);
+    expect(await here(["call", "time", "--preset", "all"])).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^\d{10}\n$/),
     });
-    expect(await run(["call", "bash", "echo hi", "--yes"])).toEqual(ended("hi\n"));
+    expect(await here(["call", "bash", "echo hi", "--yes"])).toEqual(ended("hi\n"));
   });
 
   test("reads stdin of any size, and only on request", async () => {
@@ -58,12 +59,12 @@ describe("handrail call", () => {
   });
 
   test("works in the given folder, or in the current one", async () => {
-    const { folder, here, shell } = await commandLine({ "sub/a.txt": "in sub\n" });
+    const { folder, here } = await commandLine({ "sub/a.txt": "in sub\n" });
     expect(await here(["call", "read", '{"path":"a.txt"}', "--work-dir", "sub"])).toEqual(ended("in sub\n"));
     expect(await here(["--work-dir", join(folder, "sub"), "call", "read", '{"path":"a.txt"}'])).toEqual(
       ended("in sub\n"),
     );
-    expect(await shell(`cd sub && handrail call read '{"path":"a.txt"}'`)).toEqual(ended("in sub\n"));
+    expect(await here(["call", "read", '{"path":"a.txt"}'], {}, { cwd: "sub" })).toEqual(ended("in sub\n"));
     const above = ["call", "read", '{"path":"../README.md"}', "--work-dir", "sub"];
     expect(await here([...above, "--sandbox", "off"])).toMatchObject({
       code: 1,

@@ -4,16 +4,16 @@ import { expect, test } from "vitest";
 import { commandLine } from "./program.ts";
 
 test("without a terminal each line is a message: text on stdout, calls on stderr, in one thread", async () => {
-  const { run } = await commandLine();
-  const script = "Look around\n\n/tools\n/approve all\n/nothing\nAgain\n";
-  const { code, stdout, stderr } = await run(["chat", "--model", "demo", "--yes"], script);
+  const { here } = await commandLine();
+  const input = "Look around\n\n/tools\n/approve all\n/nothing\nAgain\n";
+  const { code, stdout, stderr } = await here(["chat", "--model", "demo", "--yes"], {}, { input });
   expect(code).toBe(0);
   expect(stdout).toMatch(/README\.md begins: # Read me[^]*\nread {12}Read file\n[^]*README\.md begins: # Read me/);
   expect(stdout).toContain("/approve needs a terminal. --yes approves every question.");
   expect(stdout).toContain("there is no command /nothing. Commands: /help");
   expect(stderr).toMatch(/^> bash \{"command":"ls"\}$/m);
   expect(stdout + stderr).not.toMatch(/\x1b/);
-  expect((await run(["chat", "--resume"])).stdout).toMatch(/^\w+ {2}[\d-]{10} \d\d:\d\d {2}Look around\n$/);
+  expect((await here(["chat", "--resume"])).stdout).toMatch(/^\w+ {2}[\d-]{10} \d\d:\d\d {2}Look around\n$/);
 });
 
 test("denies what needs approval without a terminal", async () => {
@@ -35,17 +35,18 @@ test("handrail alone starts a chat at a terminal, and prints its help otherwise"
 });
 
 test("--show-prompt prints the instructions", async () => {
-  const { run } = await commandLine();
-  expect((await run(["chat", "--show-prompt"])).stdout).toMatch(/^You are an agent[^]*- Tools: read, bash/);
+  const { here } = await commandLine();
+  expect((await here(["chat", "--show-prompt"])).stdout).toMatch(/^You are an agent[^]*- Tools: read, bash/);
 });
 
 test("tools.disable also omits the tools that an agent adds", async () => {
-  const { configHome, run } = await commandLine();
+  const { configHome, here } = await commandLine();
   const tools = async (disabled: string) => {
     const config = `agents: { reviewer: { toolset: readonly } }\ntools: { disable: [${disabled}] }\n`;
     await mkdir(join(configHome, "handrail"), { recursive: true });
     await writeFile(join(configHome, "handrail", "config.yaml"), config);
-    return (await run(["chat", "--model", "demo"], "/tools\n")).stdout.match(/^(edit|delegate|wake_on_job)/gm);
+    const { stdout } = await here(["chat", "--model", "demo"], {}, { input: "/tools\n" });
+    return stdout.match(/^(edit|delegate|wake_on_job)/gm);
   };
   expect(await tools("")).toEqual(["edit", "wake_on_job", "delegate"]);
   expect(await tools("delegate, wake_on_job")).toEqual(["edit"]);

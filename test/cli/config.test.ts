@@ -37,7 +37,7 @@ describe("handrail.yaml", () => {
       "sub/here.txt": "found\n",
       "deep/er/x": "",
     });
-    expect(await line.shell(`cd deep/er && handrail call read '{"path":"here.txt"}'`)).toMatchObject({
+    expect(await line.here(["call", "read", '{"path":"here.txt"}'], {}, { cwd: "deep/er" })).toMatchObject({
       code: 0,
       stdout: "found\n",
     });
@@ -131,15 +131,14 @@ describe("the user's config.yaml", () => {
   test("applies everywhere, and may loosen the policy", async () => {
     const line = await withUserFile("policy: { autonomy: full, env: { pass: [TOKEN] } }\ntools: { preset: all }\n");
     expect(names(await line.here(["tools"]))).toContain("time");
-    const ran = await line.shell(`TOKEN=s3cret handrail call bash '{"command":"echo $TOKEN"}'`);
+    const ran = await line.here(["call", "bash", '{"command":"echo $TOKEN"}'], { TOKEN: "s3cret" });
     expect(ran).toMatchObject({ code: 0, stdout: "s3cret\n", stderr: "" });
   });
 
   test("does not pass variables to commands that it does not list", async () => {
     const line = await withUserFile("policy: { autonomy: full }\n");
-    expect(await line.shell(`TOKEN=s3cret handrail call bash '{"command":"echo [$TOKEN]"}'`)).toMatchObject({
-      stdout: "[]\n",
-    });
+    const ran = await line.here(["call", "bash", '{"command":"echo [$TOKEN]"}'], { TOKEN: "s3cret" });
+    expect(ran).toMatchObject({ stdout: "[]\n" });
   });
 });
 

@@ -30,7 +30,7 @@ test("schedules are added, listed, paused, resumed, run now and removed on the c
   expect((await line.here(["cron", "pause", id])).stdout).toBe(`Paused job ${id} "year"\n`);
   expect(await schedules(line)).toMatchObject([{ id, paused: "by a person" }]);
   expect((await line.here(["cron", "resume", id])).code).toBe(0);
-  const run = await line.run(["cron", "run", id]);
+  const run = await line.here(["cron", "run", id]);
   expect(run).toMatchObject({ code: 0, stdout: 'Schedule "year", run 1: succeeded: hello.\n' });
   expect((await line.here(["cron", "log"])).stdout).toMatch(/^\d{4}-.*"year", run 1: succeeded: hello\.\n$/);
   expect((await line.here(["cron", "remove", id])).code).toBe(0);
@@ -40,7 +40,7 @@ test("schedules are added, listed, paused, resumed, run now and removed on the c
     stderr: expect.stringContaining(`there is no scheduled job "${id}"`),
   });
   const failing = await add(line, "exit 3", "--every", "3600");
-  expect(await line.run(["cron", "run", failing])).toMatchObject({
+  expect(await line.here(["cron", "run", failing])).toMatchObject({
     code: 1,
     stdout: expect.stringContaining("failed"),
   });

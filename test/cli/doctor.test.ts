@@ -1,3 +1,4 @@
+import { execSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { chmod, mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -39,14 +40,14 @@ describe("handrail doctor", () => {
   });
 
   test("shows which model providers have a key", async () => {
-    const { shell } = await commandLine();
-    const { stdout } = await shell("ANTHROPIC_API_KEY=sk-test-12345678 handrail doctor");
+    const line = await commandLine();
+    const { stdout } = await line.here(["doctor"], { PATH, ANTHROPIC_API_KEY: "sk-test-12345678" });
     expect(stdout).toMatch(/^ok {7}models {9}.*anthropic \(key\)/m);
     expect(stdout).not.toContain("sk-test");
   });
 
   test("prints the same as JSON", async () => {
-    const { code, stdout } = await (await commandLine()).here(["doctor", "--json"]);
+    const { code, stdout } = await here(await commandLine(), ["doctor", "--json"]);
     const report = JSON.parse(stdout) as { ok: boolean; checks: readonly Found[] };
     expect({ code, ok: report.ok }).toEqual({ code: 0, ok: true });
     for (const { name, status, detail, fix } of report.checks) {
@@ -56,7 +57,7 @@ describe("handrail doctor", () => {
   });
 
   test("asks at a terminal if it has one", async () => {
-    const terminal = (await commandLine()).terminal("handrail doctor");
+    const terminal = (await commandLine()).terminal("handrail doctor", { PATH });
     expect(await terminal.ended).toBe(0);
     expect(terminal.screen()).toMatch(/^ok +approvals/m);
   });
@@ -105,7 +106,7 @@ describe("handrail doctor", () => {
     expect(code).toBe(1);
     const fix = /state folder .*is open to others \(mode 755\)\n +fix: (.*)/.exec(stdout)?.[1];
     expect(fix).toBe(`chmod 700 ${folder}`);
-    await line.shell(fix!);
+    execSync(fix!);
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
     expect((await here(line, ["doctor"])).code).toBe(0);
     expect(await readdir(folder)).toEqual([]);
@@ -133,7 +134,7 @@ describe("handrail doctor", () => {
   });
 
   test("lists the environment variables that set a key", async () => {
-    const { stdout } = await (await commandLine()).here(["doctor"], { HANDRAIL_POLICY_AUTONOMY: "readonly" });
+    const { stdout } = await (await commandLine()).here(["doctor"], { PATH, HANDRAIL_POLICY_AUTONOMY: "readonly" });
     expect(stdout).toMatch(/^ok {7}configuration {2}HANDRAIL_POLICY_AUTONOMY$/m);
   });
 

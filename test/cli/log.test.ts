@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -100,12 +101,12 @@ describe("--log-file", () => {
     const line = await commandLine();
     const file = newFile();
     const big = JSON.stringify({ path: "big.txt", content: "0123456789".repeat(10_000) });
-    const script =
-      "export API_TOKEN=correct-horse-battery-1; " +
-      `handrail call bash '{"command":"echo $API_TOKEN correct-horse-battery-1"}' --yes --log-file ${file}; ` +
-      `handrail tools --preset correct-horse-battery-1 --log-file ${file}; ` +
-      `handrail call write '${big}' --yes --log-file ${file}`;
-    await line.shell(script);
+    for (const args of [
+      ["call", "bash", '{"command":"echo $API_TOKEN correct-horse-battery-1"}', "--yes"],
+      ["tools", "--preset", "correct-horse-battery-1"],
+      ["call", "write", big, "--yes"],
+    ])
+      await line.here([...args, "--log-file", file], { API_TOKEN: "correct-horse-battery-1" });
     const text = readFileSync(file, "utf8");
     expect(text).not.toContain("correct-horse-battery-1");
     expect(text).toContain("[masked: API_TOKEN]");
@@ -116,7 +117,7 @@ describe("--log-file", () => {
   test("that cannot be written is an error that names the file, and nothing runs", async () => {
     const line = await commandLine();
     const folder = temporaryFolder();
-    await line.shell(`mkfifo ${folder}/pipe`);
+    execFileSync("mkfifo", [join(folder, "pipe")]);
     for (const [file, problem] of [
       [join(folder, "none", "log"), "ENOENT"],
       [folder, "EISDIR"],

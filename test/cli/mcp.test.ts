@@ -106,7 +106,7 @@ test("a URL that cannot be used is reported with the reason, and with a remedy t
     ["login broken", 2, "cannot log in to broken: fetch failed: other side closed"],
     ["login wrong", 2, "wrong is sent the token that its configuration names: it has no login"],
   ] as const) {
-    const run = await line.run(["mcp", ...words.split(" "), "--config", "mine.yaml"]);
+    const run = await line.here(["mcp", ...words.split(" "), "--config", "mine.yaml"]);
     expect(run, words).toMatchObject({ code, stdout: "", stderr: `handrail: ${message}\n` });
   }
 });

@@ -30,10 +30,13 @@ describe("handrail memory", () => {
   });
 
   test("exports what it imports, from a file and from stdin", async () => {
-    const { here, run, folder } = await commandLine();
+    const { here, folder } = await commandLine();
     await writeFile(join(folder, "notes.jsonl"), `${TEA}\n${TOWN}`);
     expect(await here(["memory", "import", "notes.jsonl"])).toMatchObject({ code: 0, stdout: "Imported 2 memories\n" });
-    expect(await run(["memory", "import", "-"], TOWN)).toMatchObject({ code: 0, stdout: "Imported 1 memory\n" });
+    expect(await here(["memory", "import", "-"], {}, { input: TOWN })).toMatchObject({
+      code: 0,
+      stdout: "Imported 1 memory\n",
+    });
     expect(await here(["memory", "export"])).toMatchObject({ code: 0, stdout: TOWN + TEA });
   });
 

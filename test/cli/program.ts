@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { inject } from "vitest";
@@ -44,6 +45,12 @@ export interface Terminal {
   readonly ended: Promise<number | null>;
 }
 
+/** What a run within this process reads, and where it is. Default: nothing, in the repository. */
+interface Given {
+  readonly input?: string;
+  readonly cwd?: string;
+}
+
 /** The program in its own repository, with its own state folder. */
 export interface CommandLine {
   readonly folder: string;
@@ -54,9 +61,10 @@ export interface CommandLine {
   run(args: readonly string[], input?: string | Buffer): Promise<Run>;
   /**
    * Runs it to its end within this process, which is ten times faster: for tests that do not depend on the process. Not
-   * for commands that read stdin or ask a person, because this process may have a terminal. One at a time.
+   * for commands that ask a person, because this process may have a terminal. One at a time. A variable that is
+   * `undefined` is not set.
    */
-  here(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Run>;
+  here(args: readonly string[], env?: NodeJS.ProcessEnv, given?: Given): Promise<Run>;
   /** Starts it without a terminal. */
   start(args: readonly string[]): Running;
   /** Runs a shell script without a terminal, in which `handrail` is the program. */
@@ -117,7 +125,8 @@ export async function commandLine(files: { readonly [path: string]: string | Uin
     stateHome,
     configHome,
     run: (args, input) => start([process.execPath, PROGRAM, ...args], input).ended,
-    here: (args, env = {}) => runHere(args, folder, { ...environment, ...env }),
+    here: (args, env = {}, { input = "", cwd = "." } = {}) =>
+      runHere(args, { folder: join(folder, cwd), env: { ...environment, ...env }, input }),
     start: (args) => start([process.execPath, PROGRAM, ...args]),
     shell: (script) => start(["bash", "-c", `${handrail}; ${script}`]).ended,
     terminal(script, env = {}) {
@@ -155,9 +164,17 @@ export async function commandLine(files: { readonly [path: string]: string | Uin
   };
 }
 
-async function runHere(args: readonly string[], folder: string, env: NodeJS.ProcessEnv): Promise<Run> {
+async function runHere(
+  args: readonly string[],
+  { folder, env, input }: { readonly folder: string; readonly env: NodeJS.ProcessEnv; readonly input: string },
+): Promise<Run> {
   const before = { folder: process.cwd(), env: { ...process.env }, exitCode: process.exitCode };
   const [stdout, stderr] = [captured(process.stdout), captured(process.stderr)];
+  const stdin = Object.getOwnPropertyDescriptor(process, "stdin") ?? {};
+  Object.defineProperty(process, "stdin", {
+    configurable: true,
+    value: Readable.from(input === "" ? [] : [Buffer.from(input)]),
+  });
   process.chdir(folder);
   setVariables(env);
   process.exitCode = 0;
@@ -172,6 +189,7 @@ async function runHere(args: readonly string[], folder: string, env: NodeJS.Proc
   } finally {
     stdout.release();
     stderr.release();
+    Object.defineProperty(process, "stdin", stdin);
     process.chdir(before.folder);
     setVariables(before.env);
     process.exitCode = before.exitCode;
@@ -179,8 +197,8 @@ async function runHere(args: readonly string[], folder: string, env: NodeJS.Proc
 }
 
 function setVariables(env: NodeJS.ProcessEnv): void {
-  for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];
-  Object.assign(process.env, env);
+  for (const name of Object.keys(process.env)) if (env[name] === undefined) delete process.env[name];
+  for (const [name, value] of Object.entries(env)) if (value !== undefined) process.env[name] = value;
 }
 
 /** Collects what is written to the stream, which is not a terminal meanwhile. */

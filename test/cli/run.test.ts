@@ -24,7 +24,7 @@ const DEMO = ["run", "Repair the failing test", "--model", "demo", "--yes"] as c
 describe("handrail run --model demo", () => {
   test("finds the bug, repairs the file and runs the tests again, in two different folders", async () => {
     const [sum, limit] = await Promise.all([commandLine(SUM), commandLine(LIMIT)]);
-    const [first, second] = await Promise.all([sum.run(DEMO), limit.run(DEMO)]);
+    const [first, second] = await Promise.all([sum.run(DEMO), limit.here(DEMO)]);
     expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining("All tests pass now") });
     expect(second).toMatchObject({ code: 0, stdout: expect.stringContaining("All tests pass now") });
     expect(await readFile(join(sum.folder, "sum.mjs"), "utf8")).toContain("return a + b;");
@@ -117,8 +117,8 @@ test("the demo model stops at a limit", async () => {
 
 describe("a thread", () => {
   test("is continued with --continue and --resume ID, and listed with --resume", async () => {
-    const { here, run } = await commandLine(SUM);
-    expect(await run(["run", "Go on", "--continue", "--model", "demo"])).toMatchObject({
+    const { here } = await commandLine(SUM);
+    expect(await here(["run", "Go on", "--continue", "--model", "demo"])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("there is no thread to continue"),
     });
@@ -140,7 +140,7 @@ describe("a thread", () => {
   });
 
   test("is continued where and with what it was started, from any folder; options that are given win", async () => {
-    const { here, folder, shell, configHome } = await commandLine({ "inner/here.txt": "", "other/there.txt": "" });
+    const { here, folder, configHome } = await commandLine({ "inner/here.txt": "", "other/there.txt": "" });
     await mkdir(join(configHome, "handrail"), { recursive: true });
     const config = join(configHome, "handrail", "config.yaml");
     await writeFile(config, "toolsets: { mine: [bash, read] }\n");
@@ -148,11 +148,12 @@ describe("a thread", () => {
     const [, command = "", id = ""] = /to continue: (handrail chat --resume (\w+).*)\n/.exec(first.stderr) ?? [];
     expect(command).toBe(`handrail chat --resume ${id} --work-dir ${folder}/inner --preset mine --model demo`);
     for (const line of [command, `handrail chat --resume ${id}`]) {
-      const again = await shell(`cd other; echo /tools | ${line}`);
+      const again = await here(line.split(" ").slice(1), {}, { input: "/tools\n", cwd: "other" });
       expect(again.stdout).toMatch(/with demo in \S+\/inner\. .*\nbash .*\nread .*\n(?!edit)/);
       expect(again.stderr).toBe(`handrail: continues thread ${id}: Look around\n`);
     }
-    expect((await shell(`cd inner; handrail run Again --continue`)).stderr).toContain(`--resume ${id} `);
+    const last = await here(["run", "Again", "--continue"], {}, { cwd: "inner" });
+    expect(last.stderr).toContain(`--resume ${id} `);
     const elsewhere = await here(["run", "Again", "--resume", id, "--work-dir", "other"]);
     expect(elsewhere.stderr).toContain(
       `This thread worked on local:${folder}/inner. It continues on local:${folder}/other.`,
@@ -169,21 +170,21 @@ describe("a thread", () => {
   });
 
   test("of a host is not continued on this machine when the host cannot be reached", async () => {
-    const { run, stateHome, folder } = await commandLine();
+    const { here, stateHome, folder } = await commandLine();
     const store = sqliteStore({ file: join(stateHome, "handrail", "handrail.db") });
     const created = { type: "thread.created", thread: "far", at: Date.now(), target: "ssh:nobody@127.0.0.1" } as const;
     await store.commit({ ...created, workDir: "/", startedWith: { from: folder, target: "ssh://nobody@127.0.0.1:1" } });
     await store.close();
     for (const which of [["--continue"], ["--resume", "far"]]) {
-      const { code, stdout, stderr } = await run(["run", "Look around", ...which, "--model", "demo"]);
+      const { code, stdout, stderr } = await here(["run", "Look around", ...which, "--model", "demo"]);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       expect(stderr).toMatch(/thread far cannot be continued as it was started \(--ssh .*\): .*type \/resume far/);
     }
   });
 
-  const KILLS = Number(process.env["HANDRAIL_KILLS"] ?? 4);
+  const KILLS = Number(process.env["HANDRAIL_KILLS"] ?? 3);
   test(`is complete after kill -9 at ${KILLS} random moments: every call has one result, the next turn works`, async () => {
-    const { run, start, stateHome } = await commandLine(SUM);
+    const { here, start, stateHome } = await commandLine(SUM);
     for (let kill = 0; kill < KILLS; kill++) {
       const args = kill === 0 ? DEMO : [...DEMO, "--continue"];
       const running = start(args);
@@ -192,14 +193,14 @@ describe("a thread", () => {
       await running.ended;
     }
     // if all kills came before the first message
-    const begun = await run(["run", "Start", "--model", "demo", "--yes"]);
-    const next = await run(["run", "Go on", "--continue", "--model", "demo", "--yes"]);
+    const begun = await here(["run", "Start", "--model", "demo", "--yes"]);
+    const next = await here(["run", "Go on", "--continue", "--model", "demo", "--yes"]);
     expect(begun.code).toBe(0);
     // The demo practices when an earlier turn, perhaps a killed one, has repaired the test.
     expect(next).toMatchObject({ code: 0, stdout: expect.stringMatching(/All tests pass|practice project/) });
     const store = sqliteStore({ file: join(stateHome, "handrail", "handrail.db") });
     for (const { thread } of await store.threads()) {
-      await run(["run", "Go on", "--resume", thread, "--model", "demo", "--yes"]);
+      await here(["run", "Go on", "--resume", thread, "--model", "demo", "--yes"]);
       const called: string[] = [];
       const answered: string[] = [];
       for await (const event of store.events({ thread, messages: true })) {
@@ -234,9 +235,8 @@ describe("handrail run reports what is missing", () => {
     { args: ["run", "--model", "demo"], message: "there is no prompt" },
     { args: ["run", "x", "--max-rounds", "0", "--model", "demo"], message: "Expected a whole number above 0" },
   ])("$args", async ({ args, message }) => {
-    const { shell } = await commandLine();
-    const words = args.map((word) => `'${word}'`).join(" ");
-    const { code, stderr } = await shell(`unset OPENAI_API_KEY; OLLAMA_HOST=127.0.0.1:9 handrail ${words} </dev/null`);
+    const env = { OPENAI_API_KEY: undefined, OLLAMA_HOST: "127.0.0.1:9" };
+    const { code, stderr } = await (await commandLine()).here(args, env);
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
   });
 
@@ -282,7 +282,7 @@ test("configured agents delegate tasks, three levels deep, down to the demo mode
   const mock = new LLMock({ port: 0 });
   await mock.start();
   try {
-    const { folder, configHome, run } = await commandLine(SUM);
+    const { folder, configHome, here } = await commandLine(SUM);
     const model = (name: string) => `{ provider: openai-compatible, name: ${name}, base_url: "${mock.url}/v1" }`;
     await mkdir(join(configHome, "handrail"), { recursive: true });
     await writeFile(
@@ -309,7 +309,7 @@ agents:
       });
       mock.addFixture({ match: { model: name }, response: { content: `${name} is done.` } });
     }
-    const { code, stdout, stderr } = await run(["run", "Have it repaired", "--yes"]);
+    const { code, stdout, stderr } = await here(["run", "Have it repaired", "--yes"]);
     expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: expect.stringContaining("lead is done.") });
     expect(await readFile(join(folder, "sum.mjs"), "utf8")).toContain("return a + b;");
     expect(stderr).toMatch(/^handrail: agent absent is not available: .*ANTHROPIC_API_KEY/m);
@@ -317,7 +317,7 @@ agents:
     expect(stderr).toMatch(/handrail: \d\d rounds/); // the rounds of all four
     const requests = mock.getRequests().map(({ body }) => JSON.stringify(body));
     expect(requests[0]).toContain("Plans work. (no tools)");
-    const listed = await run(["run", "--resume"]);
+    const listed = await here(["run", "--resume"]);
     expect(listed.stdout.trim().split("\n")).toHaveLength(1); // threads of sub-agents belong to their calls
   } finally {
     await mock.stop();

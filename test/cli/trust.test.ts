@@ -10,7 +10,7 @@ const RUN = `TOKEN=s3cret handrail call bash '{"command":"echo [$TOKEN]"}' --yes
 describe("handrail trust", () => {
   test("shows what the file asks for, asks a person, and from then on the file has it", async () => {
     const line = await commandLine({ "handrail.yaml": ASKS });
-    const before = await line.shell(RUN);
+    const before = await commandOf(line);
     expect(before).toMatchObject({
       code: 0,
       stdout: "[]\n",
@@ -97,7 +97,7 @@ describe("handrail trust", () => {
         "handrail: only a person can answer this: run handrail trust in a terminal (--yes does not count)\n",
       );
     }
-    expect(await line.run(["trust", "--list"])).toMatchObject({ stdout: "No file is trusted.\n" });
+    expect(await line.here(["trust", "--list"])).toMatchObject({ stdout: "No file is trusted.\n" });
   });
 
   test("ends with the first change of the file, which is reported", async () => {
@@ -139,15 +139,15 @@ describe("handrail trust", () => {
       "a/handrail.yaml": "store: sqlite\n",
       "b/handrail.yaml": "policy: { autonomy: readonly }\n",
     });
-    expect(await line.run(["trust"])).toMatchObject({
+    expect(await line.here(["trust"])).toMatchObject({
       code: 0,
       stdout: "There is no handrail.yaml or .mcp.json here or above: nothing to trust.\n",
     });
-    expect(await line.run(["trust", "b/handrail.yaml"])).toMatchObject({
+    expect(await line.here(["trust", "b/handrail.yaml"])).toMatchObject({
       code: 0,
       stdout: `${line.folder}/b/handrail.yaml asks for nothing that needs trust.\n`,
     });
-    const { code, stderr } = await line.run(["trust", "a/handrail.yaml"]);
+    const { code, stderr } = await line.here(["trust", "a/handrail.yaml"]);
     expect({ code, stderr }).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("a/handrail.yaml:1:8: store: a project cannot set this."),
@@ -155,12 +155,12 @@ describe("handrail trust", () => {
   });
 
   test("is for a project's file only", async () => {
-    const { run } = await commandLine({ "agent.yaml": ASKS });
-    expect(await run(["trust", "agent.yaml"])).toMatchObject({
+    const { here } = await commandLine({ "agent.yaml": ASKS });
+    expect(await here(["trust", "agent.yaml"])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("needs no trust"),
     });
-    expect(await run(["trust", "--list", "--revoke"])).toMatchObject({ code: 2, stdout: "" });
+    expect(await here(["trust", "--list", "--revoke"])).toMatchObject({ code: 2, stdout: "" });
   });
 
   test("shows names of the file visibly, so that none can act on the terminal", async () => {
@@ -201,10 +201,9 @@ describe("commands for people", () => {
   });
 
   test("exit with 2 in a model's command, and everybody can read their help", async () => {
-    const { shell } = await commandLine();
+    const { here, shell } = await commandLine();
     expect(await shell("HANDRAIL_PROCESS=x handrail policy grants")).toMatchObject({ code: 2, stdout: "" });
-    expect(await shell("HANDRAIL_PROCESS=x handrail trust --help")).toMatchObject({ code: 0, stderr: "" });
-    expect(await shell("handrail policy grants")).toMatchObject({ code: 0 });
+    expect(await here(["trust", "--help"], { HANDRAIL_PROCESS: "x" })).toMatchObject({ code: 0, stderr: "" });
   });
 });
 

@@ -8,7 +8,7 @@ test("handrail undo shows what a call changed, restores it with --yes, and can b
   const line = await commandLine({ "a.txt": "one\n", "b.txt": "two\n" });
   const [a, b] = [join(line.folder, "a.txt"), join(line.folder, "b.txt")];
   const script = "echo changed > a.txt; rm b.txt; mkdir new";
-  await line.run(["call", "bash", JSON.stringify({ command: script }), "--yes"]);
+  await line.here(["call", "bash", JSON.stringify({ command: script }), "--yes"]);
   expect([readFileSync(a, "utf8"), existsSync(b)]).toEqual(["changed\n", false]);
 
   const asked = await line.run(["undo"]);
@@ -17,7 +17,7 @@ test("handrail undo shows what a call changed, restores it with --yes, and can b
   expect(asked.stderr).toContain("run handrail undo in a terminal, or with --yes");
   expect((await line.here(["undo", "--diff"])).stdout).toContain("-changed\n+one\n");
 
-  const done = await line.run(["undo", "--yes"]);
+  const done = await line.here(["undo", "--yes"]);
   expect([readFileSync(a, "utf8"), readFileSync(b, "utf8"), existsSync(join(line.folder, "new"))]).toEqual([
     "one\n",
     "two\n",
@@ -31,7 +31,7 @@ test("handrail undo shows what a call changed, restores it with --yes, and can b
 
 test("later changes of somebody else are kept and named, unless --force is given", async () => {
   const line = await commandLine({ "a.txt": "one\n" });
-  await line.run(["call", "bash", '{"command":"echo changed > a.txt"}', "--yes"]);
+  await line.here(["call", "bash", '{"command":"echo changed > a.txt"}', "--yes"]);
   writeFileSync(join(line.folder, "a.txt"), "mine\n");
   expect((await line.here(["undo"])).stdout).toMatch(
     /so they stay as they are \(--force restores them\):\n +keep +a\.txt/,
@@ -68,7 +68,8 @@ test("--git-state also undoes what a command did to the repository", async () =>
 test("/undo in a chat shows what it would do, and restores it with yes", async () => {
   const line = await commandLine({ "a.txt": "one\n" });
   await line.here(["call", "bash", '{"command":"echo changed > a.txt"}', "--yes"]);
-  const chat = async (words: string) => (await line.run(["chat", "--model", "demo"], `/undo ${words}\n`)).stdout;
+  const chat = async (words: string) =>
+    (await line.here(["chat", "--model", "demo"], {}, { input: `/undo ${words}\n` })).stdout;
   expect(await chat("list")).toMatch(/^\w+ {2}.* before bash, the first act of a call in thread /m);
   expect(await chat("")).toContain("nothing has been changed in this thread yet");
   const [, id = ""] = /^(\w+) {2}.*: changed a\.txt$/m.exec(await chat("list")) ?? [];
