@@ -182,7 +182,7 @@ describe("a thread", () => {
     }
   });
 
-  const KILLS = Number(process.env["HANDRAIL_KILLS"] ?? 3);
+  const KILLS = Number(process.env["HANDRAIL_KILLS"] ?? 2);
   test(`is complete after kill -9 at ${KILLS} random moments: every call has one result, the next turn works`, async () => {
     const { here, start, stateHome } = await commandLine(SUM);
     for (let kill = 0; kill < KILLS; kill++) {
