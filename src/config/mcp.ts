@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Base } from "../util/paths.ts";
 import { quoteWords } from "../util/quote.ts";
-import { camelKeys } from "./names.ts";
+import { type Camelled, camelKeys } from "./names.ts";
 import type { Complaint } from "./project-rules.ts";
 import {
   type ValueOf,
@@ -16,47 +16,7 @@ import {
   webUrl,
   yesOrNo,
 } from "./schemas.ts";
-
-/** A configured MCP server: a program, or a URL. */
-export interface McpChoice {
-  /** The program. A path that begins with `./` or `../` in the file is absolute here. */
-  readonly command?: string;
-  readonly args?: readonly string[];
-  /** The names of environment variables that are passed to the program. */
-  readonly env?: readonly string[];
-  /** Variables to set for the program. */
-  readonly setEnv?: { readonly [name: string]: string };
-  /** True if the program runs in the sandbox. Default: false for the user's servers, true for those of a project. */
-  readonly sandbox?: boolean;
-  /** "workspace": it starts there, and runs in the sandbox by default. */
-  readonly cwd?: "workspace";
-  /** The hosts that it may reach from the sandbox. */
-  readonly hosts?: readonly string[];
-  readonly url?: string;
-  readonly headers?: { readonly [name: string]: string };
-  /** The environment variable with a bearer token for the URL. */
-  readonly tokenVariable?: string;
-  /** OAuth settings for a login at the URL. */
-  readonly oauth?: McpOAuth;
-  /** True if a project configures it. Default: it is the user's own. */
-  readonly isOfProject?: true;
-  /** True if the project is not trusted, so that the server must not be started. */
-  readonly isHeld?: true;
-  /** Patterns for the names of its tools that are used. Default: all. */
-  readonly tools?: readonly string[];
-  /** How long a call may take without progress, and how long the start may take, in seconds. */
-  readonly timeout?: number;
-  readonly startTimeout?: number;
-}
-
-export interface McpOAuth {
-  readonly clientId?: string;
-  readonly clientSecretVariable?: string;
-  readonly scope?: string;
-  readonly callbackPort?: number;
-}
-
-export type McpChoices = { readonly [name: string]: McpChoice };
+import { mapped } from "./values.ts";
 
 const words = list(text("text"));
 const texts = record("a map of names, each with a string", text("a name"), text("text"));
@@ -87,6 +47,22 @@ const ofAny = { tools: words, timeout: positive(3_600, "seconds"), start_timeout
 export const serverSchema = fields({ ...ofProgram, ...ofUrl, ...ofAny });
 type Written = ValueOf<typeof serverSchema>;
 
+/**
+ * A configured MCP server: a program, or a URL. A `command` that begins with `./` or `../` in the file is absolute here.
+ * `env` names variables to pass, `tools` patterns for the names of tools. Times are in seconds.
+ */
+export interface McpChoice extends Camelled<Omit<Written, "auth" | "oauth">> {
+  /** Variables to set for the program. */
+  readonly setEnv?: { readonly [name: string]: string };
+  /** OAuth settings for a login at the URL. */
+  readonly oauth?: Camelled<NonNullable<Written["oauth"]>>;
+  /** True if a project configures it. Default: it is the user's own. */
+  readonly isOfProject?: true;
+  /** True if the project is not trusted, so that the server must not be started. */
+  readonly isHeld?: true;
+}
+export type McpChoices = { readonly [name: string]: McpChoice };
+
 /** The parts of a server that are read from `.mcp.json`. */
 export const JSON_SERVER = { command: ofProgram.command, args: words, env: texts, url: serverUrl, headers: texts };
 export const jsonServerSchema = fields(JSON_SERVER);
@@ -106,12 +82,13 @@ export function complaintsOfServers(servers: { readonly [name: string]: Written 
   });
 }
 
-export function serverOf({ command, auth, oauth, ...rest }: Written, base: Base): McpChoice {
-  return {
+/** The servers of a file, by name. */
+export function serversOf(servers: { readonly [name: string]: Written }, base: Base): McpChoices {
+  return mapped(servers, ({ command, auth, oauth, ...rest }) => ({
     ...camelKeys(rest),
     ...(command !== undefined && { command: commandIn(command, base) }),
     ...((auth !== undefined || oauth !== undefined) && { oauth: camelKeys(oauth ?? {}) }),
-  };
+  }));
 }
 
 /** Returns the program of a server. Only a path that begins with `./` or `../` is relative to the file. */
@@ -121,14 +98,12 @@ export function commandIn(command: string, { workDir }: Pick<Base, "workDir">): 
 
 /** Marks the servers of a project. They run in the sandbox, unless set otherwise. */
 export function markServers(servers: McpChoices, standing: "trusted" | "not trusted"): McpChoices {
-  const all = Object.entries(servers).map(([name, given]) => {
-    const sandbox = given.command === undefined ? {} : { sandbox: given.sandbox ?? true };
-    return [
-      name,
-      { ...given, isOfProject: true as const, ...sandbox, ...(standing !== "trusted" && { isHeld: true as const }) },
-    ];
-  });
-  return Object.fromEntries(all) as McpChoices;
+  return mapped(servers, (given) => ({
+    ...given,
+    isOfProject: true,
+    ...(given.command !== undefined && { sandbox: given.sandbox ?? true }),
+    ...(standing !== "trusted" && { isHeld: true }),
+  }));
 }
 
 /** Describes to people what a project's server does once it is trusted. */

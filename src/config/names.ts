@@ -7,10 +7,10 @@ export function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Renames the keys of a map of a file, not those of maps in it. */
-export function camelKeys<T extends object>(
-  written: T,
-): { readonly [K in keyof T as K extends string ? Camel<K> : never]: T[K] } {
+/** A map of a file, with its keys renamed, not those of maps in it. */
+export type Camelled<T> = { readonly [K in keyof T as K extends string ? Camel<K> : never]: T[K] };
+
+export function camelKeys<T extends object>(written: T): Camelled<T> {
   return Object.fromEntries(Object.entries(written).map(([key, value]) => [camel(key), value])) as never;
 }
 
@@ -33,4 +33,11 @@ export function unitOf(key: string): number {
 /** The environment variable of a key: `policy.autonomy` is `HANDRAIL_POLICY_AUTONOMY`. */
 export function variableOf(key: string): string {
   return `HANDRAIL_${key.toUpperCase().replaceAll(".", "_")}`;
+}
+
+/** Puts a value into a tree of maps, under the names that lead to it. `undefined` only makes the maps around it. */
+export function putAt(tree: object, path: readonly string[], value: unknown): void {
+  let group = tree as { [name: string]: unknown };
+  for (const part of path.slice(0, -1)) group = (group[part] ??= {}) as { [name: string]: unknown };
+  if (value !== undefined) group[path.at(-1) ?? ""] = value;
 }

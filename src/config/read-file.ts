@@ -4,13 +4,13 @@ import { basename, dirname, join } from "node:path";
 import { valueAt, pointerPart } from "../util/json-pointer.ts";
 import { displayPath } from "../util/paths.ts";
 import { type Reading, loadCheck, valueText } from "./check.ts";
-import { variableOf, unitOf } from "./names.ts";
+import { putAt, unitOf, variableOf } from "./names.ts";
 import { didYouMean } from "./nearest.ts";
 import type { Place, Problem } from "./problem.ts";
 import { ROW_OF } from "./rows.ts";
 import { type Given, variablesIn } from "./settings.ts";
 import { readSource } from "./source.ts";
-import { TooMuch, parseYaml } from "./yaml.ts";
+import { START, TooMuch, parseYaml } from "./yaml.ts";
 
 /** A part of a project's file that takes effect only when the user trusts the file. */
 export interface Ask {
@@ -33,7 +33,7 @@ export interface ConfigFile {
   /** Values with `${NAME}` that have no effect, because the file may not read the environment. */
   readonly leftOut: readonly Ask[];
   /** Returns a problem with the value that keys and indexes lead to. */
-  problem(path: readonly string[], message: string): Problem;
+  problem(path: readonly string[], message: string, of?: "key"): Problem;
   /** Returns that value as it is written, for people. */
   written(path: readonly string[]): string;
 }
@@ -59,66 +59,56 @@ export async function readConfigFile(
   const { value, faults, placeOf } = await parseYaml(text);
   for (const { path: to, ...fault } of faults)
     problems.push({ file: name, ...fault, ...(to !== undefined && isNamed(to) && { key: keyOf(to) }) });
-  const leftOut: Ask[] = [];
-  const problem = (to: readonly string[], message: string, of?: "key"): Problem => {
+  const problem: ConfigFile["problem"] = (to, message, of) => {
     return { file: name, place: placeOf(to, of), message, ...(isNamed(to) && { key: keyOf(to) }) };
   };
-  const reading: Reading = {
-    env: await envFor({ path: real, sha256 }),
-    report: (to, message, of) => void problems.push(problem(to, message, of)),
-    leftOut(to, names) {
-      const gives = `this value gets ${names.join(", ")} of your environment`;
-      leftOut.push({ key: keyOf(to), place: placeOf(to), gives });
-    },
-  };
-  let given: Given = {};
-  try {
-    given = await readGiven(value, dirname(real), reading);
-  } catch (error) {
-    if (!(error instanceof TooMuch)) throw error;
-    problems.push({ file: name, place: { line: 1, column: 1 }, message: error.message });
-  }
-  return { shown: name, path: real, sha256, given, leftOut, problem, written: (to) => valueText(at(value, to)) };
+  const env = await envFor({ path: real, sha256 });
+  return readAll({ shown: name, path: real, sha256, problem }, { value, folder: dirname(real), env }, problems);
 }
 
 /** Reads the variables of keys, such as HANDRAIL_POLICY_AUTONOMY, whose values are YAML. Never rejects. */
 export async function readEnvironment(env: NodeJS.ProcessEnv, problems: Problem[]): Promise<ConfigFile> {
   const keys = Object.keys(ROW_OF);
-  const root: { [name: string]: unknown } = {};
-  const written = new Map<string, unknown>();
+  const shown = "environment";
+  const root = {};
   for (const variable of variablesIn(env)) {
     const key = keys.find((each) => variableOf(each) === variable);
     if (key === undefined) {
       const message = `unknown variable. ${didYouMean(variable, keys.map(variableOf))}`.trimEnd();
-      problems.push({ file: "environment", key: variable, message });
+      problems.push({ file: shown, key: variable, message });
       continue;
     }
     const text = env[variable] ?? "";
-    const { value, faults } =
-      ROW_OF[key]?.schema["type"] === "string" ? { value: text, faults: [] } : await parseYaml(text);
-    for (const { message } of faults) problems.push({ file: "environment", key: variable, message });
-    if (faults.length === 0) written.set(key, value);
+    const isText = ROW_OF[key]?.schema["type"] === "string";
+    const { value, faults } = isText ? { value: text, faults: [] } : await parseYaml(text);
+    for (const { message } of faults) problems.push({ file: shown, key: variable, message });
+    if (faults.length === 0) putAt(root, key.split("."), value);
   }
-  for (const [key, value] of written) {
-    const parts = key.split(".");
-    let group = root;
-    for (const part of parts.slice(0, -1)) group = (group[part] ??= {}) as { [name: string]: unknown };
-    group[parts.at(-1) ?? ""] = value;
-  }
-  const problem = (to: readonly string[], message: string): Problem => {
-    return { file: "environment", key: keyOf(to), message };
+  const problem: ConfigFile["problem"] = (to, message) => ({ file: shown, key: keyOf(to), message });
+  return readAll({ shown, path: "", sha256: "", problem }, { value: root, folder: process.cwd(), env }, problems);
+}
+
+/** Validates the content of a file, or of the environment, and reports what is invalid. */
+async function readAll(
+  file: Pick<ConfigFile, "shown" | "path" | "sha256" | "problem">,
+  { value, folder, env }: { readonly value: unknown; readonly folder: string; readonly env: Reading["env"] },
+  problems: Problem[],
+): Promise<ConfigFile> {
+  const leftOut: Ask[] = [];
+  const reading: Reading = {
+    env,
+    report: (to, message, of) => void problems.push(file.problem(to, message, of)),
+    leftOut(to, names) {
+      const { place = START } = file.problem(to, "");
+      leftOut.push({ key: keyOf(to), place, gives: `this value gets ${names.join(", ")} of your environment` });
+    },
   };
-  const reading: Reading = { env, report: (to, message) => void problems.push(problem(to, message)), leftOut() {} };
-  const given = await readGiven(root, process.cwd(), reading);
-  return {
-    shown: "environment",
-    path: "",
-    sha256: "",
-    given,
-    leftOut: [],
-    problem,
-    written: (to) => valueText(at(root, to)),
-  };
+  const given = await readGiven(value, folder, reading).catch((error: unknown): Given => {
+    if (!(error instanceof TooMuch)) throw error;
+    problems.push({ file: file.shown, place: START, message: error.message });
+    return {};
+  });
+  return { ...file, given, leftOut, written: (to) => valueText(at(value, to)) };
 }
 
 /** Validates the content of a file, key by key. Reports everything that is invalid, and returns what is valid. */
@@ -164,22 +154,19 @@ async function readGiven(root: unknown, folder: string, reading: Reading): Promi
 }
 
 /** Removes the texts with these JSON pointers: each with the item of the innermost list that it is part of. */
-function without(value: unknown, pointers: ReadonlySet<string>, pointer = ""): unknown {
-  if (typeof value !== "object" || value === null || pointers.size === 0) return value;
-  if (!Array.isArray(value)) {
-    const entries = Object.entries(value).map(([name, each]) => {
-      return [name, without(each, pointers, `${pointer}/${pointerPart(name)}`)] as const;
-    });
-    return Object.fromEntries(entries);
-  }
-  return value.flatMap((each: unknown, index) => {
-    const own = `${pointer}/${index}`;
-    const rest = without(each, pointers, own);
-    const inOwn = [...pointers].filter((other) => other === own || other.startsWith(`${own}/`));
-    const isInner = (other: string) =>
-      valueAt(rest, other.slice(own.length)) !== valueAt(each, other.slice(own.length));
-    return inOwn.every((other) => other !== own && isInner(other)) ? [rest] : [];
+function without(value: unknown, pointers: ReadonlySet<string>): unknown {
+  const items = [...pointers].map((pointer) => {
+    const parts = pointer.split("/");
+    const isItem = (_: string, index: number) => Array.isArray(valueAt(value, parts.slice(0, index).join("/")));
+    return parts.slice(0, parts.findLastIndex(isItem) + 1).join("/");
   });
+  const walk = (each: unknown, pointer: string): unknown => {
+    if (typeof each !== "object" || each === null) return each;
+    const inner = Object.entries(each).filter(([name]) => !items.includes(`${pointer}/${pointerPart(name)}`));
+    const left = inner.map(([name, one]) => [name, walk(one, `${pointer}/${pointerPart(name)}`)] as const);
+    return Array.isArray(each) ? left.map(([, one]) => one) : Object.fromEntries(left);
+  };
+  return items.length === 0 ? value : walk(value, "");
 }
 
 /** Returns advice for a known name in the wrong group. */

@@ -8,7 +8,7 @@ import { ASK_IN_SANDBOX, type CommandRule, DEFAULT_FORBIDDEN_PATHS } from "../po
 import { PRESET_NAMES } from "../tools/presets/names.ts";
 import type { SearchEngine } from "../web/search.ts";
 import { type Base, absolutePath } from "../util/paths.ts";
-import { complaintsOfServers, markServers, serverNames, serverOf, serverSchema, startOf } from "./mcp.ts";
+import { complaintsOfServers, markServers, serverNames, serverSchema, serversOf, startOf } from "./mcp.ts";
 import { added, byName, mergedOptions, yoursFirst } from "./merge.ts";
 import {
   type Complaint,
@@ -32,60 +32,77 @@ import {
   name,
   path,
   policyPath,
-  positive,
   record,
   text,
+  toolName,
   variable,
   webUrl,
   yesOrNo,
 } from "./schemas.ts";
 import {
-  type ModuleSetting,
   type Owner,
-  type PluginSetting,
-  type ToolSetting,
-  agentOf,
   agentSchema,
+  agentsOf,
   describePlugin,
+  markEach,
   modelOf,
   modelSchema,
+  modulesOf,
   parkMode,
-  pluginOf,
   pluginSchema,
-  programIn,
+  pluginsOf,
+  toolOptions,
+  wordsOf,
 } from "./values.ts";
+
+declare const SETTING: unique symbol;
+
+/** The setting that a row describes. */
+export type SettingIn<R> = R extends { readonly [SETTING]?: infer T } ? T : never;
 
 /**
  * A key of the configuration: everything about it. Validation, merging, what a project may set, flags, environment
  * variables, the table in docs/configuration.md and the schema for editors follow from the rows.
  */
-export interface Row<Written, T = Written> {
+export interface Row<Written, T = Written> extends More<Written, T> {
+  readonly [SETTING]?: T;
   /** The value in a file. Its `title` is what a message says was expected. */
   readonly schema: Schema<Written>;
+  readonly default?: NoInfer<T>;
+  /** What a project's file may set. */
+  readonly project: ProjectRule<NoInfer<T>>;
+}
+
+interface More<Written, T> {
+  /** One line of Markdown. */
+  readonly doc: string;
+  /** What applies without the key, in Markdown. Default: the default; "none" if that is empty. */
+  readonly otherwise?: string;
+  /** A flag of the command line: `--NAME <value>`. The schema of the key is then that of a text. */
+  readonly flag?: { readonly name: string; readonly value: string; readonly help: string };
   /** Returns the setting for the value in a file. Relative paths are relative to `base`. Default: the value itself. */
   read?(written: Written, base: Base): T;
   /** Complains about what a schema cannot say. Loaded when a file sets the key. */
   check?(): Promise<(written: Written) => readonly Complaint[]>;
-  /** Without a default, the setting may be absent; `otherwise` says in Markdown what applies then. */
-  readonly default?: NoInfer<T>;
-  readonly otherwise?: string;
-  /** What a project's file may set. */
-  readonly project: ProjectRule<NoInfer<T>>;
   /** Combines the value with the one below it. Default: it replaces that. */
   merge?(below: NoInfer<T> | undefined, value: NoInfer<T>, by: Owner): NoInfer<T>;
-  /** A flag of the command line: `--NAME <value>`. The schema of the key is then that of a text. */
-  readonly flag?: { readonly name: string; readonly value: string; readonly help: string };
-  /** One line of Markdown. */
-  readonly doc: string;
 }
 
-type Defaulted<T> = { readonly default: NoInfer<T> };
+/** A key with a default. */
+const row = <Written, T = Written>(
+  schema: Schema<Written>,
+  value: NoInfer<T>,
+  project: ProjectRule<NoInfer<T>>,
+  more: More<Written, T>,
+): Row<Written, T> & { readonly default: T } => ({ schema, default: value, project, ...more });
 
-function row<Written, T = Written>(row: Row<Written, T> & Defaulted<T>): Row<Written, T> & Defaulted<T>;
-function row<Written, T = Written>(row: Row<Written, T>): Row<Written, T>;
-function row<Written, T>(given: Row<Written, T>): Row<Written, T> {
-  return given;
-}
+/** A key whose setting may be absent. */
+const optional = <Written, T = Written>(
+  schema: Schema<Written>,
+  otherwise: string,
+  project: ProjectRule<NoInfer<T>>,
+  more: More<Written, T>,
+): Row<Written, T> => ({ schema, otherwise, project, ...more });
 
 const ENGINES: readonly SearchEngine["engine"][] = ["duckduckgo", "searxng", "brave"];
 const LOOSE_IF_FALSE = notLooser([false, true]);
@@ -93,12 +110,6 @@ const MOST_MB = 16_777_216;
 
 const keepingHome = (written: readonly string[], base: Base): readonly string[] =>
   written.map((each) => (each === "~" || each.startsWith("~/") ? each : absolutePath(each, base)));
-
-/** The name of any tool: which exist is known only after plugins and servers have started. `*` is any characters. */
-const toolName = text("the name of a tool", { format: "tool" });
-const limit = fields({ lines: integer(1, 1_000_000), bytes: integer(1, 10_485_760) });
-const timed = (most: number) => fields({ limit, timeout: positive(most, "seconds") });
-const counted = (most: number) => fields({ limit, max_results: integer(1, most) });
 
 const ruleMap = fields(
   { rule: text("a rule", { format: "rule" }), match: list(text("an example")), not_match: list(text("an example")) },
@@ -115,39 +126,32 @@ const rules = list(
 const examples = async (verdict: Verdict) => (await import("./formats.ts")).complaintsOfExamples(verdict);
 const ruleText = (entry: string | CommandRule) => (typeof entry === "string" ? entry : entry.rule);
 
-const approver = (doc: string) =>
-  row({
-    schema: choice(APPROVER_LIMITS),
-    otherwise: "`high`",
-    project: notLooser(APPROVER_LIMITS, ""),
-    doc,
-  });
+const approver = (doc: string) => optional(choice(APPROVER_LIMITS), "`high`", notLooser(APPROVER_LIMITS, ""), { doc });
 
 /** Every key, in the order of the documentation. An unknown key is an error. */
 export const ROWS = {
-  "tools.preset": row({
-    schema: text("the name of a preset or of a toolset"),
-    default: "coding",
-    project: {
+  "tools.preset": row(
+    text("the name of a preset or of a toolset"),
+    "coding",
+    {
       rule: "trusted",
       note: "only if you chose a preset yourself, and it adds tools that do more than look",
-      gives(preset, { addedTools }) {
+      gives: (preset, { addedTools }) => {
         const tools = addedTools(preset);
         return tools.length === 0 ? undefined : `tools that act and are not in your own toolset: ${tools.join(", ")}`;
       },
     },
-    flag: {
-      name: "preset",
-      value: "name",
-      help: `the toolset: ${PRESET_NAMES.join(", ")} or one of yours (default: coding)`,
+    {
+      doc: "the toolset: a [preset](#presets) or one of `toolsets`",
+      flag: {
+        name: "preset",
+        value: "name",
+        help: `the toolset: ${PRESET_NAMES.join(", ")} or one of yours (default: coding)`,
+      },
     },
-    doc: "the toolset: a [preset](#presets) or one of `toolsets`",
-  }),
-  "tools.work_dir": row({
-    schema: path,
-    read: absolutePath,
-    otherwise: "the current folder",
-    project: inOwnFolder<string>("in its own folder"),
+  ),
+  "tools.work_dir": optional(path, "the current folder", inOwnFolder<string>("in its own folder"), {
+    doc: "where tools work",
     flag: {
       name: "work-dir",
       value: "folder",
@@ -155,92 +159,80 @@ export const ROWS = {
         "the folder that tools work in (default: the current folder; on a remote host the home folder, in a " +
         "container the image's)",
     },
-    doc: "where tools work",
+    read: absolutePath,
   }),
-  "tools.disable": row({
-    schema: list(toolName),
-    default: [],
-    project: free("adds to yours"),
-    merge: added,
+  "tools.disable": row(list(toolName), [], free("adds to yours"), {
     doc: "names of tools to omit; of plugins and servers too, with `*` for any characters",
+    merge: added,
   }),
-  "tools.options": row({
-    schema: record<ToolSetting>("a map of tools, each with its options", toolName, fields({ limit }), {
-      bash: timed(86_400),
-      shell: timed(86_400),
-      grep: counted(10_000),
-      find: counted(10_000),
-      web_search: counted(20),
-      web_fetch: timed(600),
-    }),
-    default: {},
-    otherwise: "none",
-    project: free(),
-    merge: mergedOptions,
+  "tools.options": row(toolOptions, {}, free(), {
     doc:
       "by tool: `limit: { lines, bytes }` of a result that is shown (2000 and 51200); `grep`, `find` and `web_search`: " +
       "`max_results` (100, 200, 10); `bash`, `shell` and `web_fetch`: `timeout` in seconds (120, 60, 30)",
+    merge: mergedOptions,
   }),
-  "tools.plugins": row({
-    schema: list(pluginSchema),
-    read: (written, base): readonly PluginSetting[] => written.map((each) => pluginOf(each, base)),
-    default: [],
-    otherwise: "none",
-    project: {
+  "tools.plugins": row(
+    list(pluginSchema),
+    [],
+    {
       rule: "trusted",
       note: "adds to yours",
       gives: (plugins) => plugins.map(describePlugin).join("; ") || undefined,
-      mark: (plugins, project) => plugins.map((each) => ({ ...each, project })),
+      mark: markEach,
     },
-    merge: added,
-    doc:
-      "[plugins](plugins.md), a list: `path`, and `args`, `env` (names of variables), `sandbox`, `cwd`, `hosts`, `name`, " +
-      "`timeout` in seconds (600)",
-  }),
-  "tools.modules": row({
-    schema: list(path),
-    read: (written, base): readonly ModuleSetting[] => written.map((each) => ({ path: absolutePath(each, base) })),
-    default: [],
-    otherwise: "none",
-    project: {
+    {
+      doc:
+        "[plugins](plugins.md), a list: `path`, and `args`, `env` (names of variables), `sandbox`, `cwd`, `hosts`, `name`, " +
+        "`timeout` in seconds (600)",
+      read: pluginsOf,
+      merge: added,
+    },
+  ),
+  "tools.modules": row(
+    list(path),
+    [],
+    {
       rule: "trusted",
       note: "adds to yours",
       gives: (modules) =>
         modules.length === 0
           ? undefined
           : `code runs in Handrail's own process, outside the sandbox: ${modules.map((each) => each.path).join(", ")}`,
-      mark: (modules, project) => modules.map((each) => ({ ...each, project })),
+      mark: markEach,
     },
-    merge: added,
-    doc:
-      "JavaScript modules whose default export is a tool or a list of tools: [tools of your " +
-      "own](plugins.md#a-module-instead-of-a-program)",
-  }),
-  "tools.mcp": row({
-    schema: record("a map of names, each with an MCP server", serverNames, serverSchema),
-    check: async () => complaintsOfServers,
-    read: (servers, base) => mapped(servers, (each) => serverOf(each, base)),
-    default: {},
-    otherwise: "none",
-    project: {
+    {
+      doc:
+        "JavaScript modules whose default export is a tool or a list of tools: [tools of your " +
+        "own](plugins.md#a-module-instead-of-a-program)",
+      read: modulesOf,
+      merge: added,
+    },
+  ),
+  "tools.mcp": row(
+    record("a map of names, each with an MCP server", serverNames, serverSchema),
+    {},
+    {
       rule: "trusted",
       note: "in the sandbox; yours win",
-      gives(servers) {
+      gives: (servers) => {
         const starts = Object.entries(markServers(servers, "trusted")).map(([of, each]) => `${of} ${startOf(each)}`);
         return starts.length === 0 ? undefined : `MCP servers: ${starts.join("; ")}`;
       },
       mark: markServers,
     },
-    merge: yoursFirst,
-    doc:
-      "by name, [MCP servers](mcp-client.md) whose tools are used: `{ command, args, env, sandbox, cwd, hosts }` or " +
-      "`{ url, headers, token_variable, auth, oauth }`, with `tools`, `timeout`, `start_timeout`",
-  }),
-  toolsets: row({
-    schema: record("a map of names, each with a list of tools", name("toolset-name"), list(toolName)),
-    default: {},
-    otherwise: "none",
-    project: {
+    {
+      doc:
+        "by name, [MCP servers](mcp-client.md) whose tools are used: `{ command, args, env, sandbox, cwd, hosts }` or " +
+        "`{ url, headers, token_variable, auth, oauth }`, with `tools`, `timeout`, `start_timeout`",
+      read: serversOf,
+      check: async () => complaintsOfServers,
+      merge: yoursFirst,
+    },
+  ),
+  toolsets: row(
+    record("a map of names, each with a list of tools", name("toolset-name"), list(toolName)),
+    {},
+    {
       rule: "tightens",
       note: "not a name that you use",
       complaints: (toolsets, own) =>
@@ -248,51 +240,35 @@ export const ROWS = {
           .filter((each) => Object.hasOwn(own as object, each))
           .map((each) => ({ at: [each], message: "you have a toolset of this name; a project cannot change it" })),
     },
-    merge: byName,
-    doc: "presets of your own: a name and its tools, which models are offered in this order",
-  }),
-  "policy.autonomy": row({
-    schema: choice(AUTONOMIES),
-    default: "supervised",
-    project: notLooser(AUTONOMIES.toReversed()),
-    flag: { name: "autonomy", value: "level", help: "what runs without a question (default: supervised)" },
+    { doc: "presets of your own: a name and its tools, which models are offered in this order", merge: byName },
+  ),
+  "policy.autonomy": row(choice(AUTONOMIES), "supervised", notLooser(AUTONOMIES.toReversed()), {
     doc: "`readonly`: no changes; `supervised`: acts need approval; `full`: they do not",
+    flag: { name: "autonomy", value: "level", help: "what runs without a question (default: supervised)" },
   }),
-  "policy.workspace_only": row({
-    schema: yesOrNo,
-    default: true,
-    project: LOOSE_IF_FALSE,
+  "policy.workspace_only": row(yesOrNo, true, LOOSE_IF_FALSE, {
     doc: "`false`: paths outside the workspace need approval instead of being refused",
   }),
-  "policy.allowed_roots": row({
-    schema: list(policyPath),
-    read: keepingHome,
-    default: [],
-    project: inOwnFolder<readonly string[]>("in its own folder, and not what you forbid; adds"),
-    merge: added,
-    doc: "folders that may be used like the workspace",
-  }),
-  "policy.forbidden_paths": row({
-    schema: list(policyPath),
-    read: keepingHome,
-    default: DEFAULT_FORBIDDEN_PATHS,
+  "policy.allowed_roots": row(
+    list(policyPath),
+    [],
+    inOwnFolder<readonly string[]>("in its own folder, and not what you forbid; adds"),
+    { doc: "folders that may be used like the workspace", read: keepingHome, merge: added },
+  ),
+  "policy.forbidden_paths": row(list(policyPath), DEFAULT_FORBIDDEN_PATHS, free("adds to yours"), {
     otherwise: "system folders, other homes, key folders",
-    project: free("adds to yours"),
-    merge: added,
     doc: "files and folders that are never read or written; no patterns",
+    read: keepingHome,
+    merge: added,
   }),
-  "policy.commands.allow": row({
-    schema: rules,
-    check: () => examples("allow"),
-    default: [],
-    project: never("only you can allow"),
+  "policy.commands.allow": row(rules, [], never("only you can allow"), {
     doc: "rules for what runs without a question",
+    check: () => examples("allow"),
   }),
-  "policy.commands.only": row({
-    schema: rules,
-    check: () => examples("allow"), // compared as strictly
-    default: [],
-    project: {
+  "policy.commands.only": row(
+    rules,
+    [],
+    {
       rule: "tightens",
       note: "a part of your list, if you have one",
       complaints(value, own) {
@@ -303,232 +279,159 @@ export const ROWS = {
         return extra === undefined ? [] : looser(`your own list does not have "${extra}"`);
       },
     },
-    doc: "the only commands that are not refused; they allow nothing by themselves",
-  }),
-  "policy.commands.ask": row({
-    schema: rules,
-    check: () => examples("ask"),
-    default: [],
-    project: free("adds to yours"),
-    merge: added,
+    { doc: "the only commands that are not refused; they allow nothing by themselves", check: () => examples("allow") },
+  ),
+  "policy.commands.ask": row(rules, [], free("adds to yours"), {
     doc: "rules for what always needs approval",
-  }),
-  "policy.commands.deny": row({
-    schema: rules,
-    check: () => examples("deny"),
-    default: [],
-    project: free("adds to yours"),
+    check: () => examples("ask"),
     merge: added,
-    doc: "rules for what is always refused",
   }),
-  "policy.block_high_risk_commands": row({
-    schema: yesOrNo,
-    default: true,
-    project: LOOSE_IF_FALSE,
+  "policy.commands.deny": row(rules, [], free("adds to yours"), {
+    doc: "rules for what is always refused",
+    check: () => examples("deny"),
+    merge: added,
+  }),
+  "policy.block_high_risk_commands": row(yesOrNo, true, LOOSE_IF_FALSE, {
     doc: "commands of high risk are refused; `false`: they are judged like others",
   }),
-  "policy.require_approval_for_medium_risk": row({
-    schema: yesOrNo,
-    default: true,
-    project: LOOSE_IF_FALSE,
+  "policy.require_approval_for_medium_risk": row(yesOrNo, true, LOOSE_IF_FALSE, {
     doc: "commands of medium risk need approval; `false`: they do not",
   }),
-  "policy.max_actions_per_hour": row({
-    schema: limitOrNone(1_000_000),
-    default: null,
-    project: notMore,
+  "policy.max_actions_per_hour": row(limitOrNone(1_000_000), null, notMore, {
     doc: "acts in any hour: `null` no limit, `0` none",
   }),
-  "policy.shell_confirm": row({
-    schema: yesOrNo,
-    default: false,
-    project: LOOSE_IF_FALSE,
-    doc: "`true`: every command needs approval",
-  }),
-  "policy.sandbox": row({
-    schema: choice(SANDBOX_MODES),
-    default: "auto",
-    project: notLooser(SANDBOX_MODES),
+  "policy.shell_confirm": row(yesOrNo, false, LOOSE_IF_FALSE, { doc: "`true`: every command needs approval" }),
+  "policy.sandbox": row(choice(SANDBOX_MODES), "auto", notLooser(SANDBOX_MODES), {
+    doc: "`auto`: commands run in the sandbox where it works; `on`: without it nothing runs; `off`: none",
     flag: {
       name: "sandbox",
       value: "mode",
       help: "run commands in a sandbox: where it works (auto, the default), always (on), never (off)",
     },
-    doc: "`auto`: commands run in the sandbox where it works; `on`: without it nothing runs; `off`: none",
   }),
-  "policy.ask_in_sandbox": row({
-    schema: choice(ASK_IN_SANDBOX),
-    default: "nothing",
-    project: notLooser(ASK_IN_SANDBOX),
+  "policy.ask_in_sandbox": row(choice(ASK_IN_SANDBOX), "nothing", notLooser(ASK_IN_SANDBOX), {
     doc: "further questions about commands in the sandbox: `nothing`, none; `all`, the same as without a sandbox",
   }),
-  "policy.sandbox_limits.processes": row({
-    schema: integer(1, 1_000_000),
-    otherwise: "`1000`",
-    project: never("it is your machine"),
+  "policy.sandbox_limits.processes": optional(integer(1, 1_000_000), "`1000`", never("it is your machine"), {
     doc: "processes of a command in the sandbox",
   }),
-  "policy.sandbox_limits.memory_mb": row({
-    schema: integer(1, MOST_MB),
-    otherwise: "80 % of the machine's",
-    project: never("it is your machine"),
-    doc: "MiB of memory of a command in the sandbox, where memory can be limited",
-  }),
-  "policy.sandbox_limits.disk_free_mb": row({
-    schema: integer(0, MOST_MB),
-    otherwise: "`512`",
-    project: never("it is your machine"),
+  "policy.sandbox_limits.memory_mb": optional(
+    integer(1, MOST_MB),
+    "80 % of the machine's",
+    never("it is your machine"),
+    { doc: "MiB of memory of a command in the sandbox, where memory can be limited" },
+  ),
+  "policy.sandbox_limits.disk_free_mb": optional(integer(0, MOST_MB), "`512`", never("it is your machine"), {
     doc: "MiB that stay free on a disk: a command in the sandbox that needs more is stopped",
   }),
-  "policy.sandbox_alarm.per_minute": row({
-    schema: integer(0, 1_000),
-    otherwise: "`10`",
-    project: never("alarms are for you"),
+  "policy.sandbox_alarm.per_minute": optional(integer(0, 1_000), "`10`", never("alarms are for you"), {
     doc: "how many sandbox refusals within a minute raise an alarm in the record; `0`: none",
   }),
-  "policy.sandbox_alarm.cooldown": row({
-    schema: integer(0, 86_400),
-    otherwise: "`60`",
-    project: never("alarms are for you"),
+  "policy.sandbox_alarm.cooldown": optional(integer(0, 86_400), "`60`", never("alarms are for you"), {
     doc: "seconds between two alarms",
   }),
-  "policy.network.fetch": row({
-    schema: choice(FETCH_MODES),
-    default: "seen",
-    project: notLooser(FETCH_MODES),
+  "policy.network.fetch": row(choice(FETCH_MODES), "seen", notLooser(FETCH_MODES), {
     doc:
       "which [fetches](web.md#when-a-person-is-asked) need approval: `open`, long queries to hosts that nobody named; " +
       "`seen`, also hosts and text that the conversation has not seen; `ask`, every URL",
   }),
-  "policy.network.proxy": row({
-    schema: choice(PROXY_MODES),
-    default: "none",
-    project: never("it is your network"),
+  "policy.network.proxy": row(choice(PROXY_MODES), "none", never("it is your network"), {
     doc: "`environment`: fetches go through the proxy in `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY`",
   }),
-  "policy.network.allow_hosts": row({
-    schema: list(host),
-    default: [],
-    project: never("only you can allow"),
+  "policy.network.allow_hosts": row(list(host), [], never("only you can allow"), {
     doc: "hosts that are fetched from without a question",
   }),
-  "policy.network.deny_hosts": row({
-    schema: list(host),
-    default: [],
-    project: free("adds to yours"),
-    merge: added,
+  "policy.network.deny_hosts": row(list(host), [], free("adds to yours"), {
     doc: "hosts that are never fetched from",
+    merge: added,
   }),
-  "policy.network.allow_private": row({
-    schema: list(host),
-    default: [],
-    project: never("it is your network"),
+  "policy.network.allow_private": row(list(host), [], never("it is your network"), {
     doc: "hosts that may have an address that is not public",
   }),
-  "policy.env.pass": row({
-    schema: list(variable),
-    default: [],
-    project: {
+  "policy.env.pass": row(
+    list(variable),
+    [],
+    {
       rule: "trusted",
       note: "adds to yours",
       gives: (names) => (names.length === 0 ? undefined : `commands get ${names.join(", ")} from your environment`),
     },
-    merge: added,
-    doc: "variables of your environment that commands get",
-  }),
-  "search.engine": row({
-    schema: choice(ENGINES),
-    default: "duckduckgo",
-    project: never("it receives your queries"),
+    { doc: "variables of your environment that commands get", merge: added },
+  ),
+  "search.engine": row(choice(ENGINES), "duckduckgo", never("it receives your queries"), {
     doc: "the engine of `web_search`: `duckduckgo`, `searxng` or `brave`",
   }),
-  "search.url": row({
-    schema: webUrl("the URL of a SearXNG instance"),
-    otherwise: "none",
-    project: never(),
+  "search.url": optional(webUrl("the URL of a SearXNG instance"), "none", never(), {
     doc: "your SearXNG instance, for `searxng`",
   }),
-  "search.key_variable": row({
-    schema: variable,
-    otherwise: "`BRAVE_API_KEY`",
-    project: never(),
+  "search.key_variable": optional(variable, "`BRAVE_API_KEY`", never(), {
     doc: "the environment variable with your key, for `brave`",
   }),
-  "browser.headed": row({
-    schema: yesOrNo,
-    otherwise: "`false`",
-    project: never("it is your screen"),
+  "browser.headed": optional(yesOrNo, "`false`", never("it is your screen"), {
     doc: "whether the [browser](browser.md) has a window that people see",
   }),
-  "browser.executable_path": row({
-    schema: path,
-    read: absolutePath,
-    otherwise: "the first Chromium or Chrome found",
-    project: never("it is started"),
+  "browser.executable_path": optional(path, "the first Chromium or Chrome found", never("it is started"), {
     doc: "the program of the browser",
+    read: absolutePath,
   }),
-  "browser.profile": row({
-    schema: name(),
-    otherwise: "none",
-    project: never("logins are yours"),
+  "browser.profile": optional(name(), "none", never("logins are yours"), {
     doc: "the [profile](browser.md#logins-and-people) in which the browser keeps logins; one process at a time uses it",
   }),
-  "browser.cdp": row({
-    schema: text("the address of a running browser", {
+  "browser.cdp": optional(
+    text("the address of a running browser", {
       pattern: "^(?:[hH][tT][tT][pP]|[wW][sS])[sS]?://[^/\\s]+",
       advice: "For example http://127.0.0.1:9222.",
     }),
-    otherwise: "none",
-    project: never("it has your logins"),
-    doc:
-      "the address of a running browser to join, such as `http://127.0.0.1:9222`; it is [not " +
-      "contained](browser.md#joining-a-running-browser)",
-  }),
-  model: row({
-    schema: modelSchema,
-    read: modelOf,
-    otherwise: "none",
-    project: {
+    "none",
+    never("it has your logins"),
+    {
+      doc:
+        "the address of a running browser to join, such as `http://127.0.0.1:9222`; it is [not " +
+        "contained](browser.md#joining-a-running-browser)",
+    },
+  ),
+  model: optional(
+    modelSchema,
+    "none",
+    {
       rule: "trusted",
       note: "",
       gives: (model) =>
         `your prompts and what tools read are sent to the model ${model.provider}:${model.name}` +
         (model.baseUrl === undefined ? "" : ` at ${model.baseUrl}`),
     },
-    doc:
-      "the [model](agent.md#models) of agents that name none: `openai:gpt-5`, or `{ provider, name, base_url, " +
-      "key_variable, context, price: { input, output } }`; `price` is US dollars for a million tokens, for limits of `cost`",
-  }),
-  agents: row({
-    schema: record("a map of names, each with model, toolset, instructions, limits", name(), agentSchema),
-    read: (agents) => mapped(agents, agentOf),
-    default: {},
-    otherwise: "none",
-    project: {
+    {
+      doc:
+        "the [model](agent.md#models) of agents that name none: `openai:gpt-5`, or `{ provider, name, base_url, " +
+        "key_variable, context, price: { input, output } }`; `price` is US dollars for a million tokens, for limits of `cost`",
+      read: modelOf,
+    },
+  ),
+  agents: row(
+    record("a map of names, each with model, toolset, instructions, limits", name(), agentSchema),
+    {},
+    {
       rule: "trusted",
       note: "",
-      gives(agents) {
+      gives: (agents) => {
         const names = Object.keys(agents).join(", ");
         return names === "" ? undefined : `agents with the project's own model, tools and instructions: ${names}`;
       },
     },
-    merge: byName,
-    doc:
-      "by name, for `--agent NAME` and for the tool [`delegate`](agent.md#sub-agents): `{ model, toolset, instructions, " +
-      "limits: { rounds, time, tokens, cost } }`, `time` in seconds",
-  }),
-  "memory.scope": row({
-    schema: choice(MEMORY_SCOPES),
-    otherwise: "`user`",
-    project: never("your memories are yours to share"),
+    {
+      doc:
+        "by name, for `--agent NAME` and for the tool [`delegate`](agent.md#sub-agents): `{ model, toolset, instructions, " +
+        "limits: { rounds, time, tokens, cost } }`, `time` in seconds",
+      read: agentsOf,
+      merge: byName,
+    },
+  ),
+  "memory.scope": optional(choice(MEMORY_SCOPES), "`user`", never("your memories are yours to share"), {
     doc:
       "who shares [memories](memory.md): `user`, all your workspaces; `workspace`, only sessions in the same folder of " +
       "the same target",
   }),
-  "memory.core_bytes": row({
-    schema: integer(0, 1_048_576),
-    otherwise: "`4096`",
-    project: never("it is your agent"),
+  "memory.core_bytes": optional(integer(0, 1_048_576), "`4096`", never("it is your agent"), {
     doc: "bytes that core memories may take in an agent's instructions; `0`: none",
   }),
   "approvers.terminal": approver(
@@ -538,74 +441,57 @@ export const ROWS = {
   "approvers.browser": approver("in a browser on a computer"),
   "approvers.phone": approver("on a phone that was paired"),
   "approvers.api": approver("by a program with the token"),
-  notify: row({
-    schema: { ...list(text("a word of a command")), title: "a list: a program and its arguments" },
-    read: ([program, ...args], base) => (program === undefined ? [] : [programIn(program, base), ...args]),
-    default: [],
-    project: never("it starts a program"),
-    doc:
-      "a program of yours with its arguments, run when [somebody is waited for](threads.md#reaching-people): `[ntfy, " +
-      "publish, my-topic]`",
-  }),
-  park: row({
-    schema: text('when calls are parked ("now", "after 10m", "never")', {
+  notify: row(
+    { ...list(text("a word of a command")), title: "a list: a program and its arguments" },
+    [],
+    never("it starts a program"),
+    {
+      doc:
+        "a program of yours with its arguments, run when [somebody is waited for](threads.md#reaching-people): `[ntfy, " +
+        "publish, my-topic]`",
+      read: wordsOf,
+    },
+  ),
+  park: row(
+    text('when calls are parked ("now", "after 10m", "never")', {
       format: "park",
       advice: "Durations: 30s, 10m, 2h.",
     }),
-    read: (written) => parkMode(written) ?? "never",
-    default: "never",
-    project: never("you decide who waits for you"),
-    doc:
-      "when a call that waits for a person is [parked](threads.md#parked-calls): `now`, `after 10m` (or another time), " +
-      "`never`",
-  }),
-  store: row({
-    schema: choice(["sqlite", "memory"]),
-    default: "sqlite",
-    project: never("the record is yours"),
+    "never",
+    never("you decide who waits for you"),
+    {
+      doc:
+        "when a call that waits for a person is [parked](threads.md#parked-calls): `now`, `after 10m` (or another time), " +
+        "`never`",
+      read: (written: string) => parkMode(written) ?? "never",
+    },
+  ),
+  store: row(choice(["sqlite", "memory"]), "sqlite", never("the record is yours"), {
     doc:
       "where calls are recorded: `sqlite` in the state folder, which [all processes share](threads.md), or `memory`, " +
       "until the program ends",
   }),
-  "state.outputs_mb": row({
-    schema: integer(1, MOST_MB),
-    otherwise: "`2048`",
-    project: never("they belong to all projects"),
+  "state.outputs_mb": optional(integer(1, MOST_MB), "`2048`", never("they belong to all projects"), {
     doc: "MiB for all saved outputs in the state folder; the oldest are removed first, and each after 7 days",
   }),
-  "state.database_mb": row({
-    schema: integer(1, MOST_MB),
-    otherwise: "`1024`",
-    project: never("the record is yours"),
+  "state.database_mb": optional(integer(1, MOST_MB), "`1024`", never("the record is yours"), {
     doc:
       "MiB for the database in the state folder; the oldest calls are removed first, and each after 30 days. Its " +
       "write-ahead log takes some 16 MiB more",
   }),
-  "state.undo_mb": row({
-    schema: integer(1, MOST_MB),
-    otherwise: "`2048`",
-    project: never(),
+  "state.undo_mb": optional(integer(1, MOST_MB), "`2048`", never(), {
     doc: "MiB that [undo](undo.md) may take for one workspace; the oldest states are removed first, and each after 30 days",
   }),
-  "state.parked_days": row({
-    schema: integer(1, 365),
-    otherwise: "`7`",
-    project: never(),
+  "state.parked_days": optional(integer(1, 365), "`7`", never(), {
     doc: "days that a parked call waits for its answer, and then again for a process",
   }),
-  undo: row({
-    schema: choice(["on", "off"]),
-    default: "on",
-    project: never("the way back is yours"),
+  undo: row(choice(["on", "off"]), "on", never("the way back is yours"), {
     doc: "`on`: what tools change is kept, so that it can be [undone](undo.md); `off`: nothing is kept",
   }),
-  log_file: row({
-    schema: path,
-    read: absolutePath,
-    otherwise: "none",
-    project: never("it would write to your files"),
-    flag: { name: "log-file", value: "file", help: "append a debug log to this file, as JSON lines" },
+  log_file: optional(path, "none", never("it would write to your files"), {
     doc: "a file for the [debug log](#the-debug-log), like `--log-file`",
+    flag: { name: "log-file", value: "file", help: "append a debug log to this file, as JSON lines" },
+    read: absolutePath,
   }),
 };
 
@@ -613,7 +499,3 @@ export type Key = keyof typeof ROWS;
 
 /** The rows without the types of their values, for code that treats all keys alike. */
 export const ROW_OF: { readonly [key: string]: Row<unknown> } = ROWS as never;
-
-function mapped<A, B>(values: { readonly [name: string]: A }, to: (value: A) => B): { readonly [name: string]: B } {
-  return Object.fromEntries(Object.entries(values).map(([each, value]) => [each, to(value)]));
-}

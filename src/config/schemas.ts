@@ -105,3 +105,5 @@ export const name = (format?: string) =>
     pattern: "^[a-zA-Z][a-zA-Z0-9_-]{0,63}$",
     ...(format !== undefined && { format }),
   });
+/** The name of any tool: which exist is known only after plugins and servers have started. `*` is any characters. */
+export const toolName = text("the name of a tool", { format: "tool" });

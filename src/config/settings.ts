@@ -1,9 +1,9 @@
 import { homedir } from "node:os";
 import { presetPolicy } from "../tools/presets/policies.ts";
-import { type SettingName, camel, settingName, variableOf } from "./names.ts";
-import { type Key, type ROWS, ROW_OF, type Row } from "./rows.ts";
+import { type SettingName, camel, putAt, settingName, variableOf } from "./names.ts";
+import { type Key, type ROWS, ROW_OF, type SettingIn } from "./rows.ts";
 
-type SettingOf<K extends Key> = (typeof ROWS)[K] extends Row<infer _, infer T> ? T : never;
+type SettingOf<K extends Key> = SettingIn<(typeof ROWS)[K]>;
 type WithDefault = { [K in Key]: (typeof ROWS)[K] extends { readonly default: unknown } ? K : never }[Key];
 
 /** The groups of keys: "tools", "policy", "policy.commands". */
@@ -56,18 +56,10 @@ export function over(below: Given, value: Given, by: "user" | "project"): Given 
 
 /** Returns all settings as one object, in groups. */
 export function settingsOf(given: Given): Settings {
-  const root: Tree = {};
-  for (const key of Object.keys(ROW_OF)) {
-    const parts = key.split(".");
-    let group = root;
-    for (const part of parts.slice(0, -1)) group = (group[settingName(part)] ??= {}) as Tree;
-    const value = given[key as Key];
-    if (value !== undefined) group[settingName(parts.at(-1) ?? "")] = value;
-  }
+  const root = {};
+  for (const key of Object.keys(ROW_OF)) putAt(root, key.split(".").map(settingName), given[key as Key]);
   return frozen(root) as Settings;
 }
-
-type Tree = { [name: string]: unknown };
 
 /** The default settings. */
 export const DEFAULT_SETTINGS = settingsOf(DEFAULTS);

@@ -1,4 +1,3 @@
-import type { Limits } from "../agent/turn.ts";
 import { type ModelSettings, PROVIDERS, parseModel } from "../agent/models/load.ts";
 import { parseDuration } from "../tools/shared/duration.ts";
 import { messageOf } from "../util/errors.ts";
@@ -14,7 +13,9 @@ import {
   integer,
   list,
   positive,
+  record,
   text,
+  toolName,
   variable,
   webUrl,
   yesOrNo,
@@ -23,44 +24,23 @@ import {
 /** Who sets a value: the user (a file, the environment, a flag), or a project's file. */
 export type Owner = "user" | "project";
 
+const limit = fields({ lines: integer(1, 1_000_000), bytes: integer(1, 10_485_760) });
+const timed = (most: number) => fields({ limit, timeout: positive(most, "seconds") });
+const counted = (most: number) => fields({ limit, max_results: integer(1, most) });
+
+/** What a file may set for a tool: how much of a result a model gets, and defaults of calls. */
+type ToolSetting = ValueOf<ReturnType<typeof timed>> & ValueOf<ReturnType<typeof counted>>;
+
 /** Options of tools, by the tool's name. */
-export interface ToolSettings {
-  readonly [tool: string]: ToolSetting;
-}
-
-/** The settings of a tool. `tools.options` decides which of them a tool has. */
-export interface ToolSetting {
-  /** How much of a result a model gets. */
-  readonly limit?: { readonly lines?: number; readonly bytes?: number };
-  /** The number of results if a call sets none. */
-  readonly max_results?: number;
-  /** The timeout of a command if a call sets none, in seconds. */
-  readonly timeout?: number;
-}
-
-/** A plugin, as a file configures it. */
-export interface PluginSetting {
-  /** Absolute, or a name to look up on the PATH. */
-  readonly path: string;
-  readonly args: readonly string[];
-  /** The names of environment variables that are passed to it. */
-  readonly env: readonly string[];
-  /** Whether it runs in the sandbox. Default: if a project configures it, or a model can write where it is. */
-  readonly sandbox?: boolean;
-  /** "workspace": it starts there, and runs in the sandbox by default. */
-  readonly cwd?: "workspace";
-  /** The hosts that it may reach from the sandbox. Default: none. */
-  readonly hosts?: readonly string[];
-  /** Default: see `pluginName`. */
-  readonly name?: string;
-  /** How long a call may take without a result or an update, in seconds. */
-  readonly timeout?: number;
-  /**
-   * Absent for the user's own plugin. Otherwise whether the user has trusted the project that configures it. Without
-   * trust it is not started.
-   */
-  readonly project?: "trusted" | "not trusted";
-}
+export const toolOptions = record<ToolSetting>("a map of tools, each with its options", toolName, fields({ limit }), {
+  bash: timed(86_400),
+  shell: timed(86_400),
+  grep: counted(10_000),
+  find: counted(10_000),
+  web_search: counted(20),
+  web_fetch: timed(600),
+});
+export type ToolSettings = ValueOf<typeof toolOptions>;
 
 export const pluginSchema = fields(
   {
@@ -78,18 +58,42 @@ export const pluginSchema = fields(
   },
   ["path"],
 );
+type WrittenPlugin = ValueOf<typeof pluginSchema>;
 
-export function pluginOf(
-  { path, args = [], env = [], ...rest }: ValueOf<typeof pluginSchema>,
-  base: Base,
-): PluginSetting {
-  const words = args.map((arg) => (/^(?:\.\.?|~)\//.test(arg) ? absolutePath(arg, base) : arg));
-  return { path: programIn(path, base), args: words, env, ...rest };
+/** What a project's file adds, marked with whether the user has trusted the file. Without trust it has no effect. */
+export interface OfProject {
+  readonly project?: "trusted" | "not trusted";
+}
+
+/** A plugin, as a file configures it. Its path is absolute, or a name to look up on the PATH. `timeout` is in seconds. */
+export type PluginSetting = WrittenPlugin & Required<Pick<WrittenPlugin, "args" | "env">> & OfProject;
+
+/** The plugins of a file. Its arguments that begin with `./`, `../` or `~/` are paths. */
+export function pluginsOf(written: readonly WrittenPlugin[], base: Base): readonly PluginSetting[] {
+  return written.map(({ path, args = [], env = [], ...rest }) => {
+    const words = args.map((arg) => (/^(?:\.\.?|~)\//.test(arg) ? absolutePath(arg, base) : arg));
+    return { path: programIn(path, base), args: words, env, ...rest };
+  });
+}
+
+/** Modules with tools, by their absolute paths. */
+export function modulesOf(paths: readonly string[], base: Base): readonly (OfProject & { readonly path: string })[] {
+  return paths.map((path) => ({ path: absolutePath(path, base) }));
+}
+
+/** Marks what a project's file adds. */
+export function markEach<T extends OfProject>(all: readonly T[], project: "trusted" | "not trusted"): readonly T[] {
+  return all.map((each) => ({ ...each, project }));
 }
 
 /** Returns the program that a file names: a name without a slash is found on the PATH. */
-export function programIn(program: string, base: Base): string {
+function programIn(program: string, base: Base): string {
   return program.includes("/") ? absolutePath(program, base) : program;
+}
+
+/** Returns the words of a command whose program a file names. */
+export function wordsOf([program, ...args]: readonly string[], base: Base): readonly string[] {
+  return program === undefined ? [] : [programIn(program, base), ...args];
 }
 
 /** Describes a plugin: "runs ./weather.py --verbose with WEATHER_KEY of your environment, in the sandbox". */
@@ -100,35 +104,23 @@ export function describePlugin({ path, args, env, sandbox = true, hosts = [] }: 
   return `runs ${quoteWords([path, ...args])}${variables}, ${where}`;
 }
 
-/** A module with tools, as a file configures it. */
-export interface ModuleSetting extends Pick<PluginSetting, "project"> {
-  /** Absolute. */
-  readonly path: string;
-}
-
-const modelMap = fields(
-  {
-    provider: choice(Object.keys(PROVIDERS)),
-    name: text("the name of the model, as the provider calls it"),
-    base_url: webUrl("a URL"),
-    key_variable: text("the name of an environment variable"),
-    context: integer(1_000, 100_000_000),
-    price: fields(
-      {
-        input: positive(1_000_000, "money for a million tokens"),
-        output: positive(1_000_000, "money for a million tokens"),
-      },
-      ["input", "output"],
-    ),
-  },
-  ["provider", "name"],
-);
+const price = positive(1_000_000, "money for a million tokens");
 
 /** A model: `openai:gpt-5`, or a map. */
 export const modelSchema = either(
   "PROVIDER:NAME, or a map of provider, name, base_url, key_variable, context, price",
   text("PROVIDER:NAME", { format: "model" }),
-  modelMap,
+  fields(
+    {
+      provider: choice(Object.keys(PROVIDERS)),
+      name: text("the name of the model, as the provider calls it"),
+      base_url: webUrl("a URL"),
+      key_variable: text("the name of an environment variable"),
+      context: integer(1_000, 100_000_000),
+      price: fields({ input: price, output: price }, ["input", "output"]),
+    },
+    ["provider", "name"],
+  ),
 );
 
 export function modelOf(written: ValueOf<typeof modelSchema>): ModelSettings {
@@ -147,15 +139,6 @@ export function modelFault(written: string): string | undefined {
   }
 }
 
-/** An agent that the user configures. */
-export interface AgentChoice {
-  readonly model?: ModelSettings;
-  /** A preset, or a toolset of the user. */
-  readonly toolset?: string;
-  readonly instructions?: string;
-  readonly limits?: Pick<Limits, "rounds" | "timeMs" | "tokens" | "cost">;
-}
-
 export const agentSchema = fields({
   model: modelSchema,
   toolset: text("the name of a preset or of a toolset"),
@@ -164,25 +147,34 @@ export const agentSchema = fields({
     rounds: integer(1, 1_000_000),
     time: positive(86_400, "seconds"),
     tokens: integer(1, 1_000_000_000),
-    cost: positive(1_000_000, "US dollars"),
+    cost: positive(1_000_000, "the currency of the prices"),
   }),
 });
 
-export function agentOf({ model, limits = {}, ...rest }: ValueOf<typeof agentSchema>): AgentChoice {
-  const { time, ...others } = limits;
-  return {
+/** An agent that the user configures. */
+export type AgentChoice = ReturnType<typeof agentsOf>[string];
+
+/** The agents of a file, by name, with their limits as those of a turn. */
+export function agentsOf(agents: { readonly [name: string]: ValueOf<typeof agentSchema> }) {
+  return mapped(agents, ({ model, limits: { time, ...limits } = {}, ...rest }) => ({
     ...rest,
     ...(model !== undefined && { model: modelOf(model) }),
-    limits: { ...others, ...(time !== undefined && { timeMs: time * 1_000 }) },
-  };
+    limits: { ...limits, ...(time !== undefined && { timeMs: time * 1_000 }) },
+  }));
 }
 
 /** When calls that wait for a person are parked, as the option `park` of a toolkit. */
-export type ParkMode = "now" | "never" | { readonly afterMs: number };
+type ParkMode = "now" | "never" | { readonly afterMs: number };
 
 /** Reads "now", "never" or "after 10m"; `undefined` for anything else. */
 export function parkMode(written: string): ParkMode | undefined {
   if (written === "now" || written === "never") return written;
   const afterMs = parseDuration(/^after (.+)$/.exec(written)?.[1] ?? "");
   return afterMs === undefined || afterMs === 0 ? undefined : { afterMs };
+}
+
+/** A map with each value replaced. */
+export function mapped<A, B>(values: { readonly [name: string]: A }, to: (value: A) => B) {
+  const all = Object.entries(values).map(([each, value]): [string, B] => [each, to(value)]);
+  return Object.fromEntries(all) as { readonly [name: string]: B };
 }

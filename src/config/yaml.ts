@@ -23,7 +23,8 @@ const MOST_NODES = 50_000;
 /** The maximum number of punctuation marks. Parsing time is proportional to it: half a second at this limit. */
 const MOST_SIGNS = 100_000;
 
-const START: Place = { line: 1, column: 1 };
+/** The beginning of a file. */
+export const START: Place = { line: 1, column: 1 };
 
 /** Parses YAML 1.2 as data: no custom tags, no merge keys, one document. Never rejects. */
 export async function parseYaml(text: string): Promise<Parsed> {

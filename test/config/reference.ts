@@ -8,7 +8,8 @@ const RULES = { free: "free", never: "never", tightens: "tightens", trusted: "wh
 /** Returns the table of keys, in Markdown. */
 export function keyTable(): string {
   const lines = Object.entries(ROW_OF).map(([key, { default: value, otherwise, doc, project }]) => {
-    const fallback = otherwise ?? `\`${typeof value === "string" ? value : JSON.stringify(value)}\``;
+    const written = typeof value === "string" ? value : JSON.stringify(value);
+    const fallback = otherwise ?? (written === "[]" || written === "{}" ? "none" : `\`${written}\``);
     const rule = [RULES[project.rule], project.note].filter((part) => part !== "").join(": ");
     return `| \`${key}\` | ${fallback} | ${doc} | ${rule} |`;
   });
