@@ -175,6 +175,8 @@ export function parkMode(written: string): ParkMode | undefined {
 
 /** A map with each value replaced. */
 export function mapped<A, B>(values: { readonly [name: string]: A }, to: (value: A) => B) {
-  const all = Object.entries(values).map(([each, value]): [string, B] => [each, to(value)]);
-  return Object.fromEntries(all) as { readonly [name: string]: B };
+  const all: { readonly [name: string]: B } = Object.fromEntries(
+    Object.entries(values).map(([each, value]) => [each, to(value)] as const),
+  );
+  return all;
 }

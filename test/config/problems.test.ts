@@ -168,7 +168,7 @@ describe("a problem in a file is reported with line, column, key, what was expec
     [
       "a model of an unknown provider",
       "model: opnai:gpt-5\n",
-      'config.yaml:1:8: model: expected PROVIDER:NAME, got "opnai:gpt-5". unknown provider "opnai". Providers: openai, anthropic, google, openai-compatible, demo. A model is named PROVIDER:NAME, as openai:gpt-5.',
+      'config.yaml:1:8: model: expected PROVIDER:NAME, got "opnai:gpt-5". unknown provider "opnai". Providers: openai, anthropic, google, openai-compatible, ollama, demo. A model is named PROVIDER:NAME, as openai:gpt-5.',
     ],
     [
       "a model without a name",
