@@ -63,7 +63,7 @@ describe("settings", () => {
       "state: { outputs_mb: 6, database_mb: 7, undo_mb: 8, parked_days: 2 }",
       "undo: off",
     ].join("\n");
-    expect((await read({ user })).settings).toEqual({
+    expect((await read({ user })).settings).toMatchObject({
       tools: {
         preset: "mine",
         workDir: join(root, "home/work"),
