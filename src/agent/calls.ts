@@ -158,7 +158,12 @@ export function emitCallEvent(event: CallEvent, name: string, emit: (event: Agen
     const { answer } = approval;
     const reason = approval.answer === "refuse" ? approval.reason : undefined;
     const status = answer === "refuse" ? "refused" : "approved";
-    emit({ type: "approval", id, name, status, answer, ...(reason !== undefined && { reason }) });
+    const edited = approval.answer === "once" ? approval.edited : undefined;
+    emit({
+      ...{ type: "approval", id, name, status, answer },
+      ...(reason !== undefined && { reason }),
+      ...(edited !== undefined && { edited: JSON.stringify(edited) }),
+    });
   }
 }
 

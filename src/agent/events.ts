@@ -34,7 +34,7 @@ export type AgentEvent =
   /**
    * A person is asked about a call, or has answered. "parked": nobody has, and the call has no result in this turn;
    * when the turn continues, it is announced again by `tool_call`. Not emitted when nobody can be asked: the call is
-   * denied then.
+   * denied then. `edited`: the arguments as the person has changed them, as JSON text.
    */
   | {
       readonly type: "approval";
@@ -43,6 +43,7 @@ export type AgentEvent =
       readonly status: "asked" | "approved" | "refused" | "parked";
       readonly reason?: string;
       readonly answer?: Approval["answer"];
+      readonly edited?: string;
     }
   /**
    * The result of a call; each has exactly one. `text` is what the model reads. `ms` is 0 for a call that never

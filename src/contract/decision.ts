@@ -110,10 +110,18 @@ export interface FormInput {
   readonly [field: string]: Json;
 }
 
+/** All arguments of a call as a person has changed them. */
+export interface EditedInput {
+  readonly [argument: string]: Json;
+}
+
 /** A person's answer. A refusal may have a reason. */
 export type Approval =
-  /** This call only. `input`: what the person filled in, where an effect has a `form`. */
-  | { readonly answer: "once"; readonly input?: FormInput }
+  /**
+   * This call only. `input`: what the person filled in, where an effect has a `form`. `edited`: the arguments as the
+   * person has changed them. The changed call is checked and judged from the start, and the model is told.
+   */
+  | { readonly answer: "once"; readonly input?: FormInput; readonly edited?: EditedInput }
   /**
    * Grants all scopes of the decision: in this toolkit ("session"), or in this workspace, also later and for other
    * processes ("always"). `until`: the end of the grant, in milliseconds since 1970.

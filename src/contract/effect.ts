@@ -11,10 +11,18 @@ export type Env = { readonly [name: string]: string };
  */
 export type Effect =
   /**
-   * A folder includes everything in it. The approve stage fills in `real`, the real path, and for people who are asked
-   * about a write `change`, what would change (`Tool.change`).
+   * A folder includes everything in it. `does` tells people what a write does to the file: changes parts of it, or
+   * makes its whole content. The approve stage fills in `real`, the real path, `isNew` if no file is at the path of a
+   * write, and for people who are asked about a write `change`, what would change (`Tool.change`).
    */
-  | { readonly kind: "read" | "write"; readonly path: string; readonly real?: string; readonly change?: string }
+  | {
+      readonly kind: "read" | "write";
+      readonly path: string;
+      readonly does?: "edit" | "replace";
+      readonly real?: string;
+      readonly isNew?: boolean;
+      readonly change?: string;
+    }
   /**
    * A shell script, as written. `cwd` defaults to the working directory; `real` is its real path. `lifetime` defaults
    * to "call". `within` is the extra access that it asks the sandbox for; default none.

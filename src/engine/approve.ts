@@ -1,13 +1,16 @@
 import type { ApprovedCall, CheckedCall } from "../contract/call.ts";
-import type { Approval, Decision } from "../contract/decision.ts";
+import type { Approval, Decision, EditedInput } from "../contract/decision.ts";
+import type { Effect } from "../contract/effect.ts";
 import type { ParkedCall } from "../contract/parked.ts";
 import { type Stop, untilAborted } from "../util/abort.ts";
 import { ask, usable } from "./ask.ts";
+import { check } from "./check.ts";
 import { decide } from "./decide.ts";
+import { editedNote } from "./edited.ts";
 import type { Host } from "./host.ts";
 import type { Recorder } from "./record.ts";
 import { stillApproved } from "./park.ts";
-import { CallEnded, refusal } from "./result.ts";
+import { CallEnded, asText, refusal } from "./result.ts";
 
 /**
  * Asks the policy about a checked call and, if the policy demands it, a person. Only this function makes an
@@ -24,18 +27,12 @@ export async function approve(
   stop: Stop,
   parked?: ParkedCall,
 ): Promise<ApprovedCall> {
-  const { call, decision } = await untilAborted(decide(checked, host), stop);
-  if (decision.verdict === "deny") {
-    throw new CallEnded({ status: "denied", reason: decision.reason ?? "Denied by the policy", by: "policy" });
-  }
-  if (decision.verdict === "allow") return brand(call, decision);
-  const remaining = await untilAborted(host.grants.remaining(call, decision), stop);
-  if (remaining === undefined) return brand(call, decision); // granted earlier
-  const question = host.approvers === undefined ? remaining : { ...remaining, approvers: host.approvers };
+  const { call, decision, question } = await judge(checked, host, stop);
+  if (question === undefined) return brand(call, decision);
   const approval = await answerTo(await untilAborted(withChange(call, host), stop), question);
-  if (approval.answer === "refuse") {
-    throw new CallEnded({ status: "denied", reason: refusal(call, approval.reason), by: "person" });
-  }
+  if (approval.answer === "refuse") throw refused(call, approval);
+  if (approval.answer === "once" && approval.edited !== undefined)
+    return approveEdited({ call, question }, approval.edited);
   await host.grants.remember(question, approval);
   stop.throwIfAborted();
   return brand(call, question, approval);
@@ -45,6 +42,91 @@ export async function approve(
     if (parked === undefined) return ask(asked, about, host, record, stop.signal);
     return usable(await stillApproved(asked, about, parked, host, record));
   }
+
+  /**
+   * Checks and judges a call as a person has changed it. What is denied stays denied. Their answer also answers the
+   * question about the changed call, unless it goes beyond the one that they were asked: then they are asked again.
+   */
+  async function approveEdited(asked: Questioned, edited: EditedInput): Promise<ApprovedCall> {
+    const note = editedNote(edited, host);
+    const { notJson: _, ...request } = { ...asked.call.request, input: edited };
+    const judged = await check(request, host)
+      .then((changed) => judge(changed, host, stop))
+      .catch((error: unknown) => {
+        if (!(error instanceof CallEnded)) throw error;
+        throw new CallEnded({
+          status: "denied",
+          reason: `${note} It did not run. ${asText(error.result)}`,
+          by: "person",
+        });
+      });
+    stop.throwIfAborted();
+    if (judged.question === undefined) return brand(judged.call, judged.decision, { answer: "once", edited });
+    const changed = { call: judged.call, question: judged.question };
+    if (!goesBeyond(changed, asked)) return brand(judged.call, judged.question, { answer: "once", edited });
+    const reason = judged.question.reason ?? "it needs approval";
+    if (parked !== undefined) {
+      const why = `${note} It did not run, because it needs an approval of its own: ${reason}`;
+      throw new CallEnded({ status: "denied", reason: why, by: "person" });
+    }
+    const shown = await untilAborted(withChange(judged.call, host), stop);
+    // It is not parked: only the arguments of the model are.
+    const answer = await ask(shown, judged.question, { ...host, parkAfterMs: undefined }, record, stop.signal);
+    if (answer.answer === "refuse") throw refused(judged.call, answer);
+    if (answer.answer === "once" && answer.edited !== undefined) return approveEdited(changed, answer.edited);
+    await host.grants.remember(judged.question, answer);
+    stop.throwIfAborted();
+    return brand(judged.call, judged.question, { answer: "once", edited });
+  }
+}
+
+/** A call that a person was asked about. */
+interface Questioned {
+  readonly call: CheckedCall;
+  readonly question: Decision;
+}
+
+/** Judges a call. `question` is what a person is to be asked; absent if it is allowed, or was granted earlier. */
+async function judge(
+  checked: CheckedCall,
+  host: Host,
+  stop: Stop,
+): Promise<{ readonly call: CheckedCall; readonly decision: Decision; readonly question?: Decision }> {
+  const { call, decision } = await untilAborted(decide(checked, host), stop);
+  if (decision.verdict === "deny") {
+    throw new CallEnded({ status: "denied", reason: decision.reason ?? "Denied by the policy", by: "policy" });
+  }
+  if (decision.verdict === "allow") return { call, decision };
+  const remaining = await untilAborted(host.grants.remaining(call, decision), stop);
+  if (remaining === undefined) return { call, decision }; // granted earlier
+  const question = host.approvers === undefined ? remaining : { ...remaining, approvers: host.approvers };
+  return { call, decision, question };
+}
+
+const RISKS: readonly Decision["risk"][] = ["low", "medium", "high"];
+
+/**
+ * Whether a changed call needs a question of its own: it has another kind of effect, a higher risk, more access for a
+ * command, or something that only a person may approve, than the call that the person was asked about.
+ */
+function goesBeyond(changed: Questioned, asked: Questioned): boolean {
+  const kinds = new Set(asked.call.effects.map(({ kind }) => kind));
+  const accesses = new Set(asked.call.effects.map(accessOf));
+  const isForPerson = ({ scopes = [] }: Decision) => scopes.some(({ onlyPerson }) => onlyPerson === true);
+  return (
+    changed.call.effects.some((effect) => !kinds.has(effect.kind) || !accesses.has(accessOf(effect))) ||
+    RISKS.indexOf(changed.question.risk) > RISKS.indexOf(asked.question.risk) ||
+    (isForPerson(changed.question) && !isForPerson(asked.question))
+  );
+}
+
+/** How far a command reaches besides what it does: out of the sandbox, and beyond the call. */
+function accessOf(effect: Effect): string {
+  return effect.kind === "exec" ? JSON.stringify([effect.within ?? {}, effect.lifetime ?? "call"]) : "";
+}
+
+function refused(call: CheckedCall, { reason }: Extract<Approval, { answer: "refuse" }>): CallEnded {
+  return new CallEnded({ status: "denied", reason: refusal(call, reason), by: "person" });
 }
 
 /**

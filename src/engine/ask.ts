@@ -129,7 +129,12 @@ export function usable(approval: Approval): Approval {
 
 function isAnswer(approval: Approval | undefined): boolean {
   if (!ANSWERS.has(approval?.answer) || approval === undefined) return false;
+  if ("edited" in approval && !isObject(approval.edited)) return false;
   return !("until" in approval) || approval.until === undefined || Number.isFinite(approval.until);
+}
+
+function isObject(value: unknown): boolean {
+  return value === undefined || (typeof value === "object" && value !== null && !Array.isArray(value));
 }
 
 /** Resolves to why nobody has answered: the time is over, or nobody is connected who can answer. */

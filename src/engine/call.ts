@@ -5,6 +5,7 @@ import type { ToolResult } from "../contract/result.ts";
 import { Stop } from "../util/abort.ts";
 import { approve } from "./approve.ts";
 import { check } from "./check.ts";
+import { withEditedNote } from "./edited.ts";
 import { execute } from "./execute.ts";
 import { fit, fitFailure } from "./fit.ts";
 import type { Host } from "./host.ts";
@@ -24,9 +25,11 @@ export async function callTool(request: ToolCall, host: Host, stop: Stop, parked
     approved = await approve(checked, host, record, stop, parked);
     const done = await execute(approved, host, record, stop, (nested) => callNested(nested, host, stop));
     const { content, data, images } = await fit(approved, done, host);
-    return record.finished({ id: request.id, status: "ok", content, data }, images);
+    const result = withEditedNote({ id: request.id, status: "ok", content, data }, approved, host);
+    return record.finished(result, images);
   } catch (error) {
-    return record.finished({ ...(await fitFailure(toResult(error, stop), error, approved, host)), id: request.id });
+    const failure = await fitFailure(toResult(error, stop), error, approved, host);
+    return record.finished({ ...withEditedNote(failure, approved, host), id: request.id });
   }
 }
 

@@ -90,9 +90,9 @@ async function withRealPaths(call: CheckedCall, backend: Backend): Promise<Check
   return { ...call, effects, found };
 }
 
-/** Resolves the real path and, in parallel, looks up the file: the policy needs it for what is written. */
+/** Resolves the real path and, in parallel, looks up the file: the policy and people need it for what is written. */
 async function withFound(
-  effect: PathEffect & { readonly path: string },
+  { isNew: _, ...effect }: WriteEffect,
   realPath: Promise<string | undefined>,
   found: Map<string, FileInfo | undefined>,
   files: Files,
@@ -103,9 +103,10 @@ async function withFound(
   );
   const [real, looked] = [await realPath, await looking];
   // If a link has changed in between, the policy looks it up again.
-  if (real !== undefined && looked !== undefined && (looked.info === undefined || looked.info.path === real))
-    found.set(real, looked.info);
-  return withReal(effect, real);
+  const isKnown = real !== undefined && (looked?.info === undefined || looked.info.path === real);
+  if (!isKnown || looked === undefined) return withReal(effect, real);
+  found.set(real, looked.info);
+  return { ...withReal(effect, real), ...(looked.info === undefined && { isNew: true }) };
 }
 
 /**
@@ -120,6 +121,7 @@ async function inFolder(effect: ExecEffect, backend: Backend): Promise<Effect> {
 
 type ExecEffect = Extract<Effect, { kind: "exec" }>;
 type TerminalEffect = Extract<Effect, { kind: "terminal" }>;
+type WriteEffect = Extract<Effect, { kind: "read" | "write" }>;
 type PathEffect = Exclude<Extract<Effect, { readonly real?: string }>, TerminalEffect>;
 
 /**

@@ -8,8 +8,8 @@ import { afterCharacters, beforeCharacters, countCharacters } from "./measure.ts
  *
  * Colours (plain SGR sequences), newlines and tabs are kept; CR LF becomes LF. All other invisible characters become
  * visible escapes such as `\x1b`, `\r`, `\u202e`: control characters, escape sequences, bidi controls, zero-width and
- * invisible characters. A zero-width joiner is kept between two emoji, and a variation selector after a character that
- * it can vary.
+ * invisible characters. A zero-width joiner is kept between two emoji, one that joins or separates between letters of a
+ * script that needs it (Persian, Hindi), and a variation selector after a character that it can vary.
  *
  * A colour may still be on at the end: print a reset (`ESC [ 0 m`) after text that contains some.
  */
@@ -88,13 +88,13 @@ function mark(leftOut: number): string {
 /** Returns the beginning, without half an escape or a dangling joiner. */
 function beginning(line: string, characters: number): string {
   const cut = afterCharacters(line, characters);
-  return line.slice(0, escapeAround(line, cut)?.start ?? cut).replace(/\u200d$/, "");
+  return line.slice(0, escapeAround(line, cut)?.start ?? cut).replace(/[\u200c\u200d]$/, "");
 }
 
 /** Returns the end, without half an escape or a character that would change the mark before it. */
 function ending(line: string, characters: number): string {
   const cut = beforeCharacters(line, characters);
-  return line.slice(escapeAround(line, cut)?.end ?? cut).replace(/^[\p{Mark}\p{Emoji_Modifier}\u200d]+/u, "");
+  return line.slice(escapeAround(line, cut)?.end ?? cut).replace(/^[\p{Mark}\p{Emoji_Modifier}\u200c\u200d]+/u, "");
 }
 
 /** Returns the visible escape that a cut at `position` would split. */

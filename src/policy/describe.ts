@@ -14,12 +14,26 @@ export interface Described extends Pick<CheckedCall, "effects"> {
 }
 
 /** Describes a call for an approver, one line for each effect. Raw: the caller escapes it. */
-export function describeCall({ tool, effects }: Described): string {
-  if (effects.length === 0) return `Call: ${tool.name}`;
-  return effects
-    .filter((effect) => !isImplied(effect, effects))
-    .map(describeEffect)
-    .join("\n");
+export function describeCall(call: Described): string {
+  return callActs(call).map(actText).join("\n");
+}
+
+/** What a call does, in parts. All texts are raw: the caller escapes them. */
+export interface Act {
+  /** What is done, in words: "Run", "Edit". */
+  readonly act: string;
+  /** What it is done to: a command, a path. "" if `act` says it all. */
+  readonly what: string;
+  /** What belongs to it, a clause each: "in /srv", "with A=b". */
+  readonly details?: readonly string[];
+  /** The change of a file, as a unified diff. */
+  readonly change?: string;
+}
+
+/** Returns what a call does, an act for each effect that is not implied by another. */
+function callActs({ tool, effects }: Described): readonly Act[] {
+  if (effects.length === 0) return [{ act: "Call", what: tool.name }];
+  return effects.filter((effect) => !isImplied(effect, effects)).map(actOf);
 }
 
 /** Whether an effect need not be shown: reading a file that is also written, or looking at a page that is opened. */
@@ -30,11 +44,24 @@ function isImplied(effect: Effect, effects: readonly Effect[]): boolean {
 
 /** Describes one effect. Raw: the caller escapes it. */
 export function describeEffect(effect: Effect): string {
+  return actText(actOf(effect));
+}
+
+function actText({ act, what, details = [], change }: Act): string {
+  const text = what === "" ? act : `${act}: ${what}`;
+  return `${[text, ...details.map((detail) => `(${detail})`)].join(" ")}${change === undefined ? "" : `\n${change}`}`;
+}
+
+function actOf(effect: Effect): Act {
   switch (effect.kind) {
     case "read":
-      return `Read: ${pathOf(effect)}`;
+      return { act: "Read", what: pathOf(effect) };
     case "write":
-      return `Write: ${pathOf(effect)}${effect.change === undefined ? "" : `\n${effect.change}`}`;
+      return {
+        act: writeOf(effect),
+        what: pathOf(effect),
+        ...(effect.change !== undefined && { change: effect.change }),
+      };
     case "exec":
       return commandOf(effect);
     case "terminal":
@@ -43,19 +70,27 @@ export function describeEffect(effect: Effect): string {
     case "request":
       return requestOf(effect);
     case "search":
-      return `Search with ${effect.engine}: ${effect.query}`;
+      return { act: `Search with ${effect.engine}`, what: effect.query };
     case "output":
-      return `Read: output://${effect.id}`;
+      return { act: "Read", what: `output://${effect.id}` };
     case "state":
-      if (effect.about === undefined) return `${effect.change ? "Change" : "Read"}: ${effect.store}`;
-      return effect.soon === undefined ? effect.about : `${effect.about}\n${effect.soon}`;
-    case "delegate":
-      return `Delegate to: ${effect.agent}${effect.task === undefined ? "" : `: ${clip(effect.task, TASK_SHOWN)}`}`;
+      if (effect.about === undefined) return { act: effect.change ? "Change" : "Read", what: effect.store };
+      return { act: effect.soon === undefined ? effect.about : `${effect.about}\n${effect.soon}`, what: "" };
+    case "delegate": {
+      const task = effect.task === undefined ? "" : `: ${clip(effect.task, TASK_SHOWN)}`;
+      return { act: "Delegate to", what: `${effect.agent}${task}` };
+    }
     case "page":
       return pageActOf(effect);
     case "foreign":
       return foreignOf(effect);
   }
+}
+
+/** What a write does, in a word. Before it is judged, it is not known whether the file is new. */
+function writeOf({ does, isNew = false }: Extract<Effect, { kind: "read" | "write" }>): string {
+  if (does === "edit") return "Edit";
+  return does === "replace" && isNew ? "New file" : "Write";
 }
 
 const ON_PAGE = {
@@ -67,38 +102,40 @@ const ON_PAGE = {
   download: "Keep a download of",
   script: "Run a script on",
   person: "For you to do in the page",
-} as const satisfies { readonly [Act in PageAct]: string };
+} as const satisfies { readonly [Kind in PageAct]: string };
 
-function pageActOf({ act, url, detail }: Extract<Effect, { kind: "page" }>): string {
+function pageActOf({ act, url, detail }: Extract<Effect, { kind: "page" }>): Act {
   const what = url === undefined ? ON_PAGE[act] : `${ON_PAGE[act]} ${url}`;
-  return detail === undefined ? what : `${what}: ${clip(detail, INPUT_SHOWN)}`;
+  return { act: what, what: detail === undefined ? "" : clip(detail, INPUT_SHOWN) };
 }
 
 /** How many characters of the arguments of another program's tool are shown. */
 const INPUT_SHOWN = 2_000;
 
-function foreignOf({ from, tool = "a tool", input = "{}", asks, form }: Extract<Effect, { kind: "foreign" }>): string {
+function foreignOf({ from, tool = "a tool", input = "{}", asks, form }: Extract<Effect, { kind: "foreign" }>): Act {
   if (asks !== undefined) {
     const fields =
       form === undefined ? "" : `\nTo fill in: ${clip(formFields(form).map(fieldText).join(", "), INPUT_SHOWN)}`;
-    return `${from} asks in its own words: ${JSON.stringify(asks)}\nYes sends the answer: ${input}${fields}`;
+    const what = `${JSON.stringify(asks)}\nYes sends the answer: ${input}${fields}`;
+    return { act: `${from} asks in its own words`, what };
   }
   const size = input.length > INPUT_SHOWN ? ` (${formatSize(Buffer.byteLength(input))})` : "";
-  return `Call: ${tool} of ${from}${input === "{}" ? "" : ` with ${clip(input, INPUT_SHOWN)}${size}`}`;
+  const given = input === "{}" ? "" : ` with ${clip(input, INPUT_SHOWN)}${size}`;
+  return { act: "Call", what: `${tool} of ${from}${given}` };
 }
 
 /** Keys are in brackets. Text without Enter is marked: later text continues the same line. */
-function typingOf(effect: Extract<Effect, { kind: "terminal" }>): string {
+function typingOf(effect: Extract<Effect, { kind: "terminal" }>): Act {
   const { job, types, keys = [] } = effect;
   const pane = effect.pane && pathOf({ ...effect, path: effect.pane });
   if (types === undefined && keys.length === 0) {
-    if (job !== undefined) return `Manage job ${job}`;
-    return `Look at ${pane === undefined ? "the terminal" : `pane ${pane}`}`;
+    if (job !== undefined) return { act: `Manage job ${job}`, what: "" };
+    return { act: `Look at ${pane === undefined ? "the terminal" : `pane ${pane}`}`, what: "" };
   }
   const where = job === undefined ? (pane === undefined ? "" : ` into pane ${pane}`) : ` to job ${job}`;
   const typed = [...(types === undefined ? [] : [types]), ...keys.map((key) => `[${key}]`)].join(" ");
   const isOpen = job === undefined && types !== undefined && !scriptOf(strokesOf(effect)).endsWith("\n");
-  return `Type${where}: ${typed}${isOpen ? " (without Enter)" : ""}`;
+  return { act: `Type${where}`, what: `${typed}${isOpen ? " (without Enter)" : ""}` };
 }
 
 /** The approval is for the real path, so it is shown next to any other spelling. */
@@ -111,16 +148,16 @@ const BODY_SHOWN = 500;
 const TASK_SHOWN = 500;
 
 /** The whole URL, with what is sent. Values of headers are not shown: they may be secrets. */
-function requestOf(effect: Extract<Effect, { url: string }>): string {
+function requestOf(effect: Extract<Effect, { url: string }>): Act {
   const { method, url, headers = {} } = effect;
   const body = effect.kind === "request" ? effect.body : undefined;
-  return [
-    `${method}: ${url}`,
-    ...(Object.keys(headers).length === 0 ? [] : [`(with headers ${Object.keys(headers).join(", ")})`]),
+  const details = [
+    ...(Object.keys(headers).length === 0 ? [] : [`with headers ${Object.keys(headers).join(", ")}`]),
     ...(body === undefined || body === ""
       ? []
-      : [`(sending ${formatSize(Buffer.byteLength(body))}: ${clip(body, BODY_SHOWN)})`]),
-  ].join(" ");
+      : [`sending ${formatSize(Buffer.byteLength(body))}: ${clip(body, BODY_SHOWN)}`]),
+  ];
+  return { act: method, what: url, details };
 }
 
 const RUN = {
@@ -130,17 +167,17 @@ const RUN = {
 } as const;
 
 /** A command with its folder, its environment and what it asks the sandbox for. */
-function commandOf({ command, cwd, env = {}, lifetime = "call", within = {} }: Exec): string {
+function commandOf({ command, cwd, env = {}, lifetime = "call", within = {} }: Exec): Act {
   const isOutside = within === "none";
   const { network = [], write = [], read = [] } = isOutside ? {} : within;
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const needs = Object.entries({ reaching: network, writing: write, reading: read })
     .filter(([, all]) => all.length > 0)
     .map(([what, all]) => `${what} ${all.join(", ")}`);
-  return [
-    `${RUN[lifetime]}${isOutside ? ", outside the sandbox" : ""}: ${command}`,
-    ...(cwd === undefined ? [] : [`(in ${cwd})`]),
-    ...(variables.length === 0 ? [] : [`(with ${variables.join(" ")})`]),
-    ...(needs.length === 0 ? [] : [`(${needs.join("; ")})`]),
-  ].join(" ");
+  const details = [
+    ...(cwd === undefined ? [] : [`in ${cwd}`]),
+    ...(variables.length === 0 ? [] : [`with ${variables.join(" ")}`]),
+    ...(needs.length === 0 ? [] : [needs.join("; ")]),
+  ];
+  return { act: `${RUN[lifetime]}${isOutside ? ", outside the sandbox" : ""}`, what: command, details };
 }

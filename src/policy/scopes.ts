@@ -39,6 +39,12 @@ export function scopeOf(effect: Effect, { tool }: Pick<CheckedCall, "tool">): Sc
         ...(effect.asks === true && { onlyPerson: true }),
       };
     }
+    case "read":
+    case "write": {
+      // Any read or write of the path is granted, whatever it does.
+      const { does: _, isNew: __, ...anyAccess } = effect;
+      return { label: describeEffect(anyAccess), key: sortedJson(anyAccess) };
+    }
     default:
       return { label, key: sortedJson(effect) };
   }

@@ -63,7 +63,7 @@ export const edit = (options: ToolOptions = {}) =>
       mend: (raw) => mendEdits(withoutRemarks(renameKeys(raw, FILE_SPELLINGS))),
       effects: ({ path }) => [
         { kind: "read", path },
-        { kind: "write", path },
+        { kind: "write", path, does: "edit" },
       ],
       async change({ path, ...asked }, backend) {
         const wanted = wantedEdits(asked, names);

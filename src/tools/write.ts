@@ -60,7 +60,7 @@ export const write = ({ summary = shortSummary, ...options }: WriteOptions = {})
       mend: (raw) => withoutRemarks(renameKeys(raw, FILE_SPELLINGS)),
       effects: ({ path }) => [
         { kind: "read", path },
-        { kind: "write", path },
+        { kind: "write", path, does: "replace" },
       ],
       change: ({ path, content }, backend) => changeOf(path, backend, () => content),
       async run({ path, content }, context) {

@@ -1,18 +1,3 @@
-/**
- * Matches a character that is not seen, or not as what it is, as the source of a regular expression with the flag `u`:
- * controls but tab and newline, and Unicode's default ignorable code points with the line separators and interlinear
- * annotations. https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point A joiner between emoji and a selector
- * behind a base are not matched.
- */
-export const UNSEEN_CHARACTER = [
-  // The character first and what precedes it second: a look back at every place would be slow.
-  String.raw`\u200d(?:(?!\p{Extended_Pictographic})|(?<!\p{Extended_Pictographic}\ufe0f?\p{Emoji_Modifier}?\u200d))`,
-  String.raw`[\ufe00-\ufe0f](?<![\p{Emoji}\p{Symbol}\p{Script=Han}][\ufe00-\ufe0f])`,
-  String.raw`[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f]`,
-  String.raw`[\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]`,
-  String.raw`[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]`,
-].join("|");
-
 /** Scripts in which a joiner between two letters changes the word, not only how it looks. */
 const JOINED =
   "Arabic Bengali Devanagari Gujarati Gurmukhi Kannada Khmer Malayalam Mongolian Myanmar Oriya Sinhala Syriac Tamil Telugu"
@@ -20,10 +5,27 @@ const JOINED =
     .map((script) => String.raw`\p{Script=${script}}`)
     .join("");
 
-const UNSEEN = new RegExp(
-  String.raw`(?![\x00-\x1f\x7f-\x9f])(?!(?<=[${JOINED}]\p{M}?)[\u200c\u200d][${JOINED}])(?:${UNSEEN_CHARACTER})`,
-  "gu",
-);
+const LETTER = String.raw`(?!\p{Default_Ignorable_Code_Point})[${JOINED}]`;
+const MARK = String.raw`(?:(?!\p{Default_Ignorable_Code_Point})\p{M})`;
+
+/**
+ * Matches a character that is not seen, or not as what it is, as the source of a regular expression with the flag `u`:
+ * controls but tab and newline, and Unicode's default ignorable code points with the line separators and interlinear
+ * annotations. https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point Not matched are a joiner between
+ * emoji, a selector behind a base, and joiners between letters of a script that needs them, such as in Persian words.
+ */
+export const UNSEEN_CHARACTER = [
+  // The character first and what precedes it second: a look back at every place would be slow.
+  String.raw`\u200d(?!(?<=\p{Extended_Pictographic}\ufe0f?\p{Emoji_Modifier}?\u200d)\p{Extended_Pictographic})` +
+    String.raw`(?!(?<=${LETTER}${MARK}?\u200d)${LETTER})`,
+  String.raw`\u200c(?!(?<=${LETTER}${MARK}?\u200c)${LETTER})`,
+  String.raw`[\ufe00-\ufe0f](?<![\p{Emoji}\p{Symbol}\p{Script=Han}][\ufe00-\ufe0f])`,
+  String.raw`[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f]`,
+  String.raw`[\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]`,
+  String.raw`[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]`,
+].join("|");
+
+const UNSEEN = new RegExp(String.raw`(?![\x00-\x1f\x7f-\x9f])(?:${UNSEEN_CHARACTER})`, "gu");
 
 /**
  * Removes characters that nobody sees: Unicode tags, zero-width characters, direction controls. Controls stay, since

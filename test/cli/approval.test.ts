@@ -169,7 +169,7 @@ describe("the question", () => {
     const script = `handrail call write '{"path":".git/hooks/pre-commit","content":"x"}' > result.txt`;
     const terminal = await asked(line, script, " [y/N] ");
     expect(terminal.screen()).toMatch(
-      /Writing \.git\/hooks\/pre-commit requires approval: .*\nWrite: \.git\/hooks\/pre-commit( \(.*\))?\n[^]*\n\+x\n[^]* \[y\/N\] $/,
+      /Writing \.git\/hooks\/pre-commit requires approval: .*\nNew file: \.git\/hooks\/pre-commit( \(.*\))?\n[^]*\n\+x\n[^]* \[y\/N\] $/,
     );
     terminal.type("n\r");
     expect(await terminal.ended).toBe(1);

@@ -56,6 +56,29 @@ describe("approvers", () => {
     });
   });
 
+  test("an answer can change the arguments, which are recorded; those with a secret are refused", async () => {
+    const api = await served({
+      preset: "coding",
+      policy: { autonomy: "supervised" },
+      mask: { values: ["s3cret-value"] },
+    });
+    const { call, question } = await asked(api, "touch one");
+    const answer = (command: string) =>
+      api.ask("POST", `/api/approvals/${question}`, { answer: "once", edited: { command } });
+    const refused = await answer("touch s3cret-value");
+    expect(refused.status).toBe(409);
+    expect(await refused.json()).toMatchObject({ detail: expect.stringContaining("contain a secret") as string });
+    expect((await answer("echo changed")).status).toBe(200);
+    await until("the changed call has ended", async () =>
+      (await eventsOf(api, call)).some(({ type }) => type === "call.finished"),
+    );
+    const events = await eventsOf(api, call);
+    expect(events.find(({ type }) => type === "approval.decided")).toMatchObject({
+      approval: { answer: "once", edited: { command: "echo changed" } },
+    });
+    expect(JSON.stringify(events.at(-1))).toContain("changed\\n");
+  });
+
   test("a terminal that may not approve is not asked", async () => {
     const toolkit = await toolkitWith({
       policy: { shellConfirm: true },

@@ -40,6 +40,7 @@ describe("terminalSafe", () => {
       "a\u200bb\u200cc\u2060d\ufeffe\u00adf",
       "a\\u200bb\\u200cc\\u2060d\\ufeffe\\xadf",
     ],
+    ["a joiner in a word that needs it", "می\u200cخواهم क्\u200dष", "می\u200cخواهم क्\u200dष"],
     ["a joiner that joins no emoji", "a\u200db 😀\u200d \u200d😀", "a\\u200db 😀\\u200d \\u200d😀"],
     ["tag characters", "\u{e0041}\u{e007f}", "\\u{e0041}\\u{e007f}"],
     ["line separators", "a\u2028b\u2029", "a\\u2028b\\u2029"],

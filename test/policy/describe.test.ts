@@ -28,6 +28,9 @@ describe("describeCall", () => {
   test.each<[Effect, string]>([
     [{ kind: "read", path: "/srv/a", real: "/srv/a" }, "Read: /srv/a"],
     [{ kind: "write", path: "a b" }, "Write: a b"],
+    [{ kind: "write", path: "a", does: "edit" }, "Edit: a"],
+    [{ kind: "write", path: "a", does: "replace" }, "Write: a"],
+    [{ kind: "write", path: "a", does: "replace", isNew: true }, "New file: a"],
     [{ kind: "exec", command: "npm test" }, "Run: npm test"],
     [
       { kind: "exec", command: "npm test", cwd: "packages/a", env: { CI: "1", LD_PRELOAD: "x.so" } },

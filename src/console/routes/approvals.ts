@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { type Channel, whyNotFrom } from "../../contract/approvers.ts";
 import type { OpenQuestion } from "../../contract/question.ts";
-import type { Approval, FormInput } from "../../contract/decision.ts";
+import type { Approval, EditedInput, FormInput } from "../../contract/decision.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
 import { describeCall } from "../../policy/describe.ts";
 import { longestGrant } from "../../policy/scopes.ts";
@@ -12,6 +12,7 @@ import { QUESTION, list } from "../schemas.ts";
 
 /** Routes for the open questions of all processes, and their answers. */
 export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">): readonly Route[] {
+  const isMasked = (values: object = {}) => mask(JSON.stringify(values)) !== JSON.stringify(values);
   return [
     route({
       ...{ method: "GET", path: "/api/approvals", summary: "The open questions, the oldest first." },
@@ -34,6 +35,15 @@ export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">)
         input: Type.Optional(
           Type.Object({}, { additionalProperties: true, description: "For once: the values of the form." }),
         ),
+        edited: Type.Optional(
+          Type.Object(
+            {},
+            {
+              additionalProperties: true,
+              description: "For once: all arguments of the call, changed. It is checked and judged again.",
+            },
+          ),
+        ),
         reason: Type.Optional(Type.String({ maxLength: 2_000, description: "For refuse: the model reads it." })),
       }),
       answer: { status: 200, description: "The answer counts.", schema: Type.Object({ question: Type.String() }) },
@@ -47,9 +57,10 @@ export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">)
         const open = (await store.questions()).find((each) => each.question === question);
         const whyNot = open && body.answer !== "refuse" ? whyNotFrom(channelOf(caller), open.decision) : undefined;
         if (whyNot !== undefined) throw new Problem(403, whyNot);
-        const values = JSON.stringify(body.input ?? {});
-        if (mask(values) !== values)
+        if (isMasked(body.input))
           throw new Problem(409, "The form's values contain a secret, which would be recorded.");
+        if (isMasked(body.edited))
+          throw new Problem(409, "The changed arguments contain a secret, which would be recorded.");
         const answer = approvalOf({ ...body, ...(body.reason !== undefined && { reason: mask(body.reason) }) });
         const outcome = await store.answer(question, answer, nameOf(caller));
         if (outcome.status === "answered") return { question };
@@ -84,11 +95,16 @@ interface AnswerBody {
   readonly answer: string;
   readonly until?: number;
   readonly input?: object;
+  readonly edited?: object;
   readonly reason?: string;
 }
 
-function approvalOf({ answer, until, input, reason }: AnswerBody): Approval {
+function approvalOf({ answer, until, input, edited, reason }: AnswerBody): Approval {
   if (answer === "refuse") return { answer, ...(reason !== undefined && { reason }) };
   if (answer === "session" || answer === "always") return { answer, ...(until !== undefined && { until }) };
-  return { answer: "once", ...(input !== undefined && { input: input as FormInput }) };
+  return {
+    answer: "once",
+    ...(input !== undefined && { input: input as FormInput }),
+    ...(edited !== undefined && { edited: edited as EditedInput }),
+  };
 }
