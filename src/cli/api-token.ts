@@ -28,8 +28,8 @@ export function apiToken(): string {
   const token = read(file) ?? made(folder, file);
   if (token.length >= LENGTH) return token;
   throw new Error(
-    `the token file ${file} is empty or too short (${token.length} of ${LENGTH} characters), as a full disk leaves it. ` +
-      "Remove it: the next start makes a new token",
+    `the token file ${file} is empty or too short (${token.length} of ${LENGTH} characters), as a full disk leaves ` +
+      "it. Remove it: the next start makes a new token",
   );
 }
 

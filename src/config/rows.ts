@@ -167,8 +167,8 @@ export const ROWS = {
   }),
   "tools.options": row(toolOptions, {}, free(), {
     doc:
-      "by tool: `limit: { lines, bytes }` of a result that is shown (2000 and 51200); `grep`, `find` and `web_search`: " +
-      "`max_results` (100, 200, 10); `bash`, `shell` and `web_fetch`: `timeout` in seconds (120, 60, 30)",
+      "by tool: `limit: { lines, bytes }` of a result that is shown (2000 and 51200); `grep`, `find` and " +
+      "`web_search`: `max_results` (100, 200, 10); `bash`, `shell` and `web_fetch`: `timeout` in seconds (120, 60, 30)",
     merge: mergedOptions,
   }),
   "tools.plugins": row(
@@ -332,8 +332,8 @@ export const ROWS = {
   }),
   "policy.network.fetch": row(choice(FETCH_MODES), "seen", notLooser(FETCH_MODES), {
     doc:
-      "which [fetches](web.md#when-a-person-is-asked) need approval: `open`, long queries to hosts that nobody named; " +
-      "`seen`, also hosts and text that the conversation has not seen; `ask`, every URL",
+      "which [fetches](web.md#when-a-person-is-asked) need approval: `open`, long queries to hosts that nobody " +
+      "named; `seen`, also hosts and text that the conversation has not seen; `ask`, every URL",
   }),
   "policy.network.proxy": row(choice(PROXY_MODES), "none", never("it is your network"), {
     doc: "`environment`: fetches go through the proxy in `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY`",
@@ -403,7 +403,8 @@ export const ROWS = {
     {
       doc:
         "the [model](agent.md#models) of agents that name none: `openai:gpt-5`, or `{ provider, name, base_url, " +
-        "key_variable, context, price: { input, output } }`; `price` is US dollars for a million tokens, for limits of `cost`",
+        "key_variable, context, price: { input, output } }`; `price` is US dollars for a million tokens, for limits of " +
+        "`cost`",
       read: modelOf,
     },
   ),
@@ -428,15 +429,15 @@ export const ROWS = {
   ),
   "memory.scope": optional(choice(MEMORY_SCOPES), "`user`", never("your memories are yours to share"), {
     doc:
-      "who shares [memories](memory.md): `user`, all your workspaces; `workspace`, only sessions in the same folder of " +
-      "the same target",
+      "who shares [memories](memory.md): `user`, all your workspaces; `workspace`, only sessions in the same folder " +
+      "of the same target",
   }),
   "memory.core_bytes": optional(integer(0, 1_048_576), "`4096`", never("it is your agent"), {
     doc: "bytes that core memories may take in an agent's instructions; `0`: none",
   }),
   "approvers.terminal": approver(
-    "the highest risk that can be [approved](threads.md#who-may-answer) in a terminal, or through an MCP client's own " +
-      "question: `high`, `medium`, `low`, `none`",
+    "the highest risk that can be [approved](threads.md#who-may-answer) in a terminal, or through an MCP client's " +
+      "own question: `high`, `medium`, `low`, `none`",
   ),
   "approvers.browser": approver("in a browser on a computer"),
   "approvers.phone": approver("on a phone that was paired"),
@@ -480,7 +481,7 @@ export const ROWS = {
       "write-ahead log takes some 16 MiB more",
   }),
   "state.undo_mb": optional(integer(1, MOST_MB), "`2048`", never(), {
-    doc: "MiB that [undo](undo.md) may take for one workspace; the oldest states are removed first, and each after 30 days",
+    doc: "MiB that [undo](undo.md) may take for one workspace; the oldest states go first, and each after 30 days",
   }),
   "state.parked_days": optional(integer(1, 365), "`7`", never(), {
     doc: "days that a parked call waits for its answer, and then again for a process",

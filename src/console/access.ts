@@ -123,7 +123,8 @@ export function createAccess({ token, host, browsers, isCertified, now = Date.no
       const why = bearer === undefined ? "A token is needed" : "The token is wrong, or the session has ended";
       throw new Problem(
         401,
-        `${why}: send it as \`Authorization: Bearer TOKEN\`. A browser opens the address that \`handrail serve\` prints.`,
+        `${why}: send it as \`Authorization: Bearer TOKEN\`. ` +
+          "A browser opens the address that `handrail serve` prints.",
       );
     },
     pair() {

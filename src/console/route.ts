@@ -92,7 +92,7 @@ function requirePerson({ people }: Route, isPerson: () => boolean): void {
   if (people !== true || isPerson()) return;
   throw new Problem(
     403,
-    "Only people may do this: the request comes from a command that Handrail started, or nobody knows from which program.",
+    "Only people may do this: the request comes from a command that Handrail started, or from an unknown program.",
   );
 }
 

@@ -51,8 +51,8 @@ export function misfits(schema: JsonSchema, errors: readonly TLocalizedValidatio
 }
 
 /**
- * Describes what does not fit so that a model can act on it: where, what was expected, what came. `nameOf` names a place
- * in a message.
+ * Describes what does not fit so that a model can act on it: where, what was expected, what came. `nameOf` names a
+ * place in a message.
  */
 export function explainErrors(
   schema: JsonSchema,

@@ -72,8 +72,8 @@ export function obeyed(reader: Reader, { gitFolder, worktree = dirname(gitFolder
 }
 
 /**
- * Returns the real paths of files and folders with which git starts programs in a work tree, or reads what can name one:
- * hooks, included files, programs and their files. They need not exist. Pure.
+ * Returns the real paths of files and folders with which git starts programs in a work tree, or reads what can name
+ * one: hooks, included files, programs and their files. They need not exist. Pure.
  */
 export function startedIn(reader: Reader, worktree: string, home: string): readonly string[] {
   const gitFolder = gitFolderOf(reader, worktree);

@@ -48,7 +48,8 @@ const MOST_FACTS = 20_000;
  * Asks a pure function of a reader about files that are read asynchronously, on any backend. What it needs and nobody
  * has looked up yet is looked up together, in one round trip, and the function runs again.
  *
- * @returns its result once every fact in it was looked up; `undefined` past the limits, and for names that are not UTF-8
+ * @returns its result once every fact in it was looked up; `undefined` past the limits, and for names that are not
+ *   UTF-8
  * @throws Unreachable
  */
 export async function withFiles<T>(files: Files, ask: (reader: Reader) => T): Promise<T | undefined> {

@@ -17,8 +17,10 @@ const LARGEST = 16_777_216;
 const HOOKS = ["pre-push", "reference-transaction", "pre-auto-gc"];
 
 /** Settings of programs that neither of them starts; hooks and included files are looked at themselves. */
-const UNUSED =
-  /^(core\.(hookspath|editor)$|include|alias\.|filter\.|(diff|merge)(tool)?\.|guitool\.|sequence\.|interactive\.|browser\.|man\.|submodule\.)/;
+const UNUSED = new RegExp(
+  String.raw`^(core\.(hookspath|editor)$|include|` +
+    String.raw`(alias|filter|(diff|merge)(tool)?|guitool|sequence|interactive|browser|man|submodule)\.)`,
+);
 
 export interface TransferOptions {
   /** The folder that git starts in. */

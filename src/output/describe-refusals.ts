@@ -49,7 +49,8 @@ export function describeSourceRefusals(refusals: readonly Refusal[]): string {
   const sentences = [
     read.length > 0 && `The sandbox hides ${named(read)}: install it elsewhere, or configure sandbox: false`,
     hosts.length > 0 &&
-      `The sandbox refused to connect to ${named([...new Set(hosts)])}: name what it needs as hosts: in its configuration`,
+      `The sandbox refused to connect to ${named([...new Set(hosts)])}: ` +
+        "name what it needs as hosts: in its configuration",
     hosts.length === 0 &&
       likely("network") &&
       "The sandbox has no network except the hosts that its configuration names: add hosts: [HOST]",

@@ -192,8 +192,8 @@ const CORE_MEMORY: Decision = {
   risk: "medium",
   rule: "core_memory",
   reason:
-    "Storing a core memory requires approval: it is part of every later conversation, and this one has read text that " +
-    "others wrote (a page, search results, a tool of another program, a memory)",
+    "Storing a core memory requires approval: it is part of every later conversation, and this one has read text " +
+    "that others wrote (a page, search results, a tool of another program, a memory)",
   scopes: [],
 };
 

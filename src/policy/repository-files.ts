@@ -43,8 +43,8 @@ export function repositoryFiles(): RepositoryFiles {
 }
 
 /**
- * Returns a function that tells whether git starts a file of the workspace, or reads what can name a program: hooks that
- * the project keeps, included files, filters. Only on this machine: elsewhere each file would cost a round trip.
+ * Returns a function that tells whether git starts a file of the workspace, or reads what can name a program: hooks
+ * that the project keeps, included files, filters. Only on this machine: elsewhere each file would cost a round trip.
  */
 export function startedByGit({ workDir, home, access }: Backend): (real: string) => boolean {
   if (access !== undefined) return () => false;

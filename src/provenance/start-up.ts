@@ -29,8 +29,9 @@ const PROTECTED: { readonly [what: string]: string } = {
     \.(Rprofile|Renviron|octaverc|ghci|iex\.exs|ocamlinit|psqlrc|sqliterc)  manuals of the interpreters, FILES
     \.wgetrc|\.tmux\.conf|\.ripgreprc  wget(1), --use-askpass; tmux(1); rg(1), --pre`,
   "an agent's settings, which run programs": String.raw`
-    \.(agents|claude|codex|cursor|gemini|opencode|qwen|amp|kiro|windsurf|roo)/  hooks, plugins, skills and tool servers of each
-    opencode\.jsonc?|\.aider\.conf\.yml  https://opencode.ai/docs/plugins; https://aider.chat/docs/usage/lint-test.html`,
+    \.(agents|claude|codex|cursor|gemini|opencode|qwen|amp|kiro|windsurf|roo)/  hooks, plugins, skills, tool servers
+    opencode\.jsonc?  https://opencode.ai/docs/plugins
+    \.aider\.conf\.yml  https://aider.chat/docs/usage/lint-test.html`,
   "a list of tool servers to start": String.raw`
     \.?mcp\.json  https://code.claude.com/docs/en/mcp`,
   "a package manager's settings, which run programs": String.raw`

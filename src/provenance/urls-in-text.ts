@@ -8,8 +8,12 @@ export interface UrlsInText {
 const URL_IN_TEXT = /https?:\/\/[^\s<>"'`\\^{}|]+/giu;
 
 /** Scheme or not, then labels with a dot between, or an address. Whether it is a host, `URL` decides. */
-const HOST_IN_TEXT =
-  /(https?:\/\/|www\.)?((?:[\p{L}\p{N}_-]{1,63}\.){1,20}[\p{L}\p{N}-]{2,63}|\d+(?:\.\d+){3}|\[[\da-f:.]+\]|localhost\b)(:\d+)?(\/[^\s<>"'`]*)?/giu;
+const HOST_IN_TEXT = new RegExp(
+  String.raw`(https?:\/\/|www\.)?` +
+    String.raw`((?:[\p{L}\p{N}_-]{1,63}\.){1,20}[\p{L}\p{N}-]{2,63}|\d+(?:\.\d+){3}|\[[\da-f:.]+\]|localhost\b)` +
+    String.raw`(:\d+)?(\/[^\s<>"'\u0060]*)?`,
+  "giu",
+);
 
 /** Ends of file names that are also ends of hosts: "main.rs" in a message is a file. */
 const FILE_ENDS = /\.(?:cc|md|mk|ml|mov|pl|ps|py|rs|sh|so|zip)$/i;
@@ -43,8 +47,11 @@ const CLOSING: { readonly [closing: string]: string | undefined } = { ")": "(", 
 const [MOST_LINKS, MOST_SEARCHED] = [2_000, 2_000_000];
 
 /** Attributes of HTML, targets of Markdown, and URLs that are written out, also in JSON. */
-const LINK =
-  /(?:\b(?:href|src|action)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))|\]\(\s*<?([^\s)>]+)|(https?:(?:\\?\/){2}[^\s<>"'`)\]}]+)/gi;
+const LINK = new RegExp(
+  String.raw`(?:\b(?:href|src|action)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))|` +
+    String.raw`\]\(\s*<?([^\s)>]+)|(https?:(?:\\?\/){2}[^\s<>"'\x60)\]}]+)`,
+  "gi",
+);
 
 /** Returns the links of a page, absolute. `text` is its source in any form, or what was made of it. */
 export function linksOf(page: string, text: string): readonly string[] {

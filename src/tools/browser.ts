@@ -34,8 +34,9 @@ export const browser = ({ browsers, ...options }: BrowserOptions = {}) =>
     name: "browser",
     title: "Browser",
     description:
-      "Use web pages in a real browser. Elements have references such as e5, in brackets in the snapshot; every action " +
-      "returns the page, or what has changed on it. A page that is only read is cheaper with web_fetch. Actions: " +
+      "Use web pages in a real browser. Elements have references such as e5, in brackets in the snapshot; every " +
+      "action returns the page, or what has changed on it. A page that is only read is cheaper with web_fetch. " +
+      "Actions: " +
       ACTION_NAMES.map(usageOf).join("; ") +
       '. With dialog="accept" an action accepts the dialogs that it opens; they are dismissed otherwise.',
     aliases: ["browse_page", "browser_navigate", "playwright", "puppeteer"],

@@ -1,9 +1,8 @@
 /** Scripts in which a joiner between two letters changes the word, not only how it looks. */
 const JOINED =
-  "Arabic Bengali Devanagari Gujarati Gurmukhi Kannada Khmer Malayalam Mongolian Myanmar Oriya Sinhala Syriac Tamil Telugu"
-    .split(" ")
-    .map((script) => String.raw`\p{Script=${script}}`)
-    .join("");
+  String.raw`\p{Script=Arabic}\p{Script=Bengali}\p{Script=Devanagari}\p{Script=Gujarati}\p{Script=Gurmukhi}` +
+  String.raw`\p{Script=Kannada}\p{Script=Khmer}\p{Script=Malayalam}\p{Script=Mongolian}\p{Script=Myanmar}` +
+  String.raw`\p{Script=Oriya}\p{Script=Sinhala}\p{Script=Syriac}\p{Script=Tamil}\p{Script=Telugu}`;
 
 const LETTER = String.raw`(?!\p{Default_Ignorable_Code_Point})[${JOINED}]`;
 const MARK = String.raw`(?:(?!\p{Default_Ignorable_Code_Point})\p{M})`;

@@ -1,7 +1,7 @@
 // Joins a socket and a network. Arguments "out SOCKET WORDS…": runs inside the sandbox of a command with network,
-// forwards connections to a port of the loopback to the proxy's socket, and runs the command with the variables that make
-// programs use it. Arguments "in SOCKET HOST PORT": forwards connections to the socket to a port of the network it runs
-// in, until its stdin ends. Imports nothing of Handrail, whose other files may be hidden inside.
+// forwards connections to a port of the loopback to the proxy's socket, and runs the command with the variables that
+// make programs use it. Arguments "in SOCKET HOST PORT": forwards connections to the socket to a port of the network it
+// runs in, until its stdin ends. Imports nothing of Handrail, whose other files may be hidden inside.
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";

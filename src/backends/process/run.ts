@@ -41,8 +41,8 @@ export interface Started {
 
 export interface Input {
   /**
-   * Resolves when the text is written. Any error means that nobody reads it. `ended` fires with the process's end: where
-   * the write would hang then, it rejects (`untilOver`).
+   * Resolves when the text is written. Any error means that nobody reads it. `ended` fires with the process's end:
+   * where the write would hang then, it rejects (`untilOver`).
    */
   write(text: string, ended: AbortSignal): Promise<void>;
   /** Never rejects. */

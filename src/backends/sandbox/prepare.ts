@@ -75,7 +75,7 @@ async function furnish(inner: Backend, program: string, options: Prepared, base:
   const changes = folderChanges(join(session.folder, "changes"));
   const given = { writable, hidden, isProtected, isSensitive };
   const factsFor = factFinder({ ...base, ...given, caches: caches.folder, session, changes });
-  void spawner().catch(() => undefined); // starts meanwhile: it takes as long as all of this; the probe reports a failure
+  void spawner().catch(() => undefined); // starts meanwhile, which takes as long; the probe reports a failure
   const [limits, sharedNetwork] = await Promise.all([
     createLimits(limitSettings),
     options.oneCommand === true ? undefined : openSharedNetwork(),

@@ -16,7 +16,7 @@ import type { Ready } from "./prepare.ts";
 import { sessionFiles } from "./session/session-files.ts";
 import { temporaryFolders } from "./session/temporary.ts";
 
-/** How long a sorted search may take before a faster one replaces it, in milliseconds. bubblewrap starts in about 15. */
+/** How long a sorted search may take before a faster one replaces it, in milliseconds. bubblewrap takes about 15. */
 const SEARCH_PATIENCE_MS = 50;
 
 /**

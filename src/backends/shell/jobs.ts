@@ -131,7 +131,7 @@ function jobFolder({ shells, place }: Pick<JobsOptions, "shells" | "place">, fol
         if (status !== 0) throw new Error("it has ended");
       } catch (error) {
         if (!(error instanceof LineLost) || ended.aborted) throw error;
-        const message = `the connection to ${place} was lost: all, part or none of the text may have reached the process`;
+        const message = `the connection to ${place} was lost: the process may have all of the text, a part or nothing`;
         throw new ToolFailure(message, { cause: error });
       } finally {
         release();

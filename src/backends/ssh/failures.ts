@@ -74,7 +74,8 @@ function whyRejected({ target, byHand }: Host, message: string): Unreachable | u
   if (denied === undefined) return undefined;
   const who = login === undefined ? "" : ` (${login})`;
   return unreachable(
-    `${target} denied the login${who}: it accepts ${methods.replaceAll(",", ", ")}, and rejected every key that ssh offered`,
+    `${target} denied the login${who}: it accepts ${methods.replaceAll(",", ", ")}, ` +
+      "and rejected every key that ssh offered",
     "Passwords and passphrases are not asked for. Add the key to the agent (`ssh-add`), or name it for this host " +
       `(IdentityFile in ~/.ssh/config), until \`${byHand} -o BatchMode=yes true\` works.`,
   );
@@ -82,9 +83,9 @@ function whyRejected({ target, byHand }: Host, message: string): Unreachable | u
 
 /** Whether the problem lasts until a person acts: the host's name is wrong, or the configuration is. */
 function lasts(message: string): boolean {
-  return /Could not resolve hostname (?!.*Temporary failure)|no matching .* found|[Bb]ad .*(?:configuration|owner)/.test(
-    message,
-  );
+  const lasting =
+    /Could not resolve hostname (?!.*Temporary failure)|no matching .* found|[Bb]ad .*(configuration|owner)/;
+  return lasting.test(message);
 }
 
 /** Lines of a message that are quoted: ssh names the cause first, and then what follows from it. */

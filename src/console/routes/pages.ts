@@ -40,8 +40,8 @@ export function pageRoutes({ pages, store }: Pick<Toolkit, "pages" | "store">): 
         ...{
           status: 200,
           description:
-            'Views `{"url","picture","width","height","taken"}`, when they change: a JPEG in base64, absent if it is the ' +
-            "same; the size in CSS pixels; whether a person has the page.",
+            'Views `{"url","picture","width","height","taken"}`, when they change: a JPEG in base64, absent if it is ' +
+            "the same; the size in CSS pixels; whether a person has the page.",
         },
         types: ["text/event-stream"],
       },

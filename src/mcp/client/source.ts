@@ -171,7 +171,7 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
 const MOST_QUESTIONS = 10;
 
 function tooManyQuestions(name: string): string {
-  return `[${name} asked more than ${MOST_QUESTIONS} questions in one call. The others were declined; nobody saw them.]`;
+  return `[${name} asked more than ${MOST_QUESTIONS} questions in one call. The later ones were declined unseen.]`;
 }
 
 function notFilledIn(name: string, why: string): string {

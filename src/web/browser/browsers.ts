@@ -99,8 +99,8 @@ export function createBrowsers({ folder, network = {}, judge, openNetwork, ...se
     }));
 
   /**
-   * Judges what a page requests by itself. Questions about URLs that a model may have composed do not concern it: unseen
-   * ones, and long queries.
+   * Judges what a page requests by itself. Questions about URLs that a model may have composed do not concern it:
+   * unseen URLs and long queries.
    */
   const judgeOwn = async (thread: ThreadId, url: string): Promise<RequestVerdict> => {
     const { verdict, rule, reason } = await judge(thread, { kind: "fetch", url, method: "GET" });

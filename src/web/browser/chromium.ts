@@ -90,7 +90,9 @@ function findChromium(chromium: BrowserType, given: string | undefined): string 
   if (found !== undefined) return found;
   const install = process.platform === "linux" ? "sudo apt-get install chromium, or " : "";
   throw new ToolFailure("No Chromium or Chrome was found on this machine", {
-    hint: `A person can install it: ${install}npx playwright-core install chromium. Or browser.executable_path names it.`,
+    hint:
+      `A person can install it: ${install}npx playwright-core install chromium. ` +
+      "Or browser.executable_path names it.",
   });
 }
 

@@ -37,7 +37,7 @@ export function heldRepository(workDir: string, { linked, ...options }: HeldOpti
 /** Creates the hooks folder only in repositories: any folder may be named `.git`. */
 function held(folder: string, worktree: string, options: Omit<HoldOptions, "worktree">): Held {
   if (kindOf(join(folder, "HEAD")) === "file" && kindOf(join(folder, "hooks")) === undefined)
-    tried(() => mkdirSync(bytesOf(join(folder, "hooks")))); // if it is read-only for this process, it is for commands too
+    tried(() => mkdirSync(bytesOf(join(folder, "hooks")))); // what is read-only for this process is so for commands
   return heldOf(DISK, folder, { ...options, worktree });
 }
 

@@ -23,7 +23,7 @@ export function createSearch(id: string) {
   const failure = signal("");
   let current = new AbortController();
 
-  /** Resolves to the hit with this index, or to the last one; `undefined` if there is none, or after another `begin`. */
+  /** Resolves to the hit with this index, or to the last one; `undefined` without hits, or after another `begin`. */
   const show = async (wanted: number): Promise<number | undefined> => {
     const { signal: gone } = current;
     isBusy.value = true;
