@@ -353,6 +353,12 @@ export const COMMANDS: CommandTable = {
     ],
     load: () => import("./commands/trust.ts"),
   },
+  init: {
+    summary: "write a handrail.yaml to this folder, with every key as a comment",
+    person: true,
+    flags: [["--user", "write your own file, config.yaml, instead"]],
+    load: () => import("./commands/init.ts"),
+  },
   doctor: {
     summary: "check what works on this machine, and print a fix for what does not",
     flags: [["--json", "print the findings as JSON"]],

@@ -136,7 +136,7 @@ describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on
     [
       "something that mcp does not do",
       ["mcp", "lst"],
-      'handrail: mcp: expected list, test NAME or login NAME, got "lst"\n',
+      'handrail: mcp: expected list, test NAME, install CLIENT OPTIONS or login NAME, got "lst"\n',
     ],
     [
       "something that plugin does not do",

@@ -1,5 +1,6 @@
 import type { JsonSchema } from "../../src/contract/schema.ts";
 import { ROW_OF } from "../../src/config/rows.ts";
+import { defaultOf, plainDoc } from "../../src/config/template.ts";
 
 /** What is generated from the rows of the configuration: the table of docs/configuration.md, the schema for editors. */
 
@@ -7,11 +8,10 @@ const RULES = { free: "free", never: "never", tightens: "tightens", trusted: "wh
 
 /** Returns the table of keys, in Markdown. */
 export function keyTable(): string {
-  const lines = Object.entries(ROW_OF).map(([key, { default: value, otherwise, doc, project }]) => {
-    const written = typeof value === "string" ? value : JSON.stringify(value);
-    const fallback = otherwise ?? (written === "[]" || written === "{}" ? "none" : `\`${written}\``);
+  const lines = Object.entries(ROW_OF).map(([key, row]) => {
+    const { doc, project } = row;
     const rule = [RULES[project.rule], project.note].filter((part) => part !== "").join(": ");
-    return `| \`${key}\` | ${fallback} | ${doc} | ${rule} |`;
+    return `| \`${key}\` | ${defaultOf(row)} | ${doc} | ${rule} |`;
   });
   return ["| Key | Default | What | A project's file |", "| --- | --- | --- | --- |", ...lines].join("\n");
 }
@@ -26,7 +26,7 @@ export function editorSchema(): JsonSchema {
       group.properties[part] ??= { type: ["object", "null"], properties: {}, additionalProperties: false };
       group = group.properties[part] as Group;
     }
-    const description = doc.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll("`", "");
+    const description = plainDoc(doc);
     const ownDefault = value === undefined ? {} : { default: value };
     group.properties[parts.at(-1) ?? ""] = { ...forEditors(schema), description, ...ownDefault };
   }
