@@ -108,8 +108,13 @@ export function createThreadView({
     const part = written.get(call);
     if (part === undefined || ids.has(call)) return undefined; // its events have the details
     const content = message.content.flatMap((each) => (each.type === "text" ? [each] : []));
-    const error = clip(content.map(({ text }) => text).join("\n"), MAX_ERROR);
-    const activity = { id: call, name: part.name, status: "failure", input: part.input, data: {}, error } as const;
+    const activity = {
+      ...{ id: call, name: part.name, input: part.input, data: {} },
+      // A forked thread has the results of calls that were made in another one.
+      ...(status === "ok"
+        ? { status: "success" as const }
+        : { status: "failure" as const, error: clip(content.map(({ text }) => text).join("\n"), MAX_ERROR) }),
+    };
     return put({
       ...{ ...base, role: "tool", userFacing: true, result: status, endedMs: at, content },
       metadata: { tool_activity: activity },

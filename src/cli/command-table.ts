@@ -170,6 +170,11 @@ export const COMMANDS: CommandTable = {
         args: [["<id>"]],
         flags: [JSON_LINES],
       },
+      export: {
+        summary: "print a thread as Markdown, as one safe HTML file, or as JSON",
+        args: [["<id>"]],
+        flags: [["--format <format>", "the format", { choices: ["md", "html", "json"], default: "md" }]],
+      },
     },
   },
   approvals: {

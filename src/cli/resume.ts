@@ -7,6 +7,10 @@ import { messageOf, tried } from "../util/errors.ts";
 import type { AgentOptions } from "./options.ts";
 import { loadedSettings, storeOf } from "./settings.ts";
 import { machineOf } from "../engine/park.ts";
+import { oneLine } from "../output/terminal-text.ts";
+import { say } from "./say.ts";
+import { sessionRows } from "./sessions.ts";
+import { lineOnTerminal } from "./terminal.ts";
 import { flagsOf } from "./threads.ts";
 
 /** The options of a command that may continue a thread, and that thread. */
@@ -60,6 +64,29 @@ export async function resumed(options: AgentOptions): Promise<Resumed> {
   throw new Error(
     `there is no thread ${resume}. \`handrail run --resume\` lists those of this folder, as /resume does in a chat`,
   );
+}
+
+/**
+ * Lists the conversations of this folder on the terminal and lets the person choose one. Resolves to its id;
+ * `undefined`: they begin a new one, or there are none.
+ */
+export async function chooseThread(options: AgentOptions): Promise<string | undefined> {
+  const { settings } = await loadedSettings(options);
+  const folder = realFolder(options.target === undefined ? (settings.tools.workDir ?? ".") : ".");
+  const store = await storeOf(settings);
+  const rows = await sessionRows(store, folder, { columns: (process.stdout.columns ?? 80) - 4 });
+  await store.close();
+  if (rows.length === 0) say("There are no conversations in this folder yet.");
+  for (const [index, { label }] of rows.entries()) say(`${String(index + 1).padStart(2)}  ${label}`.trimEnd());
+  for (let question = "Continue which one? Its number, or Enter for a new one: "; rows.length > 0;) {
+    const answer = await lineOnTerminal(question, new AbortController().signal);
+    const line = typeof answer === "string" ? "" : answer.line.trim();
+    if (line === "") return undefined;
+    const row = rows[Number(line) - 1];
+    if (row !== undefined) return row.thread;
+    question = `Expected a number from 1 to ${rows.length}, got ${oneLine(line, 40)}: `;
+  }
+  return undefined;
 }
 
 /** Returns the error of a thread that cannot be continued as it was started, with what to do. */

@@ -22,14 +22,14 @@ export function pointLine({ id, at, by, tool, message, thread, unkept, files }: 
  * Returns what an undo would do, as text for people.
  *
  * @param jobs the commands of jobs that are still running
- * @param options how the choices are written, such as `--force`
+ * @param options how the choices are written, such as `--force`, and the point. Default: as `pointLine`
  */
 export function previewText(
   { point, plan, isActing }: Preview,
   jobs: readonly string[],
-  options: { readonly force: string; readonly repository: string; readonly list: string },
+  options: { readonly force: string; readonly repository: string; readonly list: string; readonly point?: string },
 ): string {
-  const lines = [`Back to ${pointLine(point)}`, ...pathLines(plan.files, verbOf)];
+  const lines = [`Back to ${options.point ?? pointLine(point)}`, ...pathLines(plan.files, verbOf)];
   if (plan.files.length === 0) lines.push("  Nothing that a tool changed differs from this point.");
   if (plan.files.length + plan.conflicts.length === 0) lines.push(`Other points: ${options.list}`);
   if (plan.conflicts.length > 0) {

@@ -55,6 +55,11 @@ export interface Restored {
   readonly failures: readonly Failure[];
 }
 
+export interface LineCounts {
+  readonly added: number;
+  readonly removed: number;
+}
+
 /** What people can do with the states of a workspace. */
 export interface UndoPoints {
   /** Returns the points, newest first. */
@@ -69,6 +74,20 @@ export interface UndoPoints {
   preview(id?: string, thread?: string): Promise<Preview>;
   /** Returns the differences in the content of files, as a git diff. */
   diff(preview: Preview): Promise<string>;
+  /**
+   * Returns what the files look like now that the acts of these points changed, compared with the state before the
+   * first of them, as a git diff with one character per byte. Of at most 500 files.
+   *
+   * @param points from `list`
+   */
+  changes(points: readonly UndoPoint[]): Promise<string>;
+  /**
+   * Counts the lines that were added and removed between each point and the next one of its thread, in the files that
+   * its acts changed.
+   *
+   * @param points from `list`
+   */
+  lines(points: readonly UndoPoint[]): Promise<ReadonlyMap<string, LineCounts>>;
   /** Applies a preview. If the plan would be different by now, rejects and changes nothing. */
   restore(preview: Preview, options?: RestoreOptions): Promise<Restored>;
 }
@@ -109,21 +128,67 @@ export async function openPoints(options: Omit<UndoOptions, "maxBytes">): Promis
     },
     async diff({ plan, trees }) {
       const paths = plan.files.map(({ path }) => path);
-      const args = [
-        "--literal-pathspecs",
-        "diff-tree",
-        "-r",
-        "-p",
-        "--no-color",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-renames",
-        ...trees,
-      ];
-      return git(store.path, paths.length > 500 ? args : [...args, "--", ...paths]);
+      const args = [...DIFF, ...trees];
+      return git(store.path, paths.length > MOST_PATHS ? args : [...args, "--", ...paths]);
+    },
+    async changes(points) {
+      const { entries } = await readLog(store.path);
+      const first = entries.find(({ id }) => points.some((point) => point.id === id));
+      const paths = [...new Set(points.flatMap(({ files }) => files))].toSorted().slice(0, MOST_PATHS);
+      const now = entries.at(-1);
+      if (first === undefined || now === undefined || paths.length === 0) return "";
+      return git(store.path, [...DIFF, first.files, now.files, "--", ...paths]);
+    },
+    async lines(points) {
+      const { entries } = await readLog(store.path);
+      return linesOf(store, entries, points);
     },
     restore: (preview, choice) => withLock(store.path, () => restore(store, preview, choice)),
   };
+}
+
+/** The maximum number of paths that are passed to git. */
+const MOST_PATHS = 500;
+
+/** The diff of two trees. */
+const DIFF = [
+  ...["--literal-pathspecs", "diff-tree", "-r", "-p"],
+  ...["--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"],
+];
+
+async function linesOf(
+  store: UndoStore,
+  entries: readonly Entry[],
+  points: readonly UndoPoint[],
+): Promise<ReadonlyMap<string, LineCounts>> {
+  const pairs = points.flatMap((point) => {
+    const start = entries.findIndex(({ id }) => id === point.id);
+    const later = entries.slice(start + 1);
+    const [from, to] = [entries[start], later.find((each) => each.point?.thread === point.thread) ?? later.at(-1)];
+    return from === undefined || to === undefined ? [] : [{ point, trees: `${from.files} ${to.files}` }];
+  });
+  if (pairs.length === 0) return new Map();
+  const input = pairs.map(({ trees }) => `${trees}\n`).join("");
+  const listed = await git(store.path, ["diff-tree", "--stdin", "-r", "-z", "--numstat", "--no-renames"], { input });
+  const counts = new Map(points.map(({ id }) => [id, { added: 0, removed: 0 }]));
+  let pair = -1;
+  let left = listed;
+  while (left !== "") {
+    const heading = /^[\da-f]+ [\da-f]+\n/.exec(left)?.[0];
+    if (heading !== undefined) {
+      pair = pairs.findIndex(({ trees }, index) => index > pair && heading === `${trees}\n`);
+      left = left.slice(heading.length);
+      continue;
+    }
+    const end = left.indexOf("\0");
+    const [added, removed, path = ""] = left.slice(0, end).split("\t");
+    left = left.slice(end + 1);
+    const count = counts.get(pairs[pair]?.point.id ?? "");
+    if (count === undefined || pairs[pair]?.point.files.includes(path) !== true) continue;
+    count.added += Number(added) || 0; // "-" for a file that is not text
+    count.removed += Number(removed) || 0;
+  }
+  return counts;
 }
 
 async function restore(store: UndoStore, preview: Preview, options: RestoreOptions = {}): Promise<Restored> {

@@ -21,7 +21,7 @@ const SHOWN_MS = 500;
 const KEEPING = "Keeping the state of the files, for undo";
 
 /** How much of a person's message a point has, in characters. */
-const MESSAGE_CHARACTERS = 200;
+export const MESSAGE_CHARACTERS = 200;
 
 /** How long closing waits for the state after the last act, in milliseconds. */
 const CLOSING_MS = 2_000;

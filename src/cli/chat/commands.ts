@@ -1,12 +1,17 @@
 import type { Agent } from "../../agent/agent.ts";
+import { FILLED } from "../../agent/turn.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
 import type { McpPrompt, McpSource } from "../../mcp/client/source.ts";
+import { resolve as resolvePath } from "node:path";
 import { openPort } from "../../activity/open-port.ts";
 import { describeExit } from "../../output/describe-exit.ts";
-import { oneLine } from "../../output/terminal-text.ts";
-import { FILLED } from "../../agent/turn.ts";
-import { listThreads } from "../threads.ts";
+import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
+import { codeOf } from "../../util/errors.ts";
+import { plural } from "../../util/text.ts";
+import type { GlobalOptions } from "../options.ts";
+import { sessionRows } from "../sessions.ts";
 import { type StatusState, shortNumber, statusLine } from "./status.ts";
+import type { PastChat } from "./undo.ts";
 
 /** The chat as its commands see it. */
 export interface Chat {
@@ -20,8 +25,17 @@ export interface Chat {
   readonly servers: readonly Pick<McpSource, "server" | "prompts">[];
   /** Sends the agent a message, as if the person had typed it. Resolves when its turn has ended. */
   send(text: string): Promise<void>;
-  /** Starts a new thread. */
-  open(): Promise<void>;
+  /** The options of the program. */
+  readonly options: GlobalOptions;
+  /** The width of the terminal; 80 without one. */
+  readonly columns: number;
+  /** Asks the person, and lets them choose from a list. Absent without a terminal. */
+  readonly confirm?: PastChat["confirm"];
+  readonly pick?: PastChat["pick"];
+  /** Puts a text into the editor, if it is empty. */
+  prefill(text: string): void;
+  /** Continues in a thread; `undefined`: begins a new one. */
+  open(thread: string | undefined): Promise<void>;
   /** Continues a thread. Returns what was said in it. Rejects when there is none with this id. */
   resume(thread: string): Promise<string>;
   /** Changes the model from the next turn on. Rejects like `loadModel`. */
@@ -58,11 +72,8 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
   },
   model: {
     takes: "[PROVIDER:NAME]",
-    does: "show the model, or switch to another",
-    async run(chat, words) {
-      if (words !== "") await chat.use(words);
-      return chat.model;
-    },
+    does: "list the models that can be used here, or switch to one",
+    run: switchModel,
   },
   approve: {
     takes: "[all|ask|none|10m]",
@@ -70,30 +81,83 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
     does: "how questions are answered: approve all, ask you, refuse all, or approve for a time",
     run: (chat, words) => chat.approve(words),
   },
-  jobs: {
+  approvals: {
+    takes: "[ID once|session|always|refuse [REASON]]",
     atQuestion: true,
-    does: "list the jobs in the background",
-    async run({ toolkit }) {
-      const jobs = await toolkit.jobs.list();
-      if (jobs.length === 0) return "(no jobs)";
-      return jobs
-        .map(
-          ({ id, command, ended }) => `${id}  ${ended ? describeExit(ended.exit) : "running"}  ${oneLine(command, 80)}`,
-        )
-        .join("\n");
+    does: "list the open questions of all programs, or answer one",
+    async run({ toolkit: { store } }, words) {
+      const { answerAtTerminal, questionsText } = await import("../commands/approvals.ts");
+      if (words === "") return questionsText(await store.questions());
+      const [, id = "", given = "", reason = ""] = /^(\S+)\s+(\S+)\s*([^]*)$/.exec(words) ?? [];
+      const answer = ANSWERS.find((each) => each === given);
+      if (answer === undefined) return `expected /approvals ID ${ANSWERS.join("|")}, got ${words}`;
+      const approval = { answer, ...(answer === "refuse" && reason !== "" && { reason }) };
+      return (await answerAtTerminal(store, id, approval)).text;
     },
+  },
+  jobs: {
+    takes: "[output|stop ID]",
+    atQuestion: true,
+    does: "list the jobs in the background, show the end of one's output, or stop it",
+    run: ({ toolkit }, words) => jobsText(toolkit, words),
   },
   open: {
     takes: "[PORT]",
     does: "open a port of a job in the sandbox to your browser, or list these ports",
     run: ({ toolkit }, words) => opened(toolkit, words),
   },
+  diff: {
+    does: "show what this conversation has changed in files",
+    run: async (chat) => (await import("./undo.ts")).diffInChat(pastOf(chat)),
+  },
   undo: {
-    takes: "[list|ID] [yes] [force]",
-    does: "show what an undo would restore; with yes, restore it",
-    async run({ toolkit, agent }, words) {
-      const { undoInChat } = await import("./undo.ts");
-      return undoInChat(toolkit, agent.thread, words);
+    takes: "[list|NUMBER] [yes] [force]",
+    does: "take back what the last turn changed; list: all turns with changes",
+    run: async (chat, words) => (await import("./undo.ts")).undoInChat(pastOf(chat), words),
+  },
+  rewind: {
+    takes: "[NUMBER] [both|conversation|files]",
+    does: "go back to before a message, with or without the files",
+    run: async (chat, words) => (await import("./undo.ts")).rewind(pastOf(chat), words),
+  },
+  fork: {
+    takes: "[NUMBER]",
+    does: "continue in a copy of this conversation, up to before a message",
+    run: async (chat, words) => (await import("./undo.ts")).fork(pastOf(chat), words),
+  },
+  export: {
+    takes: "[md|html|json] [FILE]",
+    does: "write this conversation to a file",
+    run: exportChat,
+  },
+  memory: {
+    takes: "[WORDS|show KEY|forget KEY]",
+    does: "list, search, show and remove memories",
+    async run({ toolkit: { memories } }, words) {
+      const { memoryText } = await import("../commands/memory.ts");
+      const [, action, key = ""] = /^(show|forget)\s+([^]+)$/.exec(words) ?? [];
+      if (action === "show" || action === "forget") return memoryText(memories, action, key);
+      return words === "" ? memoryText(memories, "list", "") : memoryText(memories, "search", words);
+    },
+  },
+  cron: {
+    takes: "[pause|resume|remove ID]",
+    does: "list the schedules of all folders, or change one",
+    async run({ toolkit }, words) {
+      const { applyToSchedule, schedulesText } = await import("../commands/cron.ts");
+      if (words === "") return schedulesText(toolkit);
+      const [, action, id = ""] = /^(pause|resume|remove)\s+(\S+)$/.exec(words) ?? [];
+      if (action !== "pause" && action !== "resume" && action !== "remove")
+        return `expected /cron [pause|resume|remove ID], got ${words}`;
+      return applyToSchedule(action, id, toolkit);
+    },
+  },
+  mcp: {
+    does: "list the MCP servers, and their state",
+    async run({ toolkit, options }) {
+      const { serversText } = await import("../commands/mcp-servers.ts");
+      const { text, notices } = await serversText(options, (name) => `${serverState(toolkit, name).padEnd(12)} `);
+      return [text, ...notices].join("\n");
     },
   },
   compact: {
@@ -112,17 +176,14 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
   new: {
     does: "begin a new thread",
     async run(chat) {
-      await chat.open();
+      await chat.open(undefined);
       return `Thread ${chat.agent.thread}`;
     },
   },
   resume: {
     takes: "[ID]",
-    does: "continue a thread, or list those of this folder",
-    async run(chat, words) {
-      if (words === "") return (await listThreads(chat.toolkit)).join("\n");
-      return chat.resume(words);
-    },
+    does: "continue an earlier conversation of this folder",
+    run: resume,
   },
   exit: {
     does: "exit; /quit and Ctrl-D do the same",
@@ -143,6 +204,101 @@ function contextText({ agent, status }: Pick<Chat, "agent" | "status">): string 
   );
   const when = `At ${FILLED * 100}% old results are cut and older messages are summarized, or now with /compact.`;
   return [statusLine(status(), 80).trim(), ...lines, `Estimated. ${when}`].join("\n");
+}
+
+const ANSWERS = ["once", "session", "always", "refuse"] as const;
+
+/** The chat as the commands on its past see it. */
+function pastOf({ toolkit, agent, columns, confirm, pick, open, prefill }: Chat): PastChat {
+  return { toolkit, thread: agent.thread, columns, confirm, pick, open, prefill };
+}
+
+/** Lets the person choose a model, or switches to the named one. Without a terminal, lists them. */
+async function switchModel(chat: Chat, words: string): Promise<string> {
+  if (words !== "") {
+    await chat.use(words);
+    return chat.model;
+  }
+  const { usableModels } = await import("../models.ts");
+  const models = await usableModels(chat.options);
+  const items = models.map(({ name, why }) => ({
+    value: name,
+    label: `${name === chat.model ? "●" : " "} ${name.padEnd(34)} ${why}`.slice(0, chat.columns),
+  }));
+  if (chat.pick === undefined) return [`Now: ${chat.model}`, ...items.map(({ label }) => label)].join("\n");
+  const chosen = await chat.pick("Which model? Another one: /model PROVIDER:NAME", items);
+  if (chosen === undefined || chosen === chat.model) return chat.model;
+  await chat.use(chosen);
+  return chat.model;
+}
+
+/** Lets the person choose a conversation, or continues the one with an id or a number of the list. */
+async function resume(chat: Chat, words: string): Promise<string> {
+  if (words !== "" && !/^\d{1,2}$/.test(words)) return chat.resume(words);
+  const { store, backend } = chat.toolkit;
+  const folder = backend.access === undefined ? backend.workDir : process.cwd();
+  const rows = await sessionRows(store, folder, { columns: chat.columns - 4 });
+  if (words !== "") {
+    const row = rows[Number(words) - 1];
+    return row === undefined ? `there is no ${words} in the list of /resume` : chat.resume(row.thread);
+  }
+  if (rows.length === 0) return "(no conversations in this folder)";
+  if (chat.pick === undefined) {
+    const lines = rows.map(({ label }, index) => `${String(index + 1).padStart(2)}  ${label}`.trimEnd());
+    return [...lines, "To continue one: /resume NUMBER"].join("\n");
+  }
+  const items = rows.map(({ thread, label }) => ({ value: thread, label }));
+  const chosen = await chat.pick("Continue which conversation?", items);
+  return chosen === undefined ? "" : chat.resume(chosen);
+}
+
+/** Writes the conversation to a new file. */
+async function exportChat({ toolkit: { store }, agent: { thread } }: Chat, words: string): Promise<string> {
+  const { EXPORT_FORMATS, exportThread } = await import("../export.ts");
+  const { writeFile } = await import("node:fs/promises");
+  const [first = "", ...rest] = words.split(/\s+/);
+  const named = EXPORT_FORMATS.find((each) => each === first);
+  const file = (named === undefined ? words : rest.join(" ")).trim();
+  const format = named ?? EXPORT_FORMATS.find((each) => file.endsWith(`.${each}`)) ?? "md";
+  const path = resolvePath(file === "" ? `handrail-${thread}.${format}` : file);
+  const summary = (await store.threads()).find((each) => each.thread === thread);
+  if (summary === undefined) return "Nothing was said yet.";
+  await writeFile(path, await exportThread(store, summary, format), { flag: "wx", mode: 0o600 }).catch(
+    (error: unknown) => {
+      if (codeOf(error) === "EEXIST") throw new Error(`${path} exists already. Name another file`);
+      throw error;
+    },
+  );
+  return `Written: ${path}`;
+}
+
+/** How an MCP server is: "12 tools", "starting", "not running". */
+function serverState({ starting, tools }: Toolkit, name: string): string {
+  if (starting.includes(`mcp:${name}`)) return "starting";
+  const count = [...tools.keys()].filter((tool) => tool.startsWith(`mcp__${name}__`)).length;
+  return count === 0 ? "no tools" : plural(count, "tool");
+}
+
+/** How much of a job's output is shown, in bytes. */
+const OUTPUT_BYTES = 4_096;
+
+async function jobsText({ jobs }: Toolkit, words: string): Promise<string> {
+  const all = await jobs.list();
+  const [, action, id] = /^(output|stop)\s+(\S+)$/.exec(words) ?? [];
+  if (words !== "" && action === undefined) return `expected /jobs [output|stop ID], got ${words}`;
+  const lines = all.map(
+    (job) => `${job.id}  ${job.ended ? describeExit(job.ended.exit) : "running"}  ${oneLine(job.command, 80)}`,
+  );
+  if (action === undefined) return lines.join("\n") || "(no jobs)";
+  const job = all.find((each) => each.id === id);
+  if (job === undefined) return `there is no job ${id}. /jobs lists them`;
+  if (action === "stop") {
+    await job.process.kill();
+    return `Job ${job.id} has ended.`;
+  }
+  const { output } = job.process;
+  const end = output.kept;
+  return terminalSafe(Buffer.from(await output.read(Math.max(0, end - OUTPUT_BYTES), end)).toString("utf8")).trimEnd();
 }
 
 async function leave(chat: Chat): Promise<string> {

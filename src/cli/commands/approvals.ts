@@ -14,7 +14,7 @@ import type { GlobalOptions } from "../options.ts";
 import { withStore } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 import { hasTerminal } from "../terminal.ts";
-import { say } from "../say.ts";
+import { say, warn } from "../say.ts";
 
 /** The commands of `handrail approvals`. */
 export const run = { list: listApprovals, answer: answerApproval, wait: waitForApprovals };
@@ -32,9 +32,13 @@ async function listApprovals(options: Options): Promise<void> {
   await withStore(options, async (store) => {
     const questions = await store.questions();
     if (options.json) return say(JSON.stringify(questions));
-    if (questions.length === 0) say("(no open questions)");
-    for (const question of questions) show(question);
+    say(questionsText(questions));
   });
+}
+
+/** Lists open questions, a few lines each. */
+export function questionsText(questions: readonly OpenQuestion[]): string {
+  return questions.flatMap(linesOf).join("\n") || "(no open questions)";
 }
 
 /** Answers a question. Exit code 1 when it is no longer open. @throws Error without a terminal of its own. */
@@ -50,26 +54,38 @@ async function answerApproval(
   if (!hasTerminal())
     throw new Error("a question is answered at a terminal: run this in one (over SSH: ssh -t), or use the console");
   await withStore(options, async (store) => {
-    const question = (await store.questions()).find((each) => each.question === id);
-    const whyNot = question && answer !== "refuse" ? whyNotFrom("terminal", question.decision) : undefined;
-    if (whyNot !== undefined) throw new ToolFailure(whyNot.replace(/\.$/, ""));
-    const longest = question === undefined ? "always" : longestGrant(question.decision);
-    if (answer === "always" ? longest !== "always" : answer === "session" && longest === "once") {
-      throw new ToolFailure(
-        `this cannot be allowed for longer than ${longest === "once" ? "one call" : "the session"}`,
-        {
-          hint: `Answer ${longest}.`,
-        },
-      );
-    }
     const approval: Approval = { answer, ...(reason !== undefined && { reason }), ...filledIn };
-    const outcome = await store.answer(id, approval, "handrail approvals");
-    if (outcome.status === "answered") return say(`${id} is answered: ${answer}.`);
-    if (outcome.status === "unknown")
-      throw new ToolFailure(`there is no question ${id}`, { hint: "`handrail approvals` lists them." });
-    process.stderr.write(`handrail: ${id} is not open any more: ${oneLine(outcome.reason, 1_000)}\n`);
+    const { text, isAnswered } = await answerAtTerminal(store, id, approval);
+    if (isAnswered) return say(text);
+    warn([text]);
     process.exitCode = EXIT.notSucceeded;
   });
+}
+
+/**
+ * Answers a question for the person at this terminal. Returns a sentence on what came of it.
+ *
+ * @throws ToolFailure when there is no such question, or the answer is not allowed.
+ */
+export async function answerAtTerminal(
+  store: Pick<Store, "questions" | "answer">,
+  id: string,
+  approval: Approval,
+): Promise<{ readonly text: string; readonly isAnswered: boolean }> {
+  const { answer } = approval;
+  const question = (await store.questions()).find((each) => each.question === id);
+  const whyNot = question && answer !== "refuse" ? whyNotFrom("terminal", question.decision) : undefined;
+  if (whyNot !== undefined) throw new ToolFailure(whyNot.replace(/\.$/, ""));
+  const longest = question === undefined ? "always" : longestGrant(question.decision);
+  if (answer === "always" ? longest !== "always" : answer === "session" && longest === "once") {
+    const most = longest === "once" ? "one call" : "the session";
+    throw new ToolFailure(`this cannot be allowed for longer than ${most}`, { hint: `Answer ${longest}.` });
+  }
+  const outcome = await store.answer(id, approval, "handrail approvals");
+  if (outcome.status === "unknown")
+    throw new ToolFailure(`there is no question ${id}`, { hint: "`handrail approvals` lists them." });
+  if (outcome.status === "answered") return { text: `${id} is answered: ${answer}.`, isAnswered: true };
+  return { text: `${id} is not open any more: ${oneLine(outcome.reason, 1_000)}`, isAnswered: false };
 }
 
 /**
@@ -151,16 +167,23 @@ function fieldsOf(text: string): FormInput {
 }
 
 function show(open: OpenQuestion): void {
+  say(linesOf(open).join("\n"));
+}
+
+function linesOf(open: OpenQuestion): readonly string[] {
   const { question, name, effects, decision, parked, askedMs } = open;
   const waits = `asked ${inWords(Date.now() - askedMs)} ago`;
   const until = parked === undefined ? "" : `, parked for another ${inWords(parked.untilMs - Date.now())}`;
-  say(`${question}  ${callerOf(open)}, risk ${decision.risk}, ${waits}${until}`);
-  if (parked?.changed !== undefined)
-    say(`  It was approved before. Since then this has changed: ${oneLine(parked.changed.join(", "), 1_000)}`);
-  for (const line of describeCall({ tool: { name }, effects }).split("\n")) say(`  ${oneLine(line, Infinity)}`);
   const whyNot = whyNotFrom("terminal", decision);
-  if (whyNot !== undefined) say(`  ${whyNot}`);
-  if (decision.reason !== undefined) say(`  (${oneLine(decision.reason, 400)})`);
+  const changed = parked?.changed && oneLine(parked.changed.join(", "), 1_000);
+  const described = describeCall({ tool: { name }, effects }).split("\n");
+  return [
+    `${question}  ${callerOf(open)}, risk ${decision.risk}, ${waits}${until}`,
+    ...(changed === undefined ? [] : [`  It was approved before. Since then this has changed: ${changed}`]),
+    ...described.map((line) => `  ${oneLine(line, Infinity)}`),
+    ...(whyNot === undefined ? [] : [`  ${whyNot}`]),
+    ...(decision.reason === undefined ? [] : [`  (${oneLine(decision.reason, 400)})`]),
+  ];
 }
 
 /** Describes the caller: "bash of agent coder in thread k3v9". */

@@ -12,7 +12,7 @@ import { callTitle } from "../call-title.ts";
 import { agentSettings } from "../agent-settings.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import type { AgentOptions } from "../options.ts";
-import { moved, startedWith } from "../resume.ts";
+import { chooseThread, moved, startedWith } from "../resume.ts";
 import { scheduleRunner, tellOutcomes } from "../schedules.ts";
 import { warn } from "../say.ts";
 import { type Approvals, createApprovals } from "../chat/approvals.ts";
@@ -32,6 +32,11 @@ import type { TerminalChoices } from "../terminal.ts";
 export async function run(given: AgentOptions): Promise<void> {
   let options = given;
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY && process.env["TERM"] !== "dumb";
+  if (isTerminal && options.resume === true && !options.showPrompt) {
+    const { resume: _, ...others } = options;
+    const thread = await chooseThread(options);
+    options = { ...others, ...(thread !== undefined && { resume: thread }) };
+  }
   let face: Face | undefined;
   const ask: Approver = async (...question) => face?.ask?.(...question) ?? { answer: "refuse" };
   const approvals = isTerminal ? createApprovals(ask, options.yes === true) : undefined;
@@ -159,7 +164,17 @@ async function talk(
     get model() {
       return nameOf(model);
     },
-    open: () => reopen(undefined),
+    get columns() {
+      return process.stdout.columns ?? 80;
+    },
+    get options() {
+      return chosen;
+    },
+    ...(approvals !== undefined && {
+      confirm: async (question: string) => (await face.choose?.(`${question} [y/N] `, {})) === "yes",
+    }),
+    prefill: () => {},
+    open: reopen,
     async resume(id) {
       const found = await findThread(toolkit, id);
       await reopen(id);

@@ -57,13 +57,35 @@ interface RunnerCommandOptions extends GlobalOptions {
 
 /** Lists the schedules of all folders: one line each, or with `json` as `[Schedule]`. */
 async function listSchedules(options: Options): Promise<void> {
-  await withToolkit(options, async ({ schedules, backend }) => {
+  await withToolkit(options, async (toolkit) => {
+    const { schedules, backend } = toolkit;
     const all = await schedules.list();
     if (options.json) return say(JSON.stringify(all.map(({ grant: _, ...schedule }) => schedule)));
-    if (all.length === 0) return say("(no schedules)");
-    for (const schedule of all) say(lineOf(schedule, targetOf(backend)));
-    if (!(await schedules.isAttended(targetOf(backend)))) warn([NOBODY_RUNS]);
+    say(await schedulesText(toolkit));
+    if (all.length > 0 && !(await schedules.isAttended(targetOf(backend)))) warn([NOBODY_RUNS]);
   });
+}
+
+/** Lists the schedules of all folders, a line each. */
+export async function schedulesText({ schedules, backend }: Pick<Toolkit, "schedules" | "backend">): Promise<string> {
+  await loadWords();
+  const all = await schedules.list();
+  return all.map((schedule) => lineOf(schedule, targetOf(backend))).join("\n") || "(no schedules)";
+}
+
+type ScheduleAction = "remove" | "pause" | "resume";
+
+/** Removes, pauses or resumes a schedule. Returns a sentence. Rejects when there is none with this id. */
+export async function applyToSchedule(
+  action: ScheduleAction,
+  id: string,
+  toolkit: Pick<Toolkit, "schedules">,
+): Promise<string> {
+  const found = await scheduleWith(id, toolkit);
+  if (action === "remove") await toolkit.schedules.remove(id);
+  else await toolkit.schedules.pause(id, action === "pause" ? "by a person" : undefined);
+  const done = { remove: "Removed", pause: "Paused", resume: "Resumed" }[action];
+  return `${done} job ${id} "${oneLine(found.name, 100)}"`;
 }
 
 /** Adds a schedule, as `cron_add` does: the person is asked. */
@@ -101,17 +123,11 @@ async function addSchedule(command: string | undefined, options: AddOptions): Pr
 }
 
 /** Removes, pauses or resumes a schedule, or prints how its requests are signed. */
-function changeSchedule(action: "remove" | "pause" | "resume" | "secret") {
+function changeSchedule(action: ScheduleAction | "secret") {
   return (id: string, options: GlobalOptions): Promise<void> =>
-    withToolkit(options, async (toolkit) => {
-      const { schedules } = toolkit;
-      const found = await scheduleWith(id, toolkit);
-      if (action === "secret") return say(await signingOf(id, toolkit));
-      if (action === "remove") await schedules.remove(id);
-      else await schedules.pause(id, action === "pause" ? "by a person" : undefined);
-      const done = { remove: "Removed", pause: "Paused", resume: "Resumed" }[action];
-      say(`${done} job ${id} "${oneLine(found.name, 100)}"`);
-    });
+    withToolkit(options, async (toolkit) =>
+      say(await (action === "secret" ? signingOf(id, toolkit) : applyToSchedule(action, id, toolkit))),
+    );
 }
 
 /** Runs a schedule now: in the process that runs the schedules of its folder or, if there is none, in this one. */
@@ -197,7 +213,7 @@ async function withToolkit(
   }
 }
 
-async function scheduleWith(id: string, { schedules }: Toolkit): Promise<Schedule> {
+async function scheduleWith(id: string, { schedules }: Pick<Toolkit, "schedules">): Promise<Schedule> {
   const found = await schedules.get(id);
   if (found !== undefined) return found;
   throw new ToolFailure(`there is no scheduled job ${JSON.stringify(id)}`, {
@@ -206,7 +222,7 @@ async function scheduleWith(id: string, { schedules }: Toolkit): Promise<Schedul
 }
 
 /** How to sign a request that starts a run. */
-async function signingOf(id: string, { schedules }: Toolkit): Promise<string> {
+async function signingOf(id: string, { schedules }: Pick<Toolkit, "schedules">): Promise<string> {
   const secret = await schedules.secret(id);
   if (secret === undefined) throw new ToolFailure(`job ${id} is not started by requests`);
   return [

@@ -18,17 +18,30 @@ export const run = { list: listServers, test: testServer, login: loginToServer }
 
 /** Lists the configured MCP servers. Starts none. */
 async function listServers(options: GlobalOptions): Promise<void> {
-  const { servers, notices } = await serversOf(options);
+  const { text, notices } = await serversText(options);
   warn(notices);
+  say(text);
+}
+
+/**
+ * Lists the configured MCP servers, a line each. Starts none.
+ *
+ * @param stateOf what is known of a server that may run: "12 tools". Default: nothing
+ */
+export async function serversText(
+  options: GlobalOptions,
+  stateOf: (name: string) => string = () => "",
+): Promise<{ readonly text: string; readonly notices: readonly string[] }> {
+  const { servers, notices } = await serversOf(options);
   const rows = await Promise.all(
     Object.entries(servers).map(async ([name, choice]) => {
       const { url, oauth, sandbox = false } = choice;
       const isIn = url === undefined || oauth === undefined || (await (await tokensOf(url)).read()) !== undefined;
       const login = isIn ? "" : ` (no login: handrail mcp login ${name})`;
-      return `${name.padEnd(16)} ${oneLine(startOf({ ...choice, sandbox }), 500)}${login}`;
+      return `${name.padEnd(16)} ${stateOf(name)}${oneLine(startOf({ ...choice, sandbox }), 500)}${login}`;
     }),
   );
-  say(rows.length === 0 ? "No MCP servers are configured." : rows.join("\n"));
+  return { text: rows.length === 0 ? "No MCP servers are configured." : rows.join("\n"), notices };
 }
 
 interface TestOptions extends GlobalOptions {

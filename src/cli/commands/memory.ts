@@ -15,9 +15,12 @@ import { write } from "../say.ts";
 /** Memories read at a time. */
 const PAGE = 500;
 
+/** Takes a piece of the text that a command prints. */
+type Write = (text: string) => Promise<void>;
+
 /** The names of the commands, and what they do. */
 const ACTIONS = {
-  list: async (memories) => {
+  list: async (memories, _, write) => {
     let none = true;
     for await (const page of pages(memories)) {
       none = false;
@@ -25,28 +28,28 @@ const ACTIONS = {
     }
     if (none) await write("(no memories)\n");
   },
-  search: async (memories, query) => {
+  search: async (memories, query, write) => {
     const found = await memories.recall(query, 20);
     await write(found.length === 0 ? "(no matching memories)\n" : found.map(line).join(""));
   },
-  show: async (memories, key) => {
+  show: async (memories, key, write) => {
     const memory = await memories.get(key);
     if (memory === undefined) throw noMemory(key);
     await write(`${process.stdout.isTTY ? terminalSafe(memory.content) : memory.content}\n`);
   },
-  forget: async (memories, key) => {
+  forget: async (memories, key, write) => {
     if (!(await memories.forget(key))) throw noMemory(key);
     await write(`Forgot memory: ${oneLine(key, 200)}\n`);
   },
-  export: async (memories) => {
+  export: async (memories, _, write) => {
     for await (const page of pages(memories)) await write(page.map(exported).join(""));
   },
-  import: async (memories, file) => {
+  import: async (memories, file, write) => {
     const given = file === "-" ? imported(await readStdin(), "stdin") : imported(await readTextFile(file), file);
     await memories.store(given.toSorted((one, other) => one.storedMs - other.storedMs));
     await write(`Imported ${plural(given.length, "memory", "memories")}\n`);
   },
-} satisfies { readonly [action: string]: (memories: Memories, argument: string) => Promise<void> };
+} satisfies { readonly [action: string]: (memories: Memories, argument: string, write: Write) => Promise<void> };
 
 type Action = keyof typeof ACTIONS;
 
@@ -73,10 +76,25 @@ export const run = {
 async function useMemories(action: Action, argument: string, options: GlobalOptions): Promise<void> {
   const toolkit = await createToolkit({ ...(await toolkitOptions(options)), preset: "none" });
   try {
-    await ACTIONS[action](toolkit.memories, argument);
+    await ACTIONS[action](toolkit.memories, argument, write);
   } finally {
     await toolkit.close();
   }
+}
+
+/**
+ * Runs a command on memories and returns what it prints. Rejects as it does.
+ *
+ * @param argument the query or the key
+ */
+export async function memoryText(
+  memories: Memories,
+  action: "list" | "search" | "show" | "forget",
+  argument: string,
+): Promise<string> {
+  let text = "";
+  await ACTIONS[action](memories, argument, async (more) => void (text += more));
+  return text.trimEnd();
 }
 
 /** Yields all memories, newest first. */

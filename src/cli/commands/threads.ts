@@ -5,13 +5,15 @@ import { localTime } from "../local-time.ts";
 import type { GlobalOptions } from "../options.ts";
 import { withStore } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
-import { say } from "../say.ts";
+import { type ExportFormat, exportThread } from "../export.ts";
+import { say, write } from "../say.ts";
 
 /** The commands of `handrail threads`. */
 export const run = {
   list: listThreads,
   show: showThread,
   follow: (thread: string, options: Options) => showThread(thread, { ...options, follow: true }),
+  export: printThread,
 };
 
 type Options = GlobalOptions & { readonly json?: true };
@@ -31,6 +33,26 @@ async function listThreads({ json, ...options }: Options): Promise<void> {
 }
 
 /**
+ * Prints a whole thread as Markdown, HTML or JSON.
+ *
+ * @throws ToolFailure when there is no such thread.
+ */
+async function printThread(
+  thread: string,
+  { format = "md", ...options }: GlobalOptions & { readonly format?: ExportFormat },
+): Promise<void> {
+  await withStore(options, async (store) => {
+    const found = (await store.threads()).find((each) => each.thread === thread);
+    if (found === undefined) throw noThread(thread);
+    await write(await exportThread(store, found, format));
+  });
+}
+
+function noThread(thread: string): ToolFailure {
+  return new ToolFailure(`there is no thread ${thread}`, { hint: "`handrail threads` lists them." });
+}
+
+/**
  * Shows the messages of a thread: a line each, or with `json` each `ThreadMessage` as a line. With `follow`, continues
  * with new and changed messages until it is stopped.
  *
@@ -42,9 +64,7 @@ async function showThread(
 ): Promise<void> {
   const show = (message: ThreadMessage) => say(json ? JSON.stringify(message) : lineOf(message));
   await withStore(options, async (store) => {
-    if (!(await store.threads()).some((each) => each.thread === thread)) {
-      throw new ToolFailure(`there is no thread ${thread}`, { hint: "`handrail threads` lists them." });
-    }
+    if (!(await store.threads()).some((each) => each.thread === thread)) throw noThread(thread);
     if (!follow) return (await readThread(store, thread)).forEach(show);
     const stopped = untilStopped();
     try {

@@ -1,0 +1,149 @@
+import { createHash } from "node:crypto";
+import { stripVTControlCharacters } from "node:util";
+import { type ThreadMessage, readThread } from "../activity/messages.ts";
+import type { Store, ThreadSummary } from "../contract/activity.ts";
+import { terminalSafe, oneLine } from "../output/terminal-text.ts";
+import { parseJson } from "../util/json.ts";
+import { localTime } from "./local-time.ts";
+
+/** The forms in which a thread is exported. */
+export const EXPORT_FORMATS = ["md", "html", "json"] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+
+/**
+ * Returns a whole thread as text, as it is recorded: secrets masked, images replaced by their type and size. Control
+ * and bidi characters are written out, except in JSON.
+ *
+ * - `md`: Markdown. Output of calls is in fences that it cannot close.
+ * - `html`: one file that loads nothing and runs nothing: everything is escaped, and its policy allows its style alone.
+ * - `json`: `{ format: "handrail-thread", version: 1, thread: ThreadSummary, messages: ThreadMessage[] }`.
+ */
+export async function exportThread(
+  store: Pick<Store, "events">,
+  thread: ThreadSummary,
+  format: ExportFormat,
+): Promise<string> {
+  const messages = await readThread(store, thread.thread);
+  if (format === "json") {
+    return `${JSON.stringify({ format: "handrail-thread", version: 1, thread, messages }, undefined, 2)}\n`;
+  }
+  const pieces = messages.filter(isShown).map(pieceOf);
+  return format === "md" ? markdownOf(thread, pieces) : htmlOf(thread, pieces);
+}
+
+/** A message or a call, as people read it. Texts are raw. */
+interface Piece {
+  readonly who: "You" | "Handrail" | "Agent" | "call";
+  readonly at: number;
+  readonly text: string;
+  /** Of a call: `bash npm test`, and how it ended. */
+  readonly call?: { readonly name: string; readonly input: string; readonly status: string };
+}
+
+function isShown(message: ThreadMessage): boolean {
+  return message.role === "tool" ? message.userFacing : message.content.some((part) => part.type !== "call");
+}
+
+function pieceOf(message: ThreadMessage): Piece {
+  const { at } = message;
+  if (message.role === "user") {
+    return { who: message.from === "person" ? "You" : "Handrail", at, text: textsOf(message.content) };
+  }
+  if (message.role === "assistant") {
+    return { who: "Agent", at, text: textsOf(message.content.filter(({ type }) => type === "text")) };
+  }
+  const { name, input, status, error } = message.metadata.tool_activity;
+  const ms = message.endedMs === undefined ? "" : `, ${((message.endedMs - at) / 1_000).toFixed(1)} s`;
+  return {
+    ...{ who: "call", at, text: textsOf(message.content ?? []) || (error ?? "") },
+    call: { name, input: inputText(input), status: `${message.result ?? status}${ms}` },
+  };
+}
+
+function textsOf(content: readonly { readonly type: string; readonly text?: string }[]): string {
+  return content.map((part) => part.text ?? `[${part.type}]`).join("\n");
+}
+
+/** The arguments of a call: of one with a single text that text, otherwise JSON. */
+function inputText(input: unknown): string {
+  const parsed = typeof input === "string" ? parseJson(input) : { ok: true as const, value: input };
+  const value: unknown = parsed.ok ? parsed.value : input;
+  const values = typeof value === "object" && value !== null ? Object.values(value) : [];
+  const [only] = values;
+  if (values.length === 1 && typeof only === "string") return only;
+  return typeof value === "string" ? value : JSON.stringify(value, undefined, 2);
+}
+
+function titleOf({ title, thread }: ThreadSummary): string {
+  return oneLine((title ?? `Thread ${thread}`).replace(/\s+/g, " "), 120);
+}
+
+function placeOf({ thread, target, workDir, createdMs }: ThreadSummary): string {
+  const place = target === undefined ? "" : ` · ${target}:${workDir ?? ""}`;
+  return oneLine(`Thread ${thread}${place} · ${localTime(createdMs).slice(0, 16)}`, 500);
+}
+
+function markdownOf(thread: ThreadSummary, pieces: readonly Piece[]): string {
+  const parts = pieces.map(({ who, at, text, call }) => {
+    const time = localTime(at).slice(0, 16);
+    if (call === undefined) return `**${who}** · ${time}\n\n${plain(text).trimEnd()}`;
+    const heading = `● **${call.name}** · ${call.status}`;
+    return [heading, fenced(call.input), ...(text === "" ? [] : [fenced(text)])].join("\n\n");
+  });
+  return [`# ${titleOf(thread)}`, placeOf(thread), ...parts, ""].join("\n\n").replace(/\n+$/, "\n");
+}
+
+/** Puts a text into a fence that is longer than any run of backticks in it. */
+function fenced(text: string): string {
+  const runs = (text.match(/`+/g) ?? []).map(({ length }) => length);
+  const fence = "`".repeat(Math.max(3, ...runs.map((length) => length + 1)));
+  return `${fence}\n${plain(text).trimEnd()}\n${fence}`;
+}
+
+const STYLE =
+  ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}" +
+  "pre{white-space:pre-wrap;overflow-wrap:anywhere;font:14px/1.45 ui-monospace,monospace;margin:.5rem 0}" +
+  "section{margin:1.5rem 0}.you{border-left:3px solid;padding-left:1rem}small{opacity:.7}" +
+  "details{border:1px solid #8886;border-radius:6px;padding:.5rem 1rem}summary{cursor:pointer}p{white-space:pre-wrap}";
+
+function htmlOf(thread: ThreadSummary, pieces: readonly Piece[]): string {
+  const hash = createHash("sha256").update(STYLE).digest("base64");
+  const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`;
+  const sections = pieces.map(({ who, at, text, call }) => {
+    const time = `<small>${escaped(localTime(at).slice(0, 16))}</small>`;
+    if (call === undefined) {
+      return `<section${who === "You" ? ' class="you"' : ""}><b>${who}</b> ${time}<p>${escaped(text)}</p></section>`;
+    }
+    const summary = `<b>${escaped(call.name)}</b> ${escaped(oneLine(call.input.replace(/\s+/g, " "), 100))} <small>${escaped(call.status)}</small>`;
+    const output = text === "" ? "" : `<hr><pre>${escaped(text)}</pre>`;
+    return `<details><summary>${summary}</summary><pre>${escaped(call.input)}</pre>${output}</details>`;
+  });
+  return [
+    "<!doctype html>",
+    '<html lang="en"><head><meta charset="utf-8">',
+    `<meta http-equiv="Content-Security-Policy" content="${escaped(policy)}">`,
+    '<meta name="referrer" content="no-referrer"><meta name="viewport" content="width=device-width">',
+    `<title>${escaped(titleOf(thread))}</title><style>${STYLE}</style></head><body>`,
+    `<h1>${escaped(titleOf(thread))}</h1><p><small>${escaped(placeOf(thread))}</small></p>`,
+    ...sections,
+    "</body></html>",
+    "",
+  ].join("\n");
+}
+
+/** Text without colours, with control and bidi characters written out. */
+function plain(text: string): string {
+  return stripVTControlCharacters(terminalSafe(text));
+}
+
+const ENTITIES: { readonly [character: string]: string } = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+function escaped(text: string): string {
+  return plain(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
+}
