@@ -76,7 +76,7 @@ export async function chooseThread(options: AgentOptions): Promise<string | unde
   const store = await storeOf(settings);
   const rows = await sessionRows(store, folder, { columns: (process.stdout.columns ?? 80) - 4 });
   await store.close();
-  if (rows.length === 0) say("There are no conversations in this folder yet.");
+  if (rows.length === 0) say("There are no threads in this folder yet.");
   for (const [index, { label }] of rows.entries()) say(`${String(index + 1).padStart(2)}  ${label}`.trimEnd());
   for (let question = "Continue which one? Its number, or Enter for a new one: "; rows.length > 0;) {
     const answer = await lineOnTerminal(question, new AbortController().signal);

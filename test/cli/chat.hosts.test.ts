@@ -295,7 +295,9 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     await sees(/^> *$/m);
     await types("/help", "Enter");
     const help = await sees(/refuses and tells[^]*^> *$/m);
-    expect(help).toMatch(/^\/model \[PROVIDER:NAME\] {9}show the model, or switch to\n {31}another$/m);
+    expect(help).toMatch(
+      /^\/model \[PROVIDER:NAME\] {9}list the models that can be\n {31}used here, or switch to one$/m,
+    );
     await types("Do it", "Enter");
     await sees(/\[y\/N\/s\]$/m);
     await types("n Leave that folder as it is, and make a new one beside it", "Enter");

@@ -155,7 +155,7 @@ describe("what a conversation has changed", () => {
   test("is gone after a rewind with the files, and the message is in the editor", async () => {
     const { folder, chat, opened, typed, agent } = await changing();
     expect(await rewind(chat(), "")).toMatch(/^ {2}3 .*"Make a file"/);
-    expect(await rewind(chat(), "2 conversation")).toContain(`The conversation as it was: /resume ${agent.thread}`);
+    expect(await rewind(chat(), "2 conversation")).toContain(`The thread as it was: /resume ${agent.thread}`);
     expect(existsSync(join(folder, "b.txt"))).toBe(true);
     const { store } = chat().toolkit;
     expect((await saidIn(store, opened[0] ?? "")).map(({ text }) => text)).toEqual(["Add a line"]);

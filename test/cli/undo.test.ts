@@ -4,6 +4,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { commandLine } from "./program.ts";
 
+const SUM = {
+  "sum.mjs": "export function add(a, b) {\n  return a - b;\n}\n",
+  "sum.test.mjs":
+    'import assert from "node:assert/strict";\nimport { test } from "node:test";\nimport { add } from "./sum.mjs";\n\n' +
+    'test("adds", () => {\n  assert.equal(add(2, 3), 5);\n});\n',
+};
+
 test("handrail undo shows what a call changed, restores it with --yes, and can be undone", async () => {
   const line = await commandLine({ "a.txt": "one\n", "b.txt": "two\n" });
   const [a, b] = [join(line.folder, "a.txt"), join(line.folder, "b.txt")];
@@ -65,16 +72,35 @@ test("--git-state also undoes what a command did to the repository", async () =>
   expect(state()).toEqual(before);
 });
 
-test("/undo in a chat shows what it would do, and restores it with yes", async () => {
-  const line = await commandLine({ "a.txt": "one\n" });
-  await line.here(["call", "bash", '{"command":"echo changed > a.txt"}', "--yes"]);
-  const chat = async (words: string) =>
-    (await line.here(["chat", "--model", "demo"], {}, { input: `/undo ${words}\n` })).stdout;
-  expect(await chat("list")).toMatch(/^\w+ {2}.* before bash, the first act of a call in thread /m);
-  expect(await chat("")).toContain("nothing has been changed in this thread yet");
-  const [, id = ""] = /^(\w+) {2}.*: changed a\.txt$/m.exec(await chat("list")) ?? [];
-  const [, remedy = ""] = /restore +a\.txt\nTo restore: \/undo (\w+ yes)\n/.exec(await chat(id)) ?? [];
-  expect(await chat("of everything")).toContain("expected /undo [list|ID] [yes] [force], got of everything");
-  expect(await chat(remedy)).toMatch(/1 path restored\. To take that back: \/undo \w+\n/);
-  expect(readFileSync(join(line.folder, "a.txt"), "utf8")).toBe("one\n");
+test("in a chat /undo names messages and restores with yes, /diff shows the changes, /export writes the thread", async () => {
+  const line = await commandLine(SUM);
+  const chat = async (...lines: readonly string[]) =>
+    (await line.here(["chat", "--model", "demo", "--sandbox", "off", "--yes"], {}, { input: `${lines.join("\n")}\n` }))
+      .stdout;
+  const words = [
+    "Hello",
+    "Repair the failing test",
+    "/undo list",
+    "/diff",
+    "/undo",
+    "/undo of everything",
+    "/undo 2 yes",
+  ];
+  const text = await chat(...words, "/diff", "/rewind", "/export html thread.html", "/context", "/resume");
+  expect(text).toMatch(/^ {2}2 {2}\d\d:\d\d {2}"Repair the failing test" +1 file {2}\+1 −1$/m);
+  expect(text).toMatch(/^-  return a - b;\n\+  return a \+ b;$/m);
+  expect(text).toMatch(/^Back to before "Repair the failing test"\n +restore +sum\.mjs\nTo restore: \/undo 2 yes$/m);
+  expect(text).toContain("expected /undo [list|NUMBER] [yes] [force], got of everything");
+  expect(text).toMatch(
+    /1 path restored\. To take that back: \/undo \w+\nThe files are as they were before this thread\.\n/,
+  );
+  expect(text).toMatch(/^ {2}2 .*\n {2}1 {2}\d\d:\d\d {2}"Hello" *\nTo go back: \/rewind NUMBER/m);
+  expect(text).toMatch(
+    /^demo · this machine · no sandbox · approves all +\d% of 128k · \$0\.00\ninstructions +[\d.k]+ +\d%$/m,
+  );
+  expect(text).toMatch(/^ 1 {2}\d\d:\d\d {2}Hello .* \d+ calls?\nTo continue one: \/resume NUMBER$/m);
+  expect(readFileSync(join(line.folder, "sum.mjs"), "utf8")).toBe(SUM["sum.mjs"]);
+  expect(readFileSync(join(line.folder, "thread.html"), "utf8")).toContain("<b>You</b>");
+  const [, thread = ""] = /^(\w+) /.exec((await line.here(["threads"])).stdout) ?? [];
+  expect((await line.here(["threads", "export", thread])).stdout).toMatch(/^# Hello\n\nThread /);
 });

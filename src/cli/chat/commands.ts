@@ -62,7 +62,7 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
     atQuestion: true,
     does: "show this",
     run: (chat) =>
-      `${columns([...Object.entries(COMMANDS).map(usageOf), ...promptsOf(chat).map(promptUsage)])}\n${HINTS}`,
+      `${table([...Object.entries(COMMANDS).map(usageOf), ...promptsOf(chat).map(promptUsage)])}\n${HINTS}`,
   },
   tools: {
     atQuestion: true,
@@ -82,9 +82,9 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
     run: (chat, words) => chat.approve(words),
   },
   approvals: {
-    takes: "[ID once|session|always|refuse [REASON]]",
+    takes: "[ID ANSWER]",
     atQuestion: true,
-    does: "list the open questions of all programs, or answer one",
+    does: "list the open questions of all programs, or answer one: once, session, always, refuse",
     async run({ toolkit: { store } }, words) {
       const { answerAtTerminal, questionsText } = await import("../commands/approvals.ts");
       if (words === "") return questionsText(await store.questions());
@@ -107,7 +107,7 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
     run: ({ toolkit }, words) => opened(toolkit, words),
   },
   diff: {
-    does: "show what this conversation has changed in files",
+    does: "show what this thread has changed in files",
     run: async (chat) => (await import("./undo.ts")).diffInChat(pastOf(chat)),
   },
   undo: {
@@ -122,12 +122,12 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
   },
   fork: {
     takes: "[NUMBER]",
-    does: "continue in a copy of this conversation, up to before a message",
+    does: "continue in a copy of this thread, up to before a message",
     run: async (chat, words) => (await import("./undo.ts")).fork(pastOf(chat), words),
   },
   export: {
     takes: "[md|html|json] [FILE]",
-    does: "write this conversation to a file",
+    does: "write this thread to a file",
     run: exportChat,
   },
   memory: {
@@ -182,7 +182,7 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
   },
   resume: {
     takes: "[ID]",
-    does: "continue an earlier conversation of this folder",
+    does: "continue an earlier thread of this folder",
     run: resume,
   },
   exit: {
@@ -242,13 +242,13 @@ async function resume(chat: Chat, words: string): Promise<string> {
     const row = rows[Number(words) - 1];
     return row === undefined ? `there is no ${words} in the list of /resume` : chat.resume(row.thread);
   }
-  if (rows.length === 0) return "(no conversations in this folder)";
+  if (rows.length === 0) return "(no threads in this folder)";
   if (chat.pick === undefined) {
     const lines = rows.map(({ label }, index) => `${String(index + 1).padStart(2)}  ${label}`.trimEnd());
     return [...lines, "To continue one: /resume NUMBER"].join("\n");
   }
   const items = rows.map(({ thread, label }) => ({ value: thread, label }));
-  const chosen = await chat.pick("Continue which conversation?", items);
+  const chosen = await chat.pick("Continue which thread?", items);
   return chosen === undefined ? "" : chat.resume(chosen);
 }
 
@@ -353,7 +353,7 @@ async function opened({ jobs }: Toolkit, words: string): Promise<string> {
 type Usage = readonly [usage: string, does: string];
 
 /** Long usages have a line of their own, so that those of servers do not move the column. */
-function columns(all: readonly Usage[]): string {
+function table(all: readonly Usage[]): string {
   const width = 30;
   return all
     .map(([usage, does]) => {

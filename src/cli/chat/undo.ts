@@ -48,7 +48,7 @@ interface Past {
 }
 
 const ELSEWHERE = "The files of another machine are not kept, so nothing can be compared or taken back there.";
-const NOTHING = "This conversation has changed no files. `handrail undo --list` shows what others changed.";
+const NOTHING = "This thread has changed no files. `handrail undo --list` shows what others changed.";
 
 /** Takes back what the turns of this conversation changed: `/undo [list|NUMBER] [yes] [force]`. */
 export async function undoInChat(chat: PastChat, words: string): Promise<string> {
@@ -69,7 +69,7 @@ export async function diffInChat(chat: PastChat): Promise<string> {
   if (typeof past === "string") return past;
   const diff = await past.points.changes(past.changes.map(({ point }) => point));
   if (past.changes.length === 0) return NOTHING;
-  return diff === "" ? "The files are as they were before this conversation." : utf8(diff);
+  return diff === "" ? "The files are as they were before this thread." : utf8(diff);
 }
 
 /**
@@ -108,7 +108,7 @@ export async function fork(chat: PastChat, words: string): Promise<string> {
   const { store } = chat.toolkit;
   if (words === "") {
     await chat.open(await forkThread(store, chat.thread, undefined));
-    return `This is a new thread with the conversation so far. The other one stays: /resume ${chat.thread}`;
+    return `This is a copy of the thread so far. The other one stays: /resume ${chat.thread}`;
   }
   const message = (await saidIn(store, chat.thread)).find(({ number }) => String(number) === words);
   if (message === undefined) return `there is no message ${words}. /rewind lists them`;
@@ -119,7 +119,7 @@ async function rewindConversation(chat: PastChat, { number, event, text }: Said)
   const before = chat.thread;
   await chat.open(number === 1 ? undefined : await forkThread(chat.toolkit.store, before, event));
   chat.prefill(text);
-  return `Back to before "${cutTo(oneSentence(text), 60)}". The conversation as it was: /resume ${before}`;
+  return `Back to before "${cutTo(oneSentence(text), 60)}". The thread as it was: /resume ${before}`;
 }
 
 async function rewindFiles(chat: PastChat, { at }: Said): Promise<string> {

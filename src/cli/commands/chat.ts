@@ -78,6 +78,8 @@ async function talk(
   let onTurnShown: (() => void) | undefined;
   let takeNoMore = () => {};
 
+  /** Without a terminal, `--yes` approves everything. */
+  const approved = approvals ?? (options.yes ? createApprovals(approveAll, true) : undefined);
   /** At a limit of cost the person decides; without a terminal the turn ends. */
   const onCost = async ({ cost, more }: CostReached) =>
     (await face.choose?.(
@@ -157,7 +159,7 @@ async function talk(
   };
   const session: Chat = {
     ...{ toolkit, send, servers: parts.servers },
-    status: () => statusOf(agent, toolkit, { model, autonomy: parts.autonomy, approvals, isBusy }),
+    status: () => statusOf(agent, toolkit, { model, autonomy: parts.autonomy, approvals: approved, isBusy }),
     get agent() {
       return agent;
     },

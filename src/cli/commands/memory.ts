@@ -20,36 +20,36 @@ type Write = (text: string) => Promise<void>;
 
 /** The names of the commands, and what they do. */
 const ACTIONS = {
-  list: async (memories, _, write) => {
+  list: async (memories, _, print) => {
     let none = true;
     for await (const page of pages(memories)) {
       none = false;
-      await write(page.map(line).join(""));
+      await print(page.map(line).join(""));
     }
-    if (none) await write("(no memories)\n");
+    if (none) await print("(no memories)\n");
   },
-  search: async (memories, query, write) => {
+  search: async (memories, query, print) => {
     const found = await memories.recall(query, 20);
-    await write(found.length === 0 ? "(no matching memories)\n" : found.map(line).join(""));
+    await print(found.length === 0 ? "(no matching memories)\n" : found.map(line).join(""));
   },
-  show: async (memories, key, write) => {
+  show: async (memories, key, print) => {
     const memory = await memories.get(key);
     if (memory === undefined) throw noMemory(key);
-    await write(`${process.stdout.isTTY ? terminalSafe(memory.content) : memory.content}\n`);
+    await print(`${process.stdout.isTTY ? terminalSafe(memory.content) : memory.content}\n`);
   },
-  forget: async (memories, key, write) => {
+  forget: async (memories, key, print) => {
     if (!(await memories.forget(key))) throw noMemory(key);
-    await write(`Forgot memory: ${oneLine(key, 200)}\n`);
+    await print(`Forgot memory: ${oneLine(key, 200)}\n`);
   },
-  export: async (memories, _, write) => {
-    for await (const page of pages(memories)) await write(page.map(exported).join(""));
+  export: async (memories, _, print) => {
+    for await (const page of pages(memories)) await print(page.map(exported).join(""));
   },
-  import: async (memories, file, write) => {
+  import: async (memories, file, print) => {
     const given = file === "-" ? imported(await readStdin(), "stdin") : imported(await readTextFile(file), file);
     await memories.store(given.toSorted((one, other) => one.storedMs - other.storedMs));
-    await write(`Imported ${plural(given.length, "memory", "memories")}\n`);
+    await print(`Imported ${plural(given.length, "memory", "memories")}\n`);
   },
-} satisfies { readonly [action: string]: (memories: Memories, argument: string, write: Write) => Promise<void> };
+} satisfies { readonly [action: string]: (memories: Memories, argument: string, print: Write) => Promise<void> };
 
 type Action = keyof typeof ACTIONS;
 
