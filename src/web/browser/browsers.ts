@@ -52,45 +52,10 @@ const VIEWPORT = { width: 1_280, height: 800 };
 /** Creates the browsers of a toolkit. */
 export function createBrowsers({ folder, network = {}, judge, openNetwork, ...settings }: BrowsersOptions): Browsers {
   const threads = new Map<ThreadId, Thread>();
-  let running: Promise<Running> | undefined;
+  const chromium = createChromium(folder, settings, openNetwork);
+  const guardOf = guards(network, judge);
   let profile: Promise<Profile> | undefined;
   let isClosed = false;
-
-  const start = async (): Promise<Running> => {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const own = mkdtempSync(join(folder, "run-"));
-    const startIn = (room?: BrowserNetwork) => startChromium(settings, CHROMIUM_ARGUMENTS, own, room);
-    const room = settings.cdp === undefined ? await openNetwork() : undefined;
-    try {
-      if (room === undefined) return { browser: await startIn(), own };
-      try {
-        return { browser: await startIn(room), own, room };
-      } catch {
-        await room.close(); // what Chromium's own sandbox needs may be forbidden there
-        return { browser: await startIn(), own };
-      }
-    } catch (error) {
-      rmSync(own, { recursive: true, force: true });
-      throw error;
-    }
-  };
-
-  const stop = async () => {
-    const started = await running?.catch(() => undefined);
-    running = undefined;
-    await started?.browser.close().catch(() => undefined);
-    await started?.room?.close();
-    if (started !== undefined) rmSync(started.own, { recursive: true, force: true });
-  };
-
-  /** The running Chromium; another one when the last has crashed. */
-  const chromium = async (): Promise<Running> => {
-    const last = running;
-    const isRunning = (await last?.catch(() => undefined))?.browser.isConnected() === true;
-    if (!isRunning && last !== undefined && running === last) await stop();
-    running ??= start();
-    return running;
-  };
 
   const profileOf = (name: string) =>
     (profile ??= openProfile(folder, name).catch((error: unknown) => {
@@ -98,51 +63,13 @@ export function createBrowsers({ folder, network = {}, judge, openNetwork, ...se
       throw error;
     }));
 
-  /**
-   * Judges what a page requests by itself. Questions about URLs that a model may have composed do not concern it:
-   * unseen URLs and long queries.
-   */
-  const judgeOwn = async (thread: ThreadId, url: string): Promise<RequestVerdict> => {
-    const { verdict, rule, reason } = await judge(thread, { kind: "fetch", url, method: "GET" });
-    const isForModels = rule === "long_query" || (rule === "network.fetch" && network.fetch !== "ask");
-    if (verdict === "allow" || (verdict === "ask" && isForModels)) return { verdict: "allowed" };
-    return { verdict: "refused", reason: reason ?? "it needs approval" };
-  };
-
-  /** Judges where a person goes who has the page. A question about it would record what they typed into a form. */
-  const permitPerson = async (thread: ThreadId, by: Caller, url: string): Promise<RequestVerdict> => {
-    const judged = await judgeOwn(thread, url);
-    if (judged.verdict === "allowed") return judged;
-    return permitted(() => by.permit({ kind: "fetch", url: url.replace(/[?#].*$/s, ""), method: "GET" }));
-  };
-
-  const guardOf = (mine: Thread, room: BrowserNetwork | undefined) =>
-    browserGuard({
-      network,
-      listen: room && ((server) => listenIn(room.prefix, server)),
-      reachPort: async (port) => mine.reachPort?.(port),
-      judge: ({ url }) => judgeOwn(mine.thread, url),
-      async permit({ url, method, body }) {
-        const { by, session: opened, opening } = mine;
-        if (by === undefined) return { verdict: "refused", reason: "no action of the thread leads to it" };
-        const session = await opened;
-        if (session?.isSubmitted(url) === true) return { verdict: "allowed" };
-        if (session?.isTaken() === true) return permitPerson(mine.thread, by, url);
-        // The page chose where a click leads, and the server where a redirect within its host does.
-        if (opening === undefined || hostOf(opening) === hostOf(url)) by.linked(opening ?? url, [url]);
-        const isFetch = method === "GET" || method === "HEAD";
-        const sent = { kind: "request", url, method, ...(body !== undefined && { body }) } as const;
-        return permitted(() => by.permit(isFetch ? { kind: "fetch", url, method } : sent));
-      },
-    });
-
   const open = async (mine: Thread): Promise<Session> => {
     if (settings.cdp !== undefined) {
-      const [context] = (await chromium()).browser.contexts();
+      const [context] = (await chromium.running()).browser.contexts();
       if (context === undefined) throw new ToolFailure(`the browser at ${settings.cdp} has no window`);
       return openSession(context);
     }
-    const { browser, room } = await chromium();
+    const { browser, room } = await chromium.running();
     const held = await guardOf(mine, room);
     let context: BrowserContext | undefined;
     try {
@@ -162,35 +89,14 @@ export function createBrowsers({ folder, network = {}, judge, openNetwork, ...se
     }
   };
 
-  const end = async (mine: Thread) => {
-    clearTimeout(mine.idle);
-    const ending = mine.session;
-    delete mine.session;
-    const session = await ending?.catch(() => undefined);
-    if (session === undefined) return;
-    await (await profile?.catch(() => undefined))?.save(session.context).catch(() => undefined);
-    await session.close();
-  };
-
-  /** The thread's session; another one when it has none, or its browser has crashed. */
-  const sessionOf = async (mine: Thread): Promise<Session> => {
-    clearTimeout(mine.idle);
-    const before = await mine.session?.catch(() => undefined);
-    const isGone = before !== undefined && !isAlive(before);
-    if (isGone) await end(mine);
-    mine.session ??= open(mine).catch((error: unknown) => {
-      delete mine.session; // the next action tries again
-      throw error;
-    });
-    const session = await mine.session;
-    if (isGone) session.tell(`The browser had crashed and was started again. Its pages are gone: ${mine.lastUrl}`);
-    return session;
-  };
+  const { of, openOf, end, rest } = createSessions(open, async ({ context }) => {
+    await (await profile?.catch(() => undefined))?.save(context).catch(() => undefined);
+  });
 
   const act = async (mine: Thread, action: ActionName, input: ActionInput, by: ActionCaller): Promise<ActionReport> => {
     by.signal.throwIfAborted();
     if (isClosed) throw new ToolFailure("the browser is closed");
-    const session = await sessionOf(mine);
+    const session = await of(mine);
     const caller = (mine.by = session.unhurried(by));
     mine.reachPort = by.reachPort;
     mine.opening = action === "open" ? input.url : undefined;
@@ -207,7 +113,7 @@ export function createBrowsers({ folder, network = {}, judge, openNetwork, ...se
       mine.by = undefined;
       mine.lastUrl = session.lastUrl();
       if (session.isOver()) await end(mine);
-      else mine.idle = setTimeout(() => void end(mine), IDLE_MS).unref();
+      else rest(mine);
     }
   };
 
@@ -224,7 +130,7 @@ export function createBrowsers({ folder, network = {}, judge, openNetwork, ...se
     } finally {
       mine.by = undefined;
       mine.lastUrl = session.lastUrl();
-      mine.idle = setTimeout(() => void end(mine), IDLE_MS).unref();
+      rest(mine);
       session.tell("A person had taken over the page, and has handed it back");
     }
   };
@@ -240,12 +146,6 @@ export function createBrowsers({ folder, network = {}, judge, openNetwork, ...se
     const turn = mine.turn.then(work);
     mine.turn = turn.catch(() => undefined);
     return untilAborted(turn, by.signal);
-  };
-
-  /** The session that a thread has, if its browser runs. */
-  const openOf = async (mine: Thread | undefined): Promise<Session | undefined> => {
-    const session = await mine?.session?.catch(() => undefined);
-    return session !== undefined && isAlive(session) && session.isOpen() ? session : undefined;
   };
 
   return {
@@ -282,9 +182,140 @@ export function createBrowsers({ folder, network = {}, judge, openNetwork, ...se
     async close() {
       isClosed = true;
       await Promise.all([...threads.values()].map(end));
-      await stop();
+      await chromium.stop();
       await (await profile?.catch(() => undefined))?.release();
     },
+  };
+}
+
+/** The Chromium of all threads, which is started when it is needed. */
+function createChromium(
+  folder: string,
+  settings: BrowserSettings,
+  openNetwork: BrowsersOptions["openNetwork"],
+): {
+  /** Resolves to the one that runs; to another one when the last has crashed. */
+  running(): Promise<Running>;
+  stop(): Promise<void>;
+} {
+  let running: Promise<Running> | undefined;
+
+  const start = async (): Promise<Running> => {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const own = mkdtempSync(join(folder, "run-"));
+    const startIn = (room?: BrowserNetwork) => startChromium(settings, CHROMIUM_ARGUMENTS, own, room);
+    const room = settings.cdp === undefined ? await openNetwork() : undefined;
+    try {
+      if (room === undefined) return { browser: await startIn(), own };
+      try {
+        return { browser: await startIn(room), own, room };
+      } catch {
+        await room.close(); // what Chromium's own sandbox needs may be forbidden there
+        return { browser: await startIn(), own };
+      }
+    } catch (error) {
+      rmSync(own, { recursive: true, force: true });
+      throw error;
+    }
+  };
+
+  const stop = async () => {
+    const started = await running?.catch(() => undefined);
+    running = undefined;
+    await started?.browser.close().catch(() => undefined);
+    await started?.room?.close();
+    if (started !== undefined) rmSync(started.own, { recursive: true, force: true });
+  };
+
+  const current = async (): Promise<Running> => {
+    const last = running;
+    const isRunning = (await last?.catch(() => undefined))?.browser.isConnected() === true;
+    if (!isRunning && last !== undefined && running === last) await stop();
+    running ??= start();
+    return running;
+  };
+  return { running: current, stop };
+}
+
+/** Returns a function that creates the guard of a thread: it judges what its pages and people request. */
+function guards(network: NetworkSettings, judge: BrowsersOptions["judge"]) {
+  /**
+   * Judges what a page requests by itself. Questions about URLs that a model may have composed do not concern it:
+   * unseen URLs and long queries.
+   */
+  const judgeOwn = async (thread: ThreadId, url: string): Promise<RequestVerdict> => {
+    const { verdict, rule, reason } = await judge(thread, { kind: "fetch", url, method: "GET" });
+    const isForModels = rule === "long_query" || (rule === "network.fetch" && network.fetch !== "ask");
+    if (verdict === "allow" || (verdict === "ask" && isForModels)) return { verdict: "allowed" };
+    return { verdict: "refused", reason: reason ?? "it needs approval" };
+  };
+
+  /** Judges where a person goes who has the page. A question about it would record what they typed into a form. */
+  const permitPerson = async (thread: ThreadId, by: Caller, url: string): Promise<RequestVerdict> => {
+    const judged = await judgeOwn(thread, url);
+    if (judged.verdict === "allowed") return judged;
+    return permitted(() => by.permit({ kind: "fetch", url: url.replace(/[?#].*$/s, ""), method: "GET" }));
+  };
+
+  return (mine: Thread, room: BrowserNetwork | undefined) =>
+    browserGuard({
+      network,
+      listen: room && ((server) => listenIn(room.prefix, server)),
+      reachPort: async (port) => mine.reachPort?.(port),
+      judge: ({ url }) => judgeOwn(mine.thread, url),
+      async permit({ url, method, body }) {
+        const { by, session: opened, opening } = mine;
+        if (by === undefined) return { verdict: "refused", reason: "no action of the thread leads to it" };
+        const session = await opened;
+        if (session?.isSubmitted(url) === true) return { verdict: "allowed" };
+        if (session?.isTaken() === true) return permitPerson(mine.thread, by, url);
+        // The page chose where a click leads, and the server where a redirect within its host does.
+        if (opening === undefined || hostOf(opening) === hostOf(url)) by.linked(opening ?? url, [url]);
+        const isFetch = method === "GET" || method === "HEAD";
+        const sent = { kind: "request", url, method, ...(body !== undefined && { body }) } as const;
+        return permitted(() => by.permit(isFetch ? { kind: "fetch", url, method } : sent));
+      },
+    });
+}
+
+/** The sessions of threads: each is opened with its first use, and ends when it is not used for long. */
+function createSessions(open: (mine: Thread) => Promise<Session>, save: (session: Session) => Promise<void>) {
+  const end = async (mine: Thread) => {
+    clearTimeout(mine.idle);
+    const ending = mine.session;
+    delete mine.session;
+    const session = await ending?.catch(() => undefined);
+    if (session === undefined) return;
+    await save(session);
+    await session.close();
+  };
+
+  /** The thread's session; another one when it has none, or its browser has crashed. */
+  const of = async (mine: Thread): Promise<Session> => {
+    clearTimeout(mine.idle);
+    const before = await mine.session?.catch(() => undefined);
+    const isGone = before !== undefined && !isAlive(before);
+    if (isGone) await end(mine);
+    mine.session ??= open(mine).catch((error: unknown) => {
+      delete mine.session; // the next action tries again
+      throw error;
+    });
+    const session = await mine.session;
+    if (isGone) session.tell(`The browser had crashed and was started again. Its pages are gone: ${mine.lastUrl}`);
+    return session;
+  };
+
+  /** The session that a thread has, if its browser runs. */
+  const openOf = async (mine: Thread | undefined): Promise<Session | undefined> => {
+    const session = await mine?.session?.catch(() => undefined);
+    return session !== undefined && isAlive(session) && session.isOpen() ? session : undefined;
+  };
+
+  return {
+    of,
+    openOf,
+    end,
+    rest: (mine: Thread) => void (mine.idle = setTimeout(() => void end(mine), IDLE_MS).unref()),
   };
 }
 

@@ -36,214 +36,48 @@ export type Session = ReturnType<typeof openSession>;
  * Wraps a context of a browser. Without `guard` it is that of a browser that was joined: its own tabs stay as they are.
  */
 export function openSession(context: BrowserContext, guard?: BrowserGuard) {
-  /** What has happened, and how often. */
-  const news = new Map<string, number>();
-  const consoleLines: string[] = [];
-  const requests: string[] = [];
-  const inFlight = new Set<Request>();
-  const downloads: Download[] = [];
-  /** Values that are never shown: what a person typed. */
-  const hidden = new Set<string>();
+  const news = createNews();
+  const { tell } = news;
+  const clock = createClock();
+  const { within } = clock;
+  const secrets = createSecrets();
+  const { withoutSecrets } = secrets;
+  const traffic = watchTraffic(context);
+  const tabs = createTabs(context, guard !== undefined, news);
+  const { page } = tabs;
   /** What each page last showed. */
   const shown = new WeakMap<Page, { readonly url: string; readonly snapshot: Snapshot }>();
   /** Every reference that was ever shown, for messages about stale ones. */
   const labels = new Map<string, string>();
-  let answer: { readonly accept: boolean; readonly text?: string } = { accept: false };
-  /** Pages that this session has opened or selected. */
-  const followed = new Set<Page>();
-  let current: Page | undefined;
-  /** How many tabs pages have begun to open. Playwright reports each only when it is there. */
-  let opening = 0;
-  let isOver = false;
-  let isOpen = true;
-  let submitted: string | undefined;
-  let asking = 0;
-  let isTaken = false;
-  let quietSince = Date.now();
-
-  const tell = (text: string) => {
-    const short = clip(text, 500);
-    if (news.has(short) || news.size < MOST_NEWS) news.set(short, (news.get(short) ?? 0) + 1);
-  };
-  const keep = (list: string[], line: string) => {
-    list.push(clip(line, 1_000));
-    if (list.length > MOST_KEPT) list.shift();
-  };
-
-  const answerDialog = async (dialog: Dialog) => {
-    const isQuestion = dialog.type() !== "alert";
-    const accept = answer.accept || !isQuestion;
-    await (accept ? dialog.accept(answer.text) : dialog.dismiss()).catch(() => undefined);
-    const hint = isQuestion && !accept ? '. Repeat the action with dialog="accept" to accept it' : "";
-    tell(
-      `Dialog (${dialog.type()}) ${JSON.stringify(dialog.message())} was ${accept ? "accepted" : "dismissed"}${hint}`,
-    );
-  };
-
-  /** Makes a tab that a page has opened the current one. */
-  const goTo = (opened: Page) => {
-    if (current === opened) return;
-    opening = Math.max(0, opening - 1);
-    follow(opened);
-    current = opened;
-    tell("A new tab was opened, and is the current one");
-  };
-
-  const follow = (page: Page) => {
-    if (followed.has(page)) return;
-    followed.add(page);
-    page.setDefaultTimeout(ELEMENT_MS);
-    page.on("dialog", (dialog) => void answerDialog(dialog));
-    page.on("download", (download) => downloads.push(download));
-    page.on("crash", () => tell("The tab crashed. Open the page again."));
-    page.on("pageerror", (error) => {
-      keep(consoleLines, `error: ${error.message}`);
-      tell(`Console error: ${error.message}`);
-    });
-    page.on("console", (message) => {
-      keep(consoleLines, `${message.type()}: ${message.text()}`);
-      // What was refused is told by itself.
-      const isRefusal = guard !== undefined && message.text().includes("ERR_BLOCKED_BY_CLIENT");
-      if (message.type() === "error" && !isRefusal) tell(`Console error: ${message.text()}`);
-    });
-    page.on("popup", goTo);
-    const listen = async () => {
-      const session = await context.newCDPSession(page);
-      session.on("Page.windowOpen", () => opening++);
-      await session.send("Page.enable");
-    };
-    void listen().catch(() => undefined); // it is closed already
-    page.on("close", () => {
-      followed.delete(page);
-      if (current === page) current = [...followed].at(-1);
-    });
-  };
-  if (guard !== undefined) context.on("page", follow);
-  context.on("request", (request) => {
-    if (!WAITED_FOR.has(request.resourceType())) return;
-    inFlight.add(request);
-  });
-  const finished = (request: Request, how: string) => {
-    keep(requests, `${request.method()} ${how} ${request.resourceType()} ${request.url()}`);
-    if (inFlight.delete(request)) quietSince = Date.now();
-  };
-  context.on("requestfinished", (request) => {
-    void request.response().then(
-      (response) => finished(request, String(response?.status() ?? "-")),
-      () => finished(request, "-"),
-    );
-  });
-  context.on("requestfailed", (request) => finished(request, request.failure()?.errorText ?? "failed"));
-
-  const page = async (): Promise<Page> => {
-    if (current !== undefined && !current.isClosed()) return current;
-    current = await context.newPage();
-    follow(current);
-    return current;
-  };
-
-  /** Rejects after `ms`, not counting the time in which a person is asked. */
-  const within = async <T>(work: Promise<T>, what: string, ms = ACTION_MS): Promise<T> => {
-    let left = ms;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setInterval(() => {
-        if (asking === 0) left -= TICK_MS;
-        if (left <= 0) reject(new ToolFailure(`${what} did not end within ${ms / 1_000} s`));
-      }, TICK_MS);
-    });
-    try {
-      return await Promise.race([work, late]);
-    } finally {
-      clearInterval(timer);
-    }
-  };
+  /** `submitted`: the URL to which a person has approved that a form is sent. */
+  const state = { isOver: false, isOpen: true, isTaken: false, submitted: undefined as string | undefined };
 
   /** Waits until a page has loaded and its requests have ended. A page that never ends is not waited for. */
   const settle = async (at: Page, signal: AbortSignal) => {
     await at.waitForLoadState("domcontentloaded", { timeout: SETTLE_MS }).catch(() => undefined);
-    const own = () => [...inFlight].some((request) => pageOf(request) === at);
-    quietSince = Date.now();
+    traffic.stir();
     for (let left = SETTLE_MS; left > 0; left -= TICK_MS) {
-      if (asking > 0) left += TICK_MS;
-      else if (opening === 0 && !own() && Date.now() - quietSince >= QUIET_MS) return;
+      if (clock.isStopped()) left += TICK_MS;
+      else if (!tabs.isOpening() && traffic.isQuiet(at)) return;
       await pause(TICK_MS, signal);
     }
-    opening = 0; // a tab that never came is not waited for again
+    tabs.giveUpOpening(); // a tab that never came is not waited for again
   };
-
-  /** The values that are not shown in fields: all, if a frame does not tell which ones are passwords. */
-  const secretsOn = async (at: Page): Promise<Pick<ReadonlySet<string>, "has">> => {
-    const perFrame = at.frames().map((frame) => passwordsIn(frame).catch((): readonly string[] => []));
-    const values = await withinMs(FRAMES_MS, Promise.all(perFrame));
-    return values === undefined ? { has: () => true } : new Set([...values.flat(), ...hidden]);
-  };
-
-  /** The fields whose values are not shown: of passwords, and what a person typed. */
-  const secretFields = async (at: Page): Promise<readonly Locator[]> => {
-    const perFrame = at.frames().map(async (frame) => {
-      const typed = frame.locator("input, textarea");
-      const values = hidden.size === 0 ? [] : await typed.evaluateAll(valuesOf).catch((): readonly string[] => []);
-      const own = values.flatMap((value, index) => (hidden.has(value) ? [typed.nth(index)] : []));
-      return [frame.locator("input[type=password]"), ...own];
-    });
-    return (await within(Promise.all(perFrame), "Reading the page", SNAPSHOT_MS)).flat();
-  };
-
   const look = async (at: Page): Promise<Snapshot> => {
-    const hide = await secretsOn(at);
+    const hide = await secrets.on(at);
     const roots: readonly AriaNode[] = await at.ariaSnapshotJSON({ mode: "ai", timeout: SNAPSHOT_MS });
     const snapshot = writeSnapshot(roots, hide);
     for (const [ref, label] of snapshot.refs) labels.set(ref, label);
     return { ...snapshot, text: withoutSecrets(snapshot.text) };
   };
-
-  /** Long values that a person typed are hidden wherever they appear, also in URLs. */
-  const withoutSecrets = (text: string): string => {
-    let safe = text;
-    for (const value of hidden) {
-      if (value.length < LEAST_HIDDEN) continue;
-      const inUrls = encodeURIComponent(value);
-      for (const each of [value, inUrls, inUrls.replaceAll("%20", "+")]) safe = safe.replaceAll(each, HIDDEN);
-    }
-    return safe;
-  };
-
   /** Why requests were refused since this was last asked. */
   const takeRefused = (): readonly string[] =>
     (guard?.takeRefused() ?? []).map(({ url, reason }) => `${clip(url, 200)}: ${reason}`);
-
-  const takeNews = (): readonly string[] => {
-    const refused = takeRefused();
-    const more = refused.length > MOST_REFUSED ? [`Refused: ${refused.length - MOST_REFUSED} more requests`] : [];
-    const happened = Array.from(news, ([text, count]) => (count > 1 ? `${text} (${count} times)` : text));
-    news.clear();
-    const refusals = refused.slice(0, MOST_REFUSED).map((each) => `Refused: ${each}`);
-    return [...refusals, ...more, ...happened].map(withoutSecrets);
-  };
-
-  /** Asks about each download, and saves those that are approved. */
-  const saveDownloads = async (by: Caller) => {
-    for (const download of downloads.splice(0)) {
-      const name = download.suggestedFilename();
-      try {
-        await by.permit({ kind: "page", act: "download", url: download.url(), detail: name });
-        const bytes = await bytesOf(download);
-        const id = await by.save(bytes);
-        tell(`Downloaded ${name} (${formatSize(bytes.length)}) to output://${id}`);
-      } catch (error) {
-        by.signal.throwIfAborted();
-        await download.cancel().catch(() => undefined);
-        tell(`The download ${name} was not kept: ${messageOf(error)}`);
-      } finally {
-        await download.delete().catch(() => undefined);
-      }
-    }
-  };
+  const takeNews = () => news.take(takeRefused()).map(withoutSecrets);
 
   /** The page after an action, with what has happened since the last report. */
   const report = async (by: Caller, wanted: PageReport["shows"]): Promise<PageReport> => {
-    await saveDownloads(by);
+    await saveDownloads(tabs.takeDownloads(), by, tell);
     const at = await page();
     const address = at.url();
     const url = withoutSecrets(address);
@@ -276,61 +110,41 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
   return {
     context,
     report,
-    consoleLines: consoleLines as readonly string[],
-    requests: requests as readonly string[],
+    consoleLines: tabs.consoleLines,
+    requests: traffic.lines,
     page,
     look,
     tell,
     within,
     withoutSecrets,
-    secretFields,
+    secretFields: async (at: Page) => within(secrets.fieldsOn(at), "Reading the page", SNAPSHOT_MS),
     takeRefused,
-    /** Makes this tab the current one. */
-    select(tab: Page) {
-      follow(tab);
-      current = tab;
-    },
-    /** Sets how the next dialogs are answered. Default: dismissed. */
-    answerDialogs(accept: boolean, text?: string) {
-      answer = { accept, ...(text !== undefined && { text }) };
-    },
+    select: tabs.select,
+    answerDialogs: tabs.answerDialogs,
     /** A caller whose questions do not count as time of the action. */
-    unhurried<By extends Caller>(by: By): By {
-      return {
-        ...by,
-        async permit(effect) {
-          asking++;
-          try {
-            return await by.permit(effect);
-          } finally {
-            asking--;
-            quietSince = Date.now();
-          }
-        },
-      };
-    },
+    unhurried: <By extends Caller>(by: By): By => clock.unhurried(by, traffic.stir),
     /** Runs work during which a person types. The model is not shown what. */
     async byPerson(work: () => Promise<void>) {
       const typed = await collectTyped(context);
-      isTaken = true;
+      state.isTaken = true;
       try {
         await work();
       } finally {
-        isTaken = false;
-        for (const value of await typed.stop()) hidden.add(value);
+        state.isTaken = false;
+        for (const value of await typed.stop()) secrets.add(value);
       }
     },
     /** Whether a person has the page now. */
-    isTaken: () => isTaken,
+    isTaken: () => state.isTaken,
     /** Whether it was not closed yet. */
-    isOpen: () => isOpen,
+    isOpen: () => state.isOpen,
     /** The current tab, if there is one. */
-    current: () => current,
+    current: tabs.current,
     /** A person has approved that a form is sent to this URL, in the action that runs. */
     submitting(url: string) {
-      submitted = withoutQuery(url);
+      state.submitted = withoutQuery(url);
     },
-    isSubmitted: (url: string) => submitted === withoutQuery(url),
+    isSubmitted: (url: string) => state.submitted === withoutQuery(url),
     /** Runs work that may lead to other pages, and waits until the page has settled. */
     async act<T>(by: Caller, url: string, work: () => Promise<T>): Promise<T> {
       const acting = async () => {
@@ -342,7 +156,7 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
       try {
         return await untilAborted(within(guarded, "The action"), by.signal);
       } finally {
-        submitted = undefined;
+        state.submitted = undefined;
       }
     },
     /**
@@ -350,34 +164,272 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
      *
      * @throws ToolFailure at once when there is none, with the nearest match.
      */
-    async element(ref: string): Promise<Locator> {
-      const at = await page();
-      const name = ref.replace(/^\[?(?:ref=)?(.*?)\]?$/, "$1");
-      const found = at.locator(`aria-ref=${name}`);
-      if (/^(?:f\d+)?e\d+$/.test(name) && (await found.count().catch(() => 0)) === 1) return found;
-      const { refs } = await look(at);
-      const was = labels.get(name);
-      if (was !== undefined && refs.has(name)) return found; // the snapshot has just given it the reference again
-      const near = was === undefined ? undefined : nearestRef(was, refs);
-      const what = was === undefined ? `there is no element ${ref}` : `${ref} (${was}) is no longer on the page`;
-      throw new ToolFailure(near === undefined ? what : `${what}. Nearest: ${near}`, {
-        hint: "Use a reference of the newest snapshot: action snapshot gives it, action find searches it.",
-      });
-    },
+    element: async (ref: string): Promise<Locator> => elementOf(await page(), ref, labels, look),
     /** Ends the session with the action that runs. */
     end() {
-      isOver = true;
+      state.isOver = true;
     },
-    isOver: () => isOver,
+    isOver: () => state.isOver,
     /** The URL of the current tab, or of the last that there was. */
-    lastUrl: () => (current ?? [...followed].at(-1))?.url() ?? "about:blank",
+    lastUrl: tabs.lastUrl,
     async close() {
-      isOpen = false;
-      if (guard === undefined) await Promise.all([...followed].map((tab) => tab.close().catch(() => undefined)));
+      state.isOpen = false;
+      if (guard === undefined) await tabs.close();
       else await context.close().catch(() => undefined);
       await guard?.close();
     },
   };
+}
+
+async function elementOf(
+  at: Page,
+  ref: string,
+  labels: ReadonlyMap<string, string>,
+  look: (at: Page) => Promise<Snapshot>,
+): Promise<Locator> {
+  const name = ref.replace(/^\[?(?:ref=)?(.*?)\]?$/, "$1");
+  const found = at.locator(`aria-ref=${name}`);
+  if (/^(?:f\d+)?e\d+$/.test(name) && (await found.count().catch(() => 0)) === 1) return found;
+  const { refs } = await look(at);
+  const was = labels.get(name);
+  if (was !== undefined && refs.has(name)) return found; // the snapshot has just given it the reference again
+  const near = was === undefined ? undefined : nearestRef(was, refs);
+  const what = was === undefined ? `there is no element ${ref}` : `${ref} (${was}) is no longer on the page`;
+  throw new ToolFailure(near === undefined ? what : `${what}. Nearest: ${near}`, {
+    hint: "Use a reference of the newest snapshot: action snapshot gives it, action find searches it.",
+  });
+}
+
+/** What has happened, and how often. */
+function createNews() {
+  const counts = new Map<string, number>();
+  return {
+    tell(text: string) {
+      const short = clip(text, 500);
+      if (counts.has(short) || counts.size < MOST_NEWS) counts.set(short, (counts.get(short) ?? 0) + 1);
+    },
+    /** Returns the news and forgets them. `refused`: why requests were refused. */
+    take(refused: readonly string[]): readonly string[] {
+      const more = refused.length > MOST_REFUSED ? [`Refused: ${refused.length - MOST_REFUSED} more requests`] : [];
+      const happened = Array.from(counts, ([text, count]) => (count > 1 ? `${text} (${count} times)` : text));
+      counts.clear();
+      return [...refused.slice(0, MOST_REFUSED).map((each) => `Refused: ${each}`), ...more, ...happened];
+    },
+  };
+}
+
+function keep(list: string[], line: string): void {
+  list.push(clip(line, 1_000));
+  if (list.length > MOST_KEPT) list.shift();
+}
+
+/** The time of an action, which stands still while a person is asked. */
+function createClock() {
+  let asking = 0;
+  return {
+    isStopped: () => asking > 0,
+    /** Rejects after `ms`. */
+    async within<T>(work: Promise<T>, what: string, ms = ACTION_MS): Promise<T> {
+      let left = ms;
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<never>((_resolve, reject) => {
+        timer = setInterval(() => {
+          if (asking === 0) left -= TICK_MS;
+          if (left <= 0) reject(new ToolFailure(`${what} did not end within ${ms / 1_000} s`));
+        }, TICK_MS);
+      });
+      try {
+        return await Promise.race([work, late]);
+      } finally {
+        clearInterval(timer);
+      }
+    },
+    /** A caller whose questions stop the clock. `answered` is called after each. */
+    unhurried<By extends Caller>(by: By, answered: () => void): By {
+      return {
+        ...by,
+        async permit(effect) {
+          asking++;
+          try {
+            return await by.permit(effect);
+          } finally {
+            asking--;
+            answered();
+          }
+        },
+      };
+    },
+  };
+}
+
+/** The requests of a context. */
+function watchTraffic(context: BrowserContext) {
+  const lines: string[] = [];
+  const inFlight = new Set<Request>();
+  let quietSince = Date.now();
+  const finished = (request: Request, how: string) => {
+    keep(lines, `${request.method()} ${how} ${request.resourceType()} ${request.url()}`);
+    if (inFlight.delete(request)) quietSince = Date.now();
+  };
+  context.on("request", (request) => {
+    if (WAITED_FOR.has(request.resourceType())) inFlight.add(request);
+  });
+  context.on("requestfinished", (request) => {
+    void request.response().then(
+      (response) => finished(request, String(response?.status() ?? "-")),
+      () => finished(request, "-"),
+    );
+  });
+  context.on("requestfailed", (request) => finished(request, request.failure()?.errorText ?? "failed"));
+  return {
+    lines: lines as readonly string[],
+    /** Quiet counts from now. */
+    stir: () => void (quietSince = Date.now()),
+    /** Whether a page waits for nothing, and has not for a moment. */
+    isQuiet: (page: Page) =>
+      ![...inFlight].some((request) => pageOf(request) === page) && Date.now() - quietSince >= QUIET_MS,
+  };
+}
+
+/** The tabs that a session has opened or selected, and the current one. */
+function createTabs(
+  context: BrowserContext,
+  isGuarded: boolean,
+  { tell }: Pick<ReturnType<typeof createNews>, "tell">,
+) {
+  const consoleLines: string[] = [];
+  const downloads: Download[] = [];
+  const followed = new Set<Page>();
+  let current: Page | undefined;
+  let answer: { readonly accept: boolean; readonly text?: string } = { accept: false };
+  /** How many tabs pages have begun to open. Playwright reports each only when it is there. */
+  let opening = 0;
+
+  const answerDialog = async (dialog: Dialog) => {
+    const isQuestion = dialog.type() !== "alert";
+    const accept = answer.accept || !isQuestion;
+    await (accept ? dialog.accept(answer.text) : dialog.dismiss()).catch(() => undefined);
+    const hint = isQuestion && !accept ? '. Repeat the action with dialog="accept" to accept it' : "";
+    const how = accept ? "accepted" : "dismissed";
+    tell(`Dialog (${dialog.type()}) ${JSON.stringify(dialog.message())} was ${how}${hint}`);
+  };
+  /** Makes a tab that a page has opened the current one. */
+  const goTo = (opened: Page) => {
+    if (current === opened) return;
+    opening = Math.max(0, opening - 1);
+    follow(opened);
+    current = opened;
+    tell("A new tab was opened, and is the current one");
+  };
+  const follow = (page: Page) => {
+    if (followed.has(page)) return;
+    followed.add(page);
+    page.setDefaultTimeout(ELEMENT_MS);
+    page.on("dialog", (dialog) => void answerDialog(dialog));
+    page.on("download", (download) => downloads.push(download));
+    page.on("crash", () => tell("The tab crashed. Open the page again."));
+    page.on("pageerror", (error) => {
+      keep(consoleLines, `error: ${error.message}`);
+      tell(`Console error: ${error.message}`);
+    });
+    page.on("console", (message) => {
+      keep(consoleLines, `${message.type()}: ${message.text()}`);
+      // What was refused is told by itself.
+      const isRefusal = isGuarded && message.text().includes("ERR_BLOCKED_BY_CLIENT");
+      if (message.type() === "error" && !isRefusal) tell(`Console error: ${message.text()}`);
+    });
+    page.on("popup", goTo);
+    const listen = async () => {
+      const session = await context.newCDPSession(page);
+      session.on("Page.windowOpen", () => opening++);
+      await session.send("Page.enable");
+    };
+    void listen().catch(() => undefined); // it is closed already
+    page.on("close", () => {
+      followed.delete(page);
+      if (current === page) current = [...followed].at(-1);
+    });
+  };
+  if (isGuarded) context.on("page", follow);
+
+  return {
+    consoleLines: consoleLines as readonly string[],
+    takeDownloads: () => downloads.splice(0),
+    current: () => current,
+    /** The current tab; a new one if there is none. */
+    async page(): Promise<Page> {
+      if (current !== undefined && !current.isClosed()) return current;
+      current = await context.newPage();
+      follow(current);
+      return current;
+    },
+    /** Makes this tab the current one. */
+    select(tab: Page) {
+      follow(tab);
+      current = tab;
+    },
+    /** Sets how the next dialogs are answered. Default: dismissed. */
+    answerDialogs(accept: boolean, text?: string) {
+      answer = { accept, ...(text !== undefined && { text }) };
+    },
+    isOpening: () => opening > 0,
+    giveUpOpening: () => void (opening = 0),
+    lastUrl: () => (current ?? [...followed].at(-1))?.url() ?? "about:blank",
+    close: async () => void (await Promise.all([...followed].map((tab) => tab.close().catch(() => undefined)))),
+  };
+}
+
+/** Values that are never shown: what a person typed, and passwords. */
+function createSecrets() {
+  const hidden = new Set<string>();
+  return {
+    add: (value: string) => void hidden.add(value),
+    /** Long values are hidden wherever they appear, also in URLs. */
+    withoutSecrets(text: string): string {
+      let safe = text;
+      for (const value of hidden) {
+        if (value.length < LEAST_HIDDEN) continue;
+        const inUrls = encodeURIComponent(value);
+        for (const each of [value, inUrls, inUrls.replaceAll("%20", "+")]) safe = safe.replaceAll(each, HIDDEN);
+      }
+      return safe;
+    },
+    /** The values that are not shown in fields: all, if a frame does not tell which ones are passwords. */
+    async on(at: Page): Promise<Pick<ReadonlySet<string>, "has">> {
+      const perFrame = at.frames().map((frame) => passwordsIn(frame).catch((): readonly string[] => []));
+      const values = await withinMs(FRAMES_MS, Promise.all(perFrame));
+      return values === undefined ? { has: () => true } : new Set([...values.flat(), ...hidden]);
+    },
+    /** The fields whose values are not shown. */
+    async fieldsOn(at: Page): Promise<readonly Locator[]> {
+      const perFrame = at.frames().map(async (frame) => {
+        const typed = frame.locator("input, textarea");
+        const values = hidden.size === 0 ? [] : await typed.evaluateAll(valuesOf).catch((): readonly string[] => []);
+        const own = values.flatMap((value, index) => (hidden.has(value) ? [typed.nth(index)] : []));
+        return [frame.locator("input[type=password]"), ...own];
+      });
+      return (await Promise.all(perFrame)).flat();
+    },
+  };
+}
+
+/** Asks about each download, and saves those that are approved. */
+async function saveDownloads(downloads: readonly Download[], by: Caller, tell: (text: string) => void): Promise<void> {
+  for (const download of downloads) {
+    const name = download.suggestedFilename();
+    try {
+      await by.permit({ kind: "page", act: "download", url: download.url(), detail: name });
+      const bytes = await bytesOf(download);
+      const id = await by.save(bytes);
+      tell(`Downloaded ${name} (${formatSize(bytes.length)}) to output://${id}`);
+    } catch (error) {
+      by.signal.throwIfAborted();
+      await download.cancel().catch(() => undefined);
+      tell(`The download ${name} was not kept: ${messageOf(error)}`);
+    } finally {
+      await download.delete().catch(() => undefined);
+    }
+  }
 }
 
 const TICK_MS = 50;
