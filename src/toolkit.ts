@@ -191,21 +191,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     onWaiting: options.onWaiting && tellOnce(options.onWaiting, mask),
     notify: (notice: Notice) =>
       void options.onWaiting?.({ ...notice, title: mask.text(notice.title), text: mask.text(notice.text) }),
-    pages: {
-      watch: browsers.watch,
-      use: browsers.use,
-      takeOver(thread: ThreadId) {
-        const id = randomName(16);
-        const approver: Approver = async (_call, _decision, signal) => {
-          await browsers.untilUnwatched(thread, signal);
-          return { answer: "once", by: "a minute in which nobody watched" };
-        };
-        const request = { name: "browser", input: { action: "take_over" }, id };
-        const person = toolkit.with({ tools: [takeOver({ browsers })], thread });
-        void person.call(request, { approver, park: false });
-        return id;
-      },
-    },
+    pages: pagesOf(browsers, () => toolkit),
     keepParkedMs,
     howToApprove: options.howToApprove ?? PASS_APPROVER,
     mask,
@@ -234,6 +220,25 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     await store.close();
   });
   return toolkit;
+}
+
+/** The pages of the browser, for people. */
+function pagesOf(browsers: Browsers, toolkit: () => Toolkit): Toolkit["pages"] {
+  return {
+    watch: browsers.watch,
+    use: browsers.use,
+    takeOver(thread) {
+      const id = randomName(16);
+      const approver: Approver = async (_call, _decision, signal) => {
+        await browsers.untilUnwatched(thread, signal);
+        return { answer: "once", by: "a minute in which nobody watched" };
+      };
+      const request = { name: "browser", input: { action: "take_over" }, id };
+      const person = toolkit().with({ tools: [takeOver({ browsers })], thread });
+      void person.call(request, { approver, park: false });
+      return id;
+    },
+  };
 }
 
 /** The databases of memories and schedules. Each is opened with its first use. */

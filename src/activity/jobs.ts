@@ -8,7 +8,7 @@ import { describeExit } from "../output/describe-exit.ts";
 import { describeRefusals } from "../output/describe-refusals.ts";
 import { logFile } from "../output/log-file.ts";
 import { formatSize } from "../output/size.ts";
-import { messageOf } from "../util/errors.ts";
+import { messageOf, tried } from "../util/errors.ts";
 import { clip, plural } from "../util/text.ts";
 import { createJobTails } from "./job-tails.ts";
 import { openPort } from "./open-port.ts";
@@ -62,27 +62,15 @@ export function createJobs({
   alarms,
 }: JobsOptions): JobManager {
   const jobs = new Map<string, Job>();
-  const notices: { readonly thread: ThreadId; readonly job: string; readonly text: string }[] = [];
-  /** The thread of each running job, which is notified when it ends. */
-  const hearers = new Map<string, ThreadId>();
+  const hearers = createHearers();
   let started = 0;
   /** Detached processes that are not in the list yet. */
   let starting = 0;
   let closed = false;
 
-  const record = (event: ActivityEvent) => {
-    try {
-      store.append(event);
-    } catch {
-      // The call reports that nothing is recorded; the job is not affected.
-    }
-  };
-
+  // The call reports that nothing is recorded; the job is not affected.
+  const record = (event: ActivityEvent): void => tried(() => store.append(event));
   const tails = createJobTails(record);
-
-  const forget = (job: string) => {
-    for (let index = notices.length - 1; index >= 0; index--) if (notices[index]?.job === job) notices.splice(index, 1);
-  };
 
   const dropOldest = () => {
     const ended = [...jobs.values()].filter((job) => job.ended !== undefined).toReversed();
@@ -119,7 +107,7 @@ export function createJobs({
     const job = watched({ ...facts, call });
     const { id, lifetime, command, process } = job;
     jobs.set(id, job);
-    hearers.set(id, thread);
+    hearers.add(id, thread);
     record({ type: "job.started", call, thread, at: job.startedMs, job: id, command: clip(command, 4_096), lifetime });
     const finish = (exit: Exit, refusals: readonly Refusal[]) => {
       if (closed && lifetime === "detached") return; // a later toolkit records its end
@@ -129,8 +117,7 @@ export function createJobs({
         if (alarm !== undefined) record({ type: "sandbox.alarmed", call, thread, at: Date.now(), ...alarm });
       }
       record({ type: "job.ended", call, thread, at: Date.now(), job: id, exit });
-      notices.push({ thread: hearers.get(id) ?? thread, job: id, text: endNotice(job, exit, refusals) });
-      hearers.delete(id);
+      hearers.ended(id, thread, endNotice(job, exit, refusals));
       dropOldest();
     };
     const { exit, refusals } = process;
@@ -144,16 +131,9 @@ export function createJobs({
       if (closed) throw new ToolFailure(CLOSED);
       const { lifetime } = command;
       const isDetached = lifetime === "detached";
-      if (longest === "call" && !isDetached) {
-        throw new ToolFailure("a job of this command would end with the one call that it makes", {
-          hint:
-            'Start it with "detached": true (`handrail jobs` shows and stops it), or use a longer session, such as ' +
-            "`handrail mcp`.",
-        });
-      }
-      if (isDetached && backend.detached === undefined) {
+      if (longest === "call" && !isDetached) throw endsWithItsCall();
+      if (isDetached && backend.detached === undefined)
         throw new ToolFailure("this backend cannot keep a process that outlives it", { hint: "Start it as a job." });
-      }
       requireRoom();
       starting++;
       const process = await backend.spawn(command).finally(() => starting--);
@@ -171,35 +151,17 @@ export function createJobs({
     },
     list: all,
     get: async (id) => jobs.get(id) ?? (await all()).find((job) => job.id === id),
-    told: forget,
-    handOver(from, to) {
-      for (const [index, notice] of notices.entries())
-        if (notice.thread === from) notices[index] = { ...notice, thread: to };
-      const running = [...hearers].filter(([, thread]) => thread === from).map(([id]) => id);
-      for (const id of running) hearers.set(id, to);
-      return running.flatMap((id) => jobs.get(id) ?? []);
-    },
+    told: hearers.forget,
+    handOver: (from, to) => hearers.handOver(from, to).flatMap((id) => jobs.get(id) ?? []),
     async reachPort(of, port) {
-      for (const [id, thread] of hearers) {
-        const address =
-          thread === of
-            ? await jobs
-                .get(id)
-                ?.process.reachPort?.(port)
-                .catch(() => undefined)
-            : undefined;
+      for (const id of hearers.runningOf(of)) {
+        const { process } = jobs.get(id) ?? {};
+        const address = await process?.reachPort?.(port).catch(() => undefined);
         if (address !== undefined) return address;
       }
       return undefined;
     },
-    notices: {
-      take(thread) {
-        if (notices.length === 0) return NO_NOTICES; // runs at every call
-        const told = notices.filter((notice) => notice.thread === thread);
-        for (const { job } of told) forget(job);
-        return told.map(({ text }) => text);
-      },
-    },
+    notices: hearers,
     async openOutput(id) {
       const [, number, errors] = /^job-(\w+)(-errors)?$/.exec(id) ?? [];
       const job =
@@ -234,6 +196,49 @@ export function createJobs({
           await Promise.all([process.output.dispose(), process.errors?.dispose()]);
         }),
       );
+    },
+  };
+}
+
+function endsWithItsCall(): ToolFailure {
+  return new ToolFailure("a job of this command would end with the one call that it makes", {
+    hint:
+      'Start it with "detached": true (`handrail jobs` shows and stops it), or use a longer session, such as ' +
+      "`handrail mcp`.",
+  });
+}
+
+/** The threads that are told of the ends of jobs, and what they were not told yet. */
+function createHearers() {
+  const notices: { readonly thread: ThreadId; readonly job: string; readonly text: string }[] = [];
+  /** The thread of each running job. */
+  const threads = new Map<string, ThreadId>();
+  const forget = (job: string) => {
+    for (let index = notices.length - 1; index >= 0; index--) if (notices[index]?.job === job) notices.splice(index, 1);
+  };
+  const runningOf = (of: ThreadId) => [...threads].filter(([, thread]) => thread === of).map(([id]) => id);
+  return {
+    add: (job: string, thread: ThreadId) => void threads.set(job, thread),
+    ended(job: string, starter: ThreadId, text: string) {
+      notices.push({ thread: threads.get(job) ?? starter, job, text });
+      threads.delete(job);
+    },
+    forget,
+    /** The running jobs that a thread hears of. */
+    runningOf,
+    /** Makes another thread hear of what one hears of. Returns the running jobs. */
+    handOver(from: ThreadId, to: ThreadId): readonly string[] {
+      for (const [index, notice] of notices.entries())
+        if (notice.thread === from) notices[index] = { ...notice, thread: to };
+      const running = runningOf(from);
+      for (const id of running) threads.set(id, to);
+      return running;
+    },
+    take(thread: ThreadId): readonly string[] {
+      if (notices.length === 0) return NO_NOTICES; // runs at every call
+      const told = notices.filter((notice) => notice.thread === thread);
+      for (const { job } of told) forget(job);
+      return told.map(({ text }) => text);
     },
   };
 }

@@ -65,12 +65,73 @@ export interface PluginConnection {
   close(): Promise<void>;
 }
 
-/** A call without a result yet. */
+/** The calls without a result, and the latest that have one. */
 interface Pending {
-  readonly call: PluginCall;
-  /** When the call was sent, or last updated, as `performance.now()`. */
-  heardMs: number;
-  settle(result: PluginResult | Error): void;
+  /** Resolves to the result of a call. */
+  add(call: PluginCall): Promise<PluginResult>;
+  /** The call, which is not quiet now. */
+  heard(id: string): PluginCall | undefined;
+  /** The only call that is pending. */
+  only(): string | undefined;
+  /** Ends a call. False: it is not pending. */
+  settle(id: string | undefined, result: PluginResult | Error): boolean;
+  /** How a call ended: "given up" before its answer. */
+  over(id: string): "answered" | "given up" | undefined;
+  /** Ends all calls. */
+  fail(failure: ToolFailure): void;
+}
+
+/** @param cancel is called with calls that have been quiet for `quietMs` */
+function createPending(quietMs: number, cancel: (call: PluginCall) => void): Pending {
+  const pending = new Map<string, { call: PluginCall; heardMs: number; end(result: PluginResult | Error): void }>();
+  /** The latest finished calls, in two halves. */
+  let over = new Map<string, "answered" | "given up">();
+  let olderOver = over;
+  let watching: NodeJS.Timeout | undefined;
+
+  const settle = (id: string | undefined, result: PluginResult | Error) => {
+    const found = id === undefined ? undefined : pending.get(id);
+    if (id === undefined || found === undefined) return false;
+    pending.delete(id);
+    if (over.size >= MOST_OVER / 2) [olderOver, over] = [over, new Map()];
+    over.set(id, result instanceof Error ? "given up" : "answered");
+    found.end(result);
+    return true;
+  };
+  /** Uses one timer for all calls: nearly all end before it fires. */
+  const watchQuiet = () => {
+    const soonest = performance.now() - quietMs;
+    let oldest = Infinity;
+    for (const [id, { call, heardMs }] of pending) {
+      oldest = Math.min(oldest, heardMs);
+      if (heardMs > soonest) continue;
+      const seconds = quietMs / 1_000;
+      settle(id, new ToolFailure(`sent neither a result nor an update for ${seconds} s; the call was cancelled`));
+      cancel(call);
+    }
+    watching = pending.size === 0 ? undefined : setTimeout(watchQuiet, Math.max(1, oldest - soonest)).unref();
+  };
+
+  return {
+    add: (call) =>
+      new Promise((resolve, reject) => {
+        const end = (result: PluginResult | Error) => (result instanceof Error ? reject(result) : resolve(result));
+        pending.set(call.id, { call, heardMs: performance.now(), end });
+        watching ??= setTimeout(watchQuiet, quietMs).unref();
+      }),
+    heard(id) {
+      const found = pending.get(id);
+      if (found !== undefined) found.heardMs = performance.now();
+      return found?.call;
+    },
+    only: () => (pending.size === 1 ? [...pending.keys()][0] : undefined),
+    settle,
+    over: (id) => over.get(id) ?? olderOver.get(id),
+    fail(failure) {
+      clearTimeout(watching);
+      for (const id of pending.keys()) settle(id, failure);
+    },
+  };
 }
 
 /**
@@ -82,11 +143,7 @@ export async function connect(
   process: Process,
   { first, startMs, quietMs, onTools, onFault, mask }: ConnectionOptions,
 ): Promise<PluginConnection> {
-  const pending = new Map<string, Pending>();
-  /** The latest finished calls, in two halves: "answered", or "given up" before the answer. */
-  let over = new Map<string, "answered" | "given up">();
-  let olderOver = over;
-  let watching: NodeJS.Timeout | undefined;
+  const pending = createPending(quietMs, (call) => cancel(call));
   const faults = new Set<string>();
   let form: "init" | "describe" | undefined;
   let broken: string | undefined;
@@ -117,21 +174,15 @@ export async function connect(
         } else if (form === message.form) return onTools(message.tools);
         return;
       case "update": {
-        const found = pending.get(message.callId ?? "");
-        if (found === undefined) return;
-        found.heardMs = performance.now();
-        return found.call.onUpdate(message.message);
+        return pending.heard(message.callId ?? "")?.onUpdate(message.message);
       }
       case "result": {
-        const [only] = pending.size === 1 ? pending.keys() : [];
-        const id = message.callId ?? only;
-        const found = id === undefined ? undefined : pending.get(id);
-        if (found !== undefined) return found.settle(message);
+        if (pending.settle(message.callId ?? pending.only(), message)) return;
         if (form === undefined) return; // an answer to a message that it does not understand
         const { callId } = message;
         if (callId === undefined)
           return fault("no-id", () => "sent a result without the call_id of a call that is running.");
-        const known = over.get(callId) ?? olderOver.get(callId);
+        const known = pending.over(callId);
         if (known === "given up") return;
         const times = known === undefined ? "that it was not given" : "twice";
         return fault(
@@ -166,8 +217,7 @@ export async function connect(
     const failure = new ToolFailure(`has ended: ${hasEnded}`, {
       hint: "The call may have done some of its work, or all of it.",
     });
-    clearTimeout(watching);
-    for (const { settle } of pending.values()) settle(failure);
+    pending.fail(failure);
     return hasEnded;
   })();
 
@@ -176,42 +226,18 @@ export async function connect(
     send({ type: "cancel", call_id: id }).catch(() => undefined); // it has ended, or does not read this either
   };
 
-  /** Cancels calls that have been quiet for too long. Uses one timer for all calls: nearly all end before it fires. */
-  const watchQuiet = () => {
-    const soonest = performance.now() - quietMs;
-    let oldest = Infinity;
-    for (const { call, heardMs, settle } of pending.values()) {
-      oldest = Math.min(oldest, heardMs);
-      if (heardMs > soonest) continue;
-      const seconds = quietMs / 1_000;
-      settle(new ToolFailure(`sent neither a result nor an update for ${seconds} s; the call was cancelled`));
-      cancel(call);
-    }
-    watching = pending.size === 0 ? undefined : setTimeout(watchQuiet, Math.max(1, oldest - soonest)).unref();
-  };
-
   /** Makes one call, and waits for its result. */
   const perform = async (call: PluginCall): Promise<PluginResult> => {
     const { id, name, params, signal } = call;
     signal.throwIfAborted();
     if (hasEnded !== undefined) throw new ToolFailure(`has ended: ${hasEnded}`, { hint: "Nothing was run." });
-    const result = new Promise<PluginResult>((resolve, reject) => {
-      const settle = (outcome: PluginResult | Error) => {
-        pending.delete(id);
-        if (over.size >= MOST_OVER / 2) [olderOver, over] = [over, new Map()];
-        over.set(id, outcome instanceof Error ? "given up" : "answered");
-        if (outcome instanceof Error) reject(outcome);
-        else resolve(outcome);
-      };
-      pending.set(id, { call, heardMs: performance.now(), settle });
-    });
-    watching ??= setTimeout(watchQuiet, quietMs).unref();
+    const result = pending.add(call);
     let cancelTimer: NodeJS.Timeout | undefined;
     const release = onAbort(signal, () => {
       cancel(call);
       const reason: unknown = signal.reason;
       cancelTimer = setTimeout(
-        () => pending.get(id)?.settle(reason instanceof Error ? reason : new Error(String(reason))),
+        () => pending.settle(id, reason instanceof Error ? reason : new Error(String(reason))),
         CANCEL_MS,
       );
     });
