@@ -8,6 +8,8 @@ import { atMost } from "./shared.mjs";
 const run = promisify(execFile);
 const PROGRAM = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 
+let calls = 0;
+
 /** @type {readonly import("./shared.mjs").Workload[]} */
 export const START = [
   starting("--version", ["--version"], 1.2),
@@ -16,15 +18,20 @@ export const START = [
   starting("call", ["call", "read", '{"path":"a.txt"}'], 1.8),
   starting("run", ["run", "Hi", "--model", "demo", "--preset", "none"], undefined),
   starting("call-bash", ["call", "bash", '{"command":"true"}', "--yes"], 3),
+  starting("hook", ["hook", "codex"], 1.6, (cwd) => ({
+    ...{ session_id: "s", cwd, hook_event_name: "PreToolUse", tool_name: "view_image", tool_use_id: `${(calls += 1)}` },
+    tool_input: { path: "a.txt" },
+  })),
 ];
 
 /**
  * @param {string} name
  * @param {readonly string[]} args
  * @param {number | undefined} most
+ * @param {(cwd: string) => object} [event] what it reads from stdin, as JSON
  * @returns {import("./shared.mjs").Workload}
  */
-function starting(name, args, most) {
+function starting(name, args, most, event) {
   return {
     name: `start-${name}`,
     what: `handrail ${args[0]}${args[1] === undefined ? "" : ` ${args[1]}`}; ceiling node -e 0`,
@@ -39,7 +46,11 @@ function starting(name, args, most) {
         env: { ...process.env, XDG_STATE_HOME: join(cwd, "state"), XDG_CONFIG_HOME: join(cwd, "config") },
       };
       return {
-        ours: () => run(process.execPath, [PROGRAM, ...args], options),
+        ours: () => {
+          const ended = run(process.execPath, [PROGRAM, ...args], options);
+          ended.child.stdin?.end(event === undefined ? "" : JSON.stringify(event(cwd)));
+          return ended;
+        },
         ceiling: () => run(process.execPath, ["-e", "0"], options),
       };
     },

@@ -36,7 +36,7 @@ export const LEVELS = [
     { name: "plugins", holds: "external programs as tools" },
     { name: "mcp", holds: "toolkit to MCP server, MCP server to tools" },
     { name: "agent", holds: "the loop, models, sub-agents" },
-    { name: "adapters", holds: "other agent libraries" },
+    { name: "guard", holds: "tool calls of other agents, judged as ours are" },
     { name: "console", holds: "the web console and its HTTP API" },
   ],
   [{ name: "config", holds: "files, flags and environment, as one checked settings object" }],

@@ -123,6 +123,12 @@ function notMap(keys: readonly string[]): Error {
   return new Error(`${keys.join(".") || "the whole of it"} is not a map; repair the file first`);
 }
 
+/** Returns the JSON text without the value at the end of these keys. Everything else stays as it is. */
+export async function withoutValue(text: string, path: readonly string[]): Promise<string> {
+  const { applyEdits, modify } = await import("jsonc-parser");
+  return applyEdits(text, modify(text, [...path], undefined, {}));
+}
+
 /**
  * Replaces the file, or writes a new one, in one step. Keeps the mode of the old one, and a copy of it beside. Returns
  * the path of the copy; `undefined` when there was no file.

@@ -5,7 +5,7 @@
 import { InvalidArgumentError } from "commander";
 import { KEY_PROVIDERS } from "../agent/models/load.ts";
 import { SETTING_FLAGS } from "../config/settings.ts";
-import type { CommandTable, Flag } from "./command-row.ts";
+import type { Arg, CommandTable, Flag } from "./command-row.ts";
 import { LANGUAGES, MCP_CLIENT_NAMES, TOOL_FORMATS } from "./options.ts";
 
 const SERVERS = () => import("./commands/mcp-servers.ts");
@@ -47,6 +47,9 @@ export const GLOBAL_FLAGS: { readonly [part in "first" | "last"]: readonly Flag[
     ["--yes", "approve every question; what the policy denies stays denied"],
   ],
 };
+
+const CLIENT_ARG: Arg = ["<client>", "the agent", ["claude-code", "codex", "gemini", "cursor", "opencode"]];
+const IN_PROJECT: Flag = ["--project", "in the project's file, for everyone who works on it"];
 
 /** In the order of the help. */
 export const COMMANDS: CommandTable = {
@@ -346,6 +349,22 @@ export const COMMANDS: CommandTable = {
       },
       list: { summary: "list the plugins of the configuration", flags: [AS_JSON] },
     },
+  },
+  guard: {
+    summary: "judge the tool calls of other agents: Claude Code, Codex, Gemini CLI, Cursor, opencode",
+    load: () => import("./commands/guard.ts"),
+    person: true,
+    commands: {
+      list: { summary: "list the agents, and which are guarded" },
+      install: { summary: "show and write the agent's hook", args: [CLIENT_ARG], flags: [IN_PROJECT] },
+      remove: { summary: "take the hook out again", args: [CLIENT_ARG], flags: [IN_PROJECT] },
+      test: { summary: "send a harmless and a harmful call through the hook", args: [CLIENT_ARG], flags: [IN_PROJECT] },
+    },
+  },
+  hook: {
+    summary: "judge a tool call of another agent: its hook's event on stdin, the answer on stdout",
+    args: [["<client>", "claude-code, codex, gemini, cursor or opencode"], ["[id]"]],
+    load: () => import("./commands/hook.ts"),
   },
   trust: {
     summary: "trust the settings of a project that need it, its plugins and its MCP servers",

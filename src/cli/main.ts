@@ -17,8 +17,10 @@ if (answer === undefined) {
   // From Node 22 on, compiled code is cached. The cache must be in a folder that only this user can write.
   const { enableCompileCache } = module as { enableCompileCache?: (folder: string) => unknown };
   if (enableCompileCache !== undefined) enableCompileCache((await import("../config/state.ts")).compileCacheFolder());
-  const { main } = await import("./program.ts");
-  await main(process.argv.slice(2));
+  const [, , command, client] = process.argv;
+  if (command === "hook" && process.argv.length === 4 && client !== "wait" && client !== undefined)
+    await (await import("./guard/hook-client.ts")).hook(client, readFileSync(0, "utf8"));
+  else await (await import("./program.ts")).main(process.argv.slice(2));
 } else {
   process.stdout.write(answer);
 }

@@ -486,6 +486,11 @@ export const ROWS = {
   "state.parked_days": optional(integer(1, 365), "`7`", never(), {
     doc: "days that a parked call waits for its answer, and then again for a process",
   }),
+  "guard.ask": row(choice(["client", "here"]), "client", never("you decide who is asked"), {
+    doc:
+      "who asks about calls of [agents that Handrail guards](guard.md): `client`, their own question where they have " +
+      "one that works; `here`, always the console, a terminal or a phone",
+  }),
   undo: row(choice(["on", "off"]), "on", never("the way back is yours"), {
     doc: "`on`: what tools change is kept, so that it can be [undone](undo.md); `off`: nothing is kept",
   }),

@@ -1,0 +1,166 @@
+import { spawn } from "node:child_process";
+import { readFile, unlink } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { configFolder } from "../../config/state.ts";
+import { CLIENT, CLIENTS, type ClientName, type ToolInput } from "../../guard/clients.ts";
+import { fileOf, hasGuard, hooksWithGuard } from "../../guard/install.ts";
+import { opencodePlugin } from "../../guard/opencode-plugin.ts";
+import { terminalSafe } from "../../output/terminal-text.ts";
+import { messageOf } from "../../util/errors.ts";
+import { readClientFile, replaceClientFile, withValue, withoutValue } from "../client-file.ts";
+import { EXIT } from "../exit.ts";
+import type { GlobalOptions } from "../options.ts";
+import { say } from "../say.ts";
+import { askOnTerminal } from "../terminal.ts";
+
+interface Where {
+  /** Writes the project's file in place of the person's. */
+  readonly project?: true;
+}
+
+/** The words that start the hook: this program file, whatever is in PATH later. */
+const hookOf = (client: ClientName) => [process.execPath, resolve(process.argv[1] ?? "handrail"), "hook", client];
+
+export const run = {
+  async list() {
+    for (const client of CLIENTS) {
+      const found = await Promise.all(
+        [{}, { project: true } as const].map(async (where) => {
+          const file = placeOf(client, where);
+          return (await isInstalled(client, file)) ? [file] : [];
+        }),
+      );
+      say(`${client.padEnd(12)}  ${found.flat().join(", ") || "not guarded"}`);
+    }
+  },
+
+  async install(client: ClientName, options: GlobalOptions & Where) {
+    const file = placeOf(client, options);
+    const before = (await readClientFile(file)) ?? "";
+    const after = await changed(client, file, before, hookOf(client));
+    const isPlugin = client === "opencode";
+    if (isPlugin ? after === before : isDeepStrictEqual(await settingsIn(after), await settingsIn(before)))
+      return say(`${file} has the guard already.`);
+    say(`${CLIENT[client].title} will ask Handrail before every tool call. This is written to ${file}:\n`);
+    say(terminalSafe(await difference(file, before, after)));
+    if (!(await agrees("Write it?", options))) return;
+    tellCopy(await replaceClientFile(file, after, 0o600));
+    if (client === "codex") say("Codex asks you once whether it may run these hooks: say yes there.");
+    say(`\`handrail guard test ${client}\` shows that it works; \`handrail guard remove ${client}\` takes it out.`);
+  },
+
+  async remove(client: ClientName, options: GlobalOptions & Where) {
+    const file = await installed(client, options);
+    if (!(await agrees(`Take the guard out of ${file}?`, options))) return;
+    if (client === "opencode") return unlink(file);
+    tellCopy(
+      await replaceClientFile(file, await changed(client, file, await readFile(file, "utf8"), undefined), 0o600),
+    );
+  },
+
+  /** Sends a harmless and a harmful call through the installed entry, in the client's own form. */
+  async test(client: ClientName, options: GlobalOptions & Where) {
+    await installed(client, options);
+    const harmless = await answerOf(client, "echo hello");
+    const harmful = await answerOf(client, "rm -rf /");
+    say(`echo hello   ${describe(harmless)}`);
+    say(`rm -rf /     ${describe(harmful)}`);
+    const isRight = harmless.code === 0 && !isRefused(harmless) && isRefused(harmful);
+    say(isRight ? "The guard works." : "The guard does not work as it should.");
+    process.exitCode = isRight ? EXIT.ok : EXIT.notSucceeded;
+  },
+};
+
+function placeOf(client: ClientName, { project }: Where): string {
+  const folders = { home: homedir(), config: dirname(configFolder()) };
+  return fileOf(client, { ...folders, ...(project && { project: process.cwd() }) });
+}
+
+async function isInstalled(client: ClientName, file: string): Promise<boolean> {
+  const text = await readClientFile(file).catch(() => undefined);
+  if (text === undefined) return false;
+  return client === "opencode" || hasGuard(await settingsIn(text));
+}
+
+/** @throws Error when the file has no guard. */
+async function installed(client: ClientName, options: Where): Promise<string> {
+  const file = placeOf(client, options);
+  if (await isInstalled(client, file)) return file;
+  throw new Error(`${file} has no guard. Run \`handrail guard install ${client}\` first.`);
+}
+
+/** The content of a JSON file, which may have comments. */
+async function settingsIn(text: string): Promise<ToolInput> {
+  const { parse } = await import("jsonc-parser");
+  return (parse(text, [], { allowTrailingComma: true }) ?? {}) as ToolInput;
+}
+
+/** Returns the text of the file with the guard, or without it. Throws an Error that names a file with a mistake. */
+async function changed(
+  client: ClientName,
+  file: string,
+  before: string,
+  hook: readonly string[] | undefined,
+): Promise<string> {
+  if (client === "opencode") return opencodePlugin(hook ?? []);
+  const settings = await settingsIn(before);
+  try {
+    let text = before;
+    if (client === "cursor" && settings["version"] === undefined)
+      ({ text } = await withValue(text, "json", ["version"], 1));
+    for (const [event, hooks] of Object.entries(hooksWithGuard(client, settings, hook)).toReversed()) {
+      const path = ["hooks", event];
+      text = hooks.length === 0 ? await withoutValue(text, path) : (await withValue(text, "json", path, hooks)).text;
+    }
+    return text;
+  } catch (error) {
+    throw new Error(`${file}: ${messageOf(error)}. Nothing was written.`, { cause: error });
+  }
+}
+
+function tellCopy(copy: string | undefined): void {
+  say(copy === undefined ? "Written." : `Written. The file as it was: ${copy}`);
+}
+
+async function difference(file: string, before: string, after: string): Promise<string> {
+  return (await import("../../files/diff.ts")).unifiedDiff(before === "" ? undefined : file, file, before, after);
+}
+
+async function agrees(question: string, { yes }: GlobalOptions): Promise<boolean> {
+  if (yes) return true;
+  const answer = await askOnTerminal(`${question} [y/N] `, new AbortController().signal);
+  if (answer === "yes") return true;
+  if (answer === "no terminal") throw new Error("there is no terminal to ask at. Repeat the command with --yes.");
+  say("Nothing was changed.");
+  return false;
+}
+
+interface Answered {
+  readonly code: number | null;
+  readonly out: string;
+  readonly problem: string;
+}
+
+/** Runs the hook as the client does, with a shell command of the client. */
+async function answerOf(client: ClientName, command: string): Promise<Answered> {
+  const [program = "", ...args] = hookOf(client);
+  const child = spawn(program, args, { stdio: "pipe" });
+  let [out, problem] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (piece: string) => (out += piece));
+  child.stderr.setEncoding("utf8").on("data", (piece: string) => (problem += piece));
+  child.stdin.end(JSON.stringify(CLIENT[client].example(command, process.cwd())));
+  const code = await new Promise<number | null>((done) => child.once("close", done));
+  return { code, out, problem };
+}
+
+function isRefused({ code, out }: Answered): boolean {
+  return code === 2 || /"(?:permissionDecision|decision|permission|verdict)":"(?:deny|ask)"/.test(out);
+}
+
+function describe(answer: Answered): string {
+  if (answer.code !== 0) return `blocked: ${answer.problem.trim()}`;
+  if (isRefused(answer)) return /":"ask"/.test(answer.out) ? "asked about" : "denied";
+  return answer.out.includes(" hook run ") ? "allowed, in the sandbox" : "allowed";
+}

@@ -1,0 +1,110 @@
+import { createHash } from "node:crypto";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { stateFolder } from "../../config/state.ts";
+
+/** One event of a client, as `handrail hook CLIENT` gets it. */
+export interface HookRequest {
+  readonly client: string;
+  /** The event, as JSON. */
+  readonly written: string;
+  /** Variables of the client that name its project. */
+  readonly env: { readonly [name: string]: string | undefined };
+}
+
+/** What the hook prints, and its exit code: 0, or 2, which blocks the call in every client. */
+export interface HookAnswer {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly code: 0 | 2;
+}
+
+const PROJECT_VARIABLES = ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR"] as const;
+
+export function hookRequest(client: string, written: string): HookRequest {
+  const env = Object.fromEntries(PROJECT_VARIABLES.map((name) => [name, process.env[name]]));
+  return { client, written, env };
+}
+
+/** Where everything about hooks is kept: the socket, and tickets of commands that run in the sandbox. */
+export const guardFolder = (): string => join(stateFolder(), "guard");
+
+/**
+ * The socket of the process that waits for events. Another program file, version or environment of Handrail has another
+ * one, because its answers may differ.
+ */
+export function hookSocket(): string {
+  const names = Object.keys(process.env).filter((name) => /^(?:HANDRAIL_|XDG_|HOME$)/.test(name));
+  const own = names.map((name) => `${name}=${process.env[name]}`).join("\n");
+  const about = JSON.stringify([__VERSION__, process.argv[1], process.argv.slice(4), process.version, own]);
+  return join(guardFolder(), createHash("sha256").update(about).digest("hex").slice(0, 16));
+}
+
+/** Asks the waiting process. Resolves to `undefined` when none waits. Rejects when it ends without an answer. */
+export function askWaiting(request: HookRequest): Promise<HookAnswer | undefined> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(hookSocket());
+    let answer = "";
+    socket.setEncoding("utf8").on("data", (piece: string) => (answer += piece));
+    socket.once("error", (error: NodeJS.ErrnoException) => {
+      if (error.syscall === "connect") resolve(undefined);
+      else reject(error);
+    });
+    socket.once("end", () => {
+      try {
+        resolve(JSON.parse(answer) as HookAnswer);
+      } catch {
+        reject(new Error("the waiting process of Handrail ended before it had answered"));
+      }
+    });
+    socket.once("connect", () => socket.end(JSON.stringify(request)));
+  });
+}
+
+/** Prints an answer, and sets the exit code. */
+export function printAnswer({ stdout, stderr, code }: HookAnswer): void {
+  if (stdout !== "") process.stdout.write(stdout);
+  if (stderr !== "") process.stderr.write(stderr);
+  process.exitCode = code;
+}
+
+/** Blocks the call: what fails is never allowed. */
+export function blocked(why: string): HookAnswer {
+  return { stdout: "", stderr: `Handrail could not judge this call, so it is blocked: ${why}\n`, code: 2 };
+}
+
+/**
+ * Handles `handrail hook CLIENT`: asks the waiting process, and starts it when none waits. Never rejects: what fails
+ * blocks the call.
+ */
+export async function hook(client: string, written: string): Promise<void> {
+  const request = hookRequest(client, written);
+  try {
+    printAnswer((await askWaiting(request)) ?? (await startAndAsk(request)));
+  } catch (error) {
+    printAnswer(blocked(error instanceof Error ? error.message : String(error)));
+  }
+}
+
+/** How long the waiting process may take to start, in milliseconds. */
+const START_MS = 15_000;
+
+async function startAndAsk(request: HookRequest): Promise<HookAnswer> {
+  const { spawn } = await import("node:child_process");
+  const [program = "", ...options] = [process.argv[1], ...process.argv.slice(4)].filter((word) => word !== undefined);
+  const child = spawn(process.execPath, [program, "hook", "wait", ...options], {
+    detached: true,
+    stdio: "ignore",
+    cwd: "/",
+  });
+  child.unref();
+  let problem: string | undefined;
+  child.once("error", (error) => (problem = error.message));
+  child.once("exit", (code) => (problem = code === 0 ? undefined : `its process ended with code ${code}`));
+  for (const deadline = Date.now() + START_MS; Date.now() < deadline && problem === undefined;) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const answer = await askWaiting(request);
+    if (answer !== undefined) return answer;
+  }
+  throw new Error(problem ?? `its process did not start within ${START_MS / 1_000} seconds`);
+}

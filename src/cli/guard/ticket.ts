@@ -1,0 +1,79 @@
+import { readFile, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { Approver } from "../../contract/policy.ts";
+import { asText } from "../../engine/result.ts";
+import type { Contained } from "../../guard/judge.ts";
+import { createToolkit } from "../../toolkit.ts";
+import { randomName } from "../../util/identifier.ts";
+import { replacePrivateFile } from "../../util/private-file.ts";
+import { quoteWords } from "../../util/quote.ts";
+import { EXIT } from "../exit.ts";
+import type { GlobalOptions } from "../options.ts";
+import { toolkitOptions } from "../settings.ts";
+import { untilStopped } from "../signals.ts";
+import { guardFolder } from "./hook-client.ts";
+
+/** An approved command that a client starts as `handrail hook run ID`. It can be started once. */
+type Ticket = Contained & { readonly untilMs: number };
+
+/** How long a client may take to start a command that was approved, in milliseconds. */
+const VALID_MS = 600_000;
+
+/** Keeps an approved command, and returns the command line that runs it in the sandbox. */
+export async function contained(run: Contained): Promise<string> {
+  const id = randomName(24);
+  const ticket: Ticket = { ...run, untilMs: Date.now() + VALID_MS };
+  await replacePrivateFile(join(guardFolder(), "tickets"), id, JSON.stringify(ticket));
+  const words = quoteWords([process.execPath, process.argv[1] ?? "handrail", "hook", "run", id]);
+  return `${words} # ${run.command.replaceAll(/\s+/g, " ").trim().slice(0, 200)}`;
+}
+
+/** More than any client reads of a command. */
+const LIMIT = { bytes: 1_048_576, lines: 100_000 };
+
+/** Runs the command of a ticket, prints its output and takes over its exit code. */
+export async function runTicket(id: string, options: GlobalOptions): Promise<void> {
+  const { command, cwd, thread, parent, project } = await takeTicket(id);
+  // It was approved as the client's call. What else it would need is refused.
+  const approver: Approver = async (call) => {
+    const isIt = call.effects.every((effect) => effect.kind === "exec" && effect.command === script);
+    return isIt ? { answer: "once", by: "the client's call" } : { answer: "refuse" };
+  };
+  const script = cwd === project ? command : `cd ${quoteWords([cwd])} && {\n${command}\n}`;
+  const toolkit = await createToolkit({
+    ...(await toolkitOptions({ ...options, workDir: project })),
+    preset: "coding",
+    toolOptions: { bash: { limit: LIMIT } },
+    approver,
+    lifetime: "call",
+  });
+  const stopped = untilStopped();
+  try {
+    const run = toolkit.with({ thread, parent });
+    const result = await run.call({ name: "bash", input: { command: script, timeout: MOST_SECONDS } }, stopped);
+    const data =
+      result.status === "ok" ? (result.data as { readonly output?: string; readonly exit_code?: number }) : {};
+    const text = data.output ?? asText(result);
+    process.stdout.write(text.endsWith("\n") || text === "" ? text : `${text}\n`);
+    process.exitCode = result.status === "ok" ? (data.exit_code ?? EXIT.notSucceeded) : EXIT.notSucceeded;
+  } finally {
+    await toolkit.close();
+    stopped.release();
+  }
+}
+
+/** The client has its own limit of time, and stops the command. */
+const MOST_SECONDS = 3_600;
+
+/** @throws Error when there is no such ticket, or it is too old or was used. */
+async function takeTicket(id: string): Promise<Ticket> {
+  const path = join(guardFolder(), "tickets", /^[\w-]+$/.test(id) ? id : "none");
+  try {
+    const ticket = JSON.parse(await readFile(path, "utf8")) as Ticket;
+    await unlink(path); // of two processes, one fails here
+    if (Date.now() <= ticket.untilMs) return ticket;
+  } catch {
+    // reported below
+  }
+  throw new Error("this approval was used or is too old. Make the call again.");
+}

@@ -1,0 +1,58 @@
+import { unlink } from "node:fs/promises";
+import { createServer } from "node:net";
+import { makePrivateFolder } from "../../util/private-file.ts";
+import type { GlobalOptions } from "../options.ts";
+import { createAnswers } from "./answer.ts";
+import { type HookRequest, askWaiting, blocked, guardFolder, hookSocket } from "./hook-client.ts";
+
+/** After how long without an event the process ends, in milliseconds. */
+const IDLE_MS = 600_000;
+
+/**
+ * Waits for events of clients, so that a hook need not start everything for each. Ends after ten minutes without one, and
+ * at once when another process waits already.
+ */
+export async function waitForEvents(options: GlobalOptions): Promise<void> {
+  const answers = createAnswers(options);
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    let written = "";
+    socket.on("error", () => undefined); // the client has stopped its hook
+    socket.setEncoding("utf8").on("data", (piece: string) => (written += piece));
+    socket.once("end", () => {
+      idle.refresh();
+      void answerTo(written).then((answer) => socket.end(JSON.stringify(answer)));
+    });
+  });
+  const idle = setInterval(() => {
+    if (!answers.isBusy()) server.close();
+  }, IDLE_MS);
+  const answerTo = async (written: string) => {
+    try {
+      return await answers.answer(JSON.parse(written) as HookRequest);
+    } catch {
+      return blocked("the event was incomplete");
+    }
+  };
+  await makePrivateFolder(guardFolder());
+  if (await isListening(server)) await new Promise<void>((resolve) => server.once("close", resolve));
+  clearInterval(idle);
+  await answers.close();
+}
+
+/** Listens, in place of a process that has died. Resolves to false when another process listens. */
+async function isListening(server: ReturnType<typeof createServer>): Promise<boolean> {
+  const path = hookSocket();
+  for (const attempt of [1, 2]) {
+    const taken = await new Promise<boolean>((resolve, reject) => {
+      server.once("error", (error: NodeJS.ErrnoException) =>
+        error.code === "EADDRINUSE" ? resolve(true) : reject(error),
+      );
+      server.listen(path, () => resolve(false));
+    });
+    if (!taken) return true;
+    if (attempt === 2 || (await askWaiting({ client: "", written: "", env: {} }).catch(() => true)) !== undefined)
+      break;
+    await unlink(path).catch(() => undefined);
+  }
+  return false;
+}

@@ -1,0 +1,232 @@
+import { Type } from "typebox";
+import type { CallEvent } from "../contract/activity.ts";
+import type { Decision } from "../contract/decision.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import type { CallId, ThreadId } from "../contract/identity.ts";
+import type { Approver } from "../contract/policy.ts";
+import type { QuestionId } from "../contract/question.ts";
+import { type Tool, defineTool } from "../contract/tool.ts";
+import type { Toolkit } from "../contract/toolkit.ts";
+import { asText } from "../engine/result.ts";
+import { describeCall } from "../policy/describe.ts";
+import { edit } from "../tools/edit.ts";
+import { write } from "../tools/write.ts";
+import { untilAborted } from "../util/abort.ts";
+import { randomName } from "../util/identifier.ts";
+import { later } from "../util/promises.ts";
+import { clip } from "../util/text.ts";
+import { CLIENT, type ClientName, type Happening, type ToolInput, type Verdict, effectsOf } from "./clients.ts";
+
+type Call = Extract<Happening, { readonly phase: "before" | "after" }>;
+
+export interface GuardOptions {
+  readonly toolkit: Toolkit;
+  /** "client": the client asks its person, where it can. "here": people are asked through the store. */
+  readonly ask: "client" | "here";
+  /** Returns the command that runs this approved command in the sandbox, once. */
+  readonly contained: (run: Contained) => Promise<string>;
+}
+
+/** An approved command that may run only in the sandbox. */
+export interface Contained {
+  readonly command: string;
+  readonly cwd: string;
+  readonly project: string;
+  readonly thread: ThreadId;
+  /** The call of the client. */
+  readonly parent: CallId;
+}
+
+/**
+ * Judges the calls of clients as calls of a toolkit: policy, grants, questions, record and the state for undo are those
+ * of every call. The work is left to the client: a call runs from `before` until `after`.
+ */
+export interface Guard {
+  before(client: ClientName, happening: Call): Promise<Verdict>;
+  after(client: ClientName, happening: Call): void;
+  /** A person has written to the client. Calls of the session that have no end yet will not get one. */
+  prompt(client: ClientName, happening: Extract<Happening, { readonly phase: "prompt" }>): Promise<void>;
+  /** How many calls clients are running. */
+  running(): number;
+}
+
+export function createGuard({ toolkit, ask, contained }: GuardOptions): Guard {
+  const running = new Map<CallId, Running>();
+
+  const before = async (client: ClientName, happening: Call): Promise<Verdict> => {
+    const { tool, input, cwd, project } = happening;
+    const [effect] = effectsOf(client, tool, input, cwd);
+    if (effect === undefined) return { verdict: "pass" };
+    const thread = threadOf(client, happening);
+    const waiting = await waitingCall(toolkit, thread, toolName(tool), input);
+    const call: Running = {
+      id: waiting?.call ?? `${thread}:${happening.id ?? randomName(16)}`,
+      key: keyOf(client, happening),
+      thread,
+      end: later<Ending>(),
+    };
+    const started = later<undefined>();
+    const guest = guestTool(client, tool, cwd, () => {
+      running.set(call.id, call);
+      started.resolve(undefined);
+      return call.end.promise;
+    });
+    const seen: Seen = { asked: undefined, decision: undefined, question: waiting?.question };
+    const derived = toolkit.with({ thread, tools: [guest] });
+    const options = {
+      ...(ask === "client" && CLIENT[client].asks && { approver: leftTo(client, seen) }),
+      onEvent: seeing(seen),
+    };
+    const made =
+      waiting === undefined
+        ? derived.call({ name: guest.name, input, id: call.id, turn: happening.session }, options)
+        : derived.resume(waiting.call, options);
+    void made.then(async () => {
+      running.delete(call.id);
+      if (waiting !== undefined) await toolkit.store.move(waiting.call, { to: "delivered" }).catch(() => undefined);
+    });
+    const ended = await Promise.race([started.promise, made]);
+    if (ended?.status === "parked") return { verdict: "deny", reason: waitsText(seen.question) };
+    if (ended !== undefined && ended.status !== "ok") return { verdict: "deny", reason: `Handrail: ${asText(ended)}` };
+    const isContained = toolkit.backend.sandbox !== undefined && seen.decision?.within !== "none";
+    if (effect.kind !== "exec" || !isContained) return allowed(seen.asked);
+    const run = { command: effect.command, cwd: effect.cwd ?? cwd, project, thread, parent: call.id };
+    const [, argument = "command"] = CLIENT[client].tools[tool] ?? [];
+    return allowed(seen.asked, { ...input, [argument]: await contained(run) });
+  };
+
+  return {
+    before,
+    after(client, happening) {
+      const [thread, key] = [threadOf(client, happening), keyOf(client, happening)];
+      const call = [...running.values()].find((each) => each.thread === thread && each.key === key);
+      const { result = "", failed = false } = happening;
+      call?.end.resolve({ text: clip(result, RESULT_RECORDED), failed });
+    },
+    async prompt(client, happening) {
+      const thread = threadOf(client, happening);
+      const { title } = CLIENT[client];
+      for (const call of running.values())
+        if (call.thread === thread)
+          call.end.resolve({ text: `${title} reported no end: it was refused there, or still runs`, failed: true });
+      await recordPrompt(happening.text, thread, toolkit);
+    },
+    running: () => running.size,
+  };
+}
+
+/** A call that a client runs. */
+interface Running {
+  readonly id: CallId;
+  readonly end: ReturnType<typeof later<Ending>>;
+  /** Equal for `before` and `after` of a call. */
+  readonly key: string;
+  readonly thread: ThreadId;
+}
+
+interface Ending {
+  readonly text: string;
+  readonly failed: boolean;
+}
+
+/** What the events of a call have told so far. */
+interface Seen {
+  /** What the client is to ask its person. */
+  asked: string | undefined;
+  decision: Decision | undefined;
+  question: QuestionId | undefined;
+}
+
+function seeing(seen: Seen): (event: CallEvent) => void {
+  return (event) => {
+    if (event.type === "call.approved") seen.decision = event.decision;
+    if (event.type === "approval.requested") seen.question = event.question;
+  };
+}
+
+/** Answers in place of the client's own question, which comes next and can still refuse the call. */
+function leftTo(client: ClientName, seen: Seen): Approver {
+  return async (call, decision) => {
+    seen.asked = decision.reason ?? describeCall(call);
+    return { answer: "once", by: `${CLIENT[client].title}, which asks` };
+  };
+}
+
+function allowed(asked: string | undefined, input?: ToolInput): Verdict {
+  const changed = input === undefined ? {} : { input };
+  return asked === undefined ? { verdict: "allow", ...changed } : { verdict: "ask", reason: asked, ...changed };
+}
+
+const threadOf = (client: ClientName, { session }: Pick<Happening, "session">): ThreadId => `${client}:${session}`;
+
+function keyOf(client: ClientName, { id, tool, input }: Call): string {
+  return `${client}:${id ?? JSON.stringify([tool, input])}`;
+}
+
+/** How many characters of a result are recorded. */
+const RESULT_RECORDED = 65_536;
+
+/** Records what a person wrote: URLs in it are known, and it names the thread. */
+async function recordPrompt(words: string, thread: ThreadId, { store, backend, mask, hear }: Toolkit): Promise<void> {
+  const at = Date.now();
+  const { name: target, workDir } = backend;
+  const isKnown = (await store.threads()).some((each) => each.thread === thread);
+  if (!isKnown) store.append({ type: "thread.created", thread, at, target, workDir });
+  const message = { role: "user", from: "person", content: [{ type: "text", text: mask(words) }] } as const;
+  store.append({ type: "message.added", thread, at, message });
+  hear(words, thread);
+}
+
+/** The call that was parked when the client made the same one before, if it has not been answered to the client. */
+async function waitingCall({ store }: Toolkit, thread: ThreadId, name: string, input: ToolInput) {
+  const all = await store.parked({ thread }).catch(() => []);
+  const written = JSON.stringify(input);
+  return all.find((parked) => parked.name === name && JSON.stringify(parked.input) === written);
+}
+
+function waitsText(question: QuestionId | undefined): string {
+  const which = question === undefined ? "" : ` (question ${question})`;
+  return (
+    `A person has been asked to approve this${which}, and has not answered yet. It has not run. ` +
+    "Continue with other work, and make exactly this call again later: the answer will count for it."
+  );
+}
+
+/** A tool of the client, as one of ours that leaves the work to it. */
+function guestTool(client: ClientName, tool: string, cwd: string, run: () => Promise<Ending>): Tool {
+  const { title } = CLIENT[client];
+  return defineTool({
+    name: toolName(tool),
+    description: `The tool ${tool} of ${title}.`,
+    touches: ["exec", "read", "write", "fetch", "search", "foreign"],
+    input: Type.Object({}, { additionalProperties: true }),
+    effects: (input: ToolInput) => effectsOf(client, tool, input, cwd),
+    change: (input: ToolInput, backend) => changeOf(input, cwd, backend),
+    async run(_, { signal }) {
+      const { text, failed } = await untilAborted(run(), signal);
+      if (failed) throw new ToolFailure(text);
+      return text;
+    },
+  }) as Tool;
+}
+
+/** A tool's name in the form that tools of ours have. */
+function toolName(tool: string): string {
+  const name = tool.replaceAll(/[^A-Za-z0-9_-]/g, "_");
+  return (/^[A-Za-z_]/.test(name) ? name : `_${name}`).slice(0, 64);
+}
+
+/** The change of a file, for people, from the argument names that clients use. */
+async function changeOf(input: ToolInput, cwd: string, backend: Parameters<NonNullable<Tool["change"]>>[1]) {
+  const [path, content, before, after] = [
+    input["file_path"] ?? input["filePath"] ?? input["path"],
+    input["content"],
+    input["old_string"] ?? input["oldString"],
+    input["new_string"] ?? input["newString"],
+  ];
+  if (typeof path !== "string") return undefined;
+  const real = path.startsWith("/") ? path : `${cwd}/${path}`;
+  if (typeof content === "string") return write().change?.({ path: real, content }, backend);
+  if (typeof before !== "string" || typeof after !== "string") return undefined;
+  return edit().change?.({ path: real, old_text: before, new_text: after }, backend);
+}
