@@ -31,6 +31,8 @@ const AGENT: readonly Flag[] = [
   ["--max-cost <dollars>", "what a turn may cost (default: no limit); chat asks before it ends", { parse: amount }],
 ];
 
+const WORKTREE: Flag = ["--worktree [name]", "work in a git worktree beside the repository, on a branch of its own"];
+
 /**
  * The flags of every command. Those of keys follow from the rows of the configuration, those of targets from `TARGETS`.
  */
@@ -69,13 +71,13 @@ export const COMMANDS: CommandTable = {
   },
   chat: {
     summary: "talk with an agent (the default command on a terminal)",
-    flags: AGENT,
+    flags: [...AGENT, WORKTREE],
     load: () => import("./commands/chat.ts"),
   },
   run: {
     summary: "give an agent one task and print its work",
     args: [["[prompt]", "the task (default: from stdin)"]],
-    flags: [...AGENT, ["--json", "print each event as a line of JSON"]],
+    flags: [...AGENT, WORKTREE, ["--json", "print each event as a line of JSON"]],
     load: () => import("./commands/run.ts"),
   },
   login: {

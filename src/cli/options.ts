@@ -31,6 +31,8 @@ export interface AgentOptions extends GlobalOptions {
   /** `true` if no id was given. */
   readonly resume?: string | true;
   readonly continue?: true;
+  /** A worktree for the session: its name, or `true` for a new one. */
+  readonly worktree?: string | true;
   readonly showPrompt?: true;
   readonly maxRounds?: number;
   readonly maxTime?: number;

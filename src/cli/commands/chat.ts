@@ -21,6 +21,7 @@ import { type Chat, COMMAND_NAMES, runCommand } from "../chat/commands.ts";
 import { recalled } from "../chat/recall.ts";
 import { type Face, plainFace, terminalFace } from "../chat/face.ts";
 import { offerModel } from "../offer-model.ts";
+import { inWorktree } from "../worktree.ts";
 import { dollars, statusOf } from "../chat/status.ts";
 import type { TerminalChoices } from "../terminal.ts";
 
@@ -30,6 +31,10 @@ import type { TerminalChoices } from "../terminal.ts";
  * `/exit`, or with a second Ctrl-C.
  */
 export async function run(given: AgentOptions): Promise<void> {
+  await inWorktree(given, chat);
+}
+
+async function chat(given: AgentOptions): Promise<void> {
   let options = given;
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY && process.env["TERM"] !== "dumb";
   if (isTerminal && options.resume === true && !options.showPrompt) {

@@ -9,6 +9,7 @@ import { untilStopped } from "../signals.ts";
 import { readStdin } from "../stdin.ts";
 import { warn } from "../say.ts";
 import { commandToContinue } from "../threads.ts";
+import { inWorktree } from "../worktree.ts";
 
 export interface RunOptions extends AgentOptions {
   readonly json?: true;
@@ -20,6 +21,10 @@ export interface RunOptions extends AgentOptions {
  * answer, 1 when the turn ended in another way, or a call was denied because nobody could be asked.
  */
 export async function run(words: string | undefined, options: RunOptions): Promise<void> {
+  await inWorktree(options, (own) => runHere(words, own));
+}
+
+async function runHere(words: string | undefined, options: RunOptions): Promise<void> {
   const parts = await openParts(options, options.yes ? approveAll : terminalApprover());
   if (parts === undefined) return;
   const { thread, options: resumed, ...given } = parts;

@@ -1,0 +1,113 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { plainGit } from "../git/plain.ts";
+import { randomName } from "../util/identifier.ts";
+import { quoteWords } from "../util/quote.ts";
+import type { AgentOptions } from "./options.ts";
+import { warn } from "./say.ts";
+import { settingsFrom } from "./settings.ts";
+
+/** A worktree of the user's repository, for one session. */
+interface Worktree {
+  /** Beside the repository: `../orchard-api.worktrees/fix-login`. */
+  readonly path: string;
+  /** The folder in it that corresponds to the one in which the program was started. */
+  readonly folder: string;
+  /** `handrail/fix-login`. */
+  readonly branch: string;
+  /** The repository's own folder, and the `.git` folder of the worktree. */
+  readonly main: string;
+  readonly gitFolder: string;
+  /** The commit at the beginning. */
+  readonly base: string;
+}
+
+/**
+ * Runs `work` in a git worktree if `--worktree` asks for one: the one with this name, or a new one from HEAD, on a
+ * branch of its own. Afterwards, removes it if nothing was changed or committed; otherwise prints to stderr how to merge
+ * or remove it.
+ *
+ * @throws Error for a target, for a thread that is continued, and where git has no repository or makes no worktree.
+ */
+export async function inWorktree<O extends AgentOptions>(options: O, work: (options: O) => Promise<void>) {
+  const { worktree: named, target, resume, continue: latest } = options;
+  if (named === undefined) return work(options);
+  if (target !== undefined)
+    throw new Error("--worktree needs a repository of this machine: leave out the option of the target");
+  if (resume !== undefined || latest)
+    throw new Error(
+      "--worktree begins a thread in a folder of its own. A thread is continued in its worktree: leave it out",
+    );
+  const settings = await settingsFrom(options);
+  const worktree = await openWorktree(settings.tools.workDir ?? ".", named === true ? randomName(6) : named);
+  warn([`works in ${worktree.path}, on the branch ${worktree.branch}. Files that git ignores are not there`]);
+  try {
+    await work({ ...options, workDir: worktree.folder });
+  } finally {
+    warn(await endOf(worktree));
+  }
+}
+
+async function openWorktree(folder: string, name: string): Promise<Worktree> {
+  if (!/^[\w][\w.-]{0,60}$/.test(name) || name.endsWith(".lock") || name.includes(".."))
+    throw new Error(`--worktree ${name}: expected letters, digits, -, _ and .`);
+  const asked = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
+  const common = await git(folder, asked);
+  const main = basename(common) === ".git" ? dirname(common) : common;
+  const path = join(dirname(main), `${basename(main)}.worktrees`, name);
+  const branch = `handrail/${name}`;
+  if (!existsSync(path)) {
+    const isKept = await git(folder, ["rev-parse", "--verify", "-q", `refs/heads/${branch}`]).catch(() => "");
+    await git(folder, ["worktree", "add", ...(isKept === "" ? ["-b", branch, path, "HEAD"] : [path, branch])]);
+  }
+  const [gitFolder = "", base = ""] = (await git(path, ["rev-parse", "--absolute-git-dir", "HEAD"])).split("\n");
+  if (dirname(dirname(gitFolder)) !== common) throw new Error(`${path} is there already, and no worktree of ${main}`);
+  const inside = join(path, await git(folder, ["rev-parse", "--show-prefix"]));
+  return { path, folder: existsSync(inside) ? inside : path, branch, main, gitFolder, base };
+}
+
+/** Removes an unchanged worktree. Returns sentences for people. */
+async function endOf({ path, branch, main, gitFolder, base }: Worktree): Promise<readonly string[]> {
+  // What a model wrote into the worktree, its .git included, is not obeyed.
+  const { env, options } = plainGit(path, homedir());
+  const plain = { env: { ...env, GIT_DIR: gitFolder }, options };
+  const changed = await git(path, ["status", "--porcelain"], plain);
+  const commits = await git(path, ["rev-list", "--count", `${base}..HEAD`], plain);
+  if (changed === "" && commits === "0") {
+    const isOwn = (await git(path, ["symbolic-ref", "-q", "HEAD"], plain)) === `refs/heads/${branch}`;
+    await git(main, ["worktree", "remove", path]);
+    if (isOwn) await git(main, ["branch", "-d", branch]).catch(() => ""); // one with other commits stays
+    return [`the worktree ${path} was not changed, and is removed`];
+  }
+  const open = changed === "" ? "" : "Some changes are not committed. ";
+  return [
+    `the work is in ${path}, on the branch ${branch}. ${open}`.trimEnd(),
+    `to merge: ${quoteWords(["git", "-C", main, "merge", branch])}`,
+    `to remove: ${quoteWords(["git", "-C", main, "worktree", "remove", "--force", path])} && ${quoteWords(["git", "-C", main, "branch", "-D", branch])}`,
+  ];
+}
+
+/** Runs no hook and no file monitor. */
+const QUIET = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"];
+
+/** Runs git, and returns what it prints without the last line break. */
+async function git(
+  folder: string,
+  args: readonly string[],
+  { env = {}, options = QUIET }: Partial<ReturnType<typeof plainGit>> = {},
+): Promise<string> {
+  const own = { ...process.env, ...env, LC_ALL: "C" };
+  const child = spawn("git", [...options, "-C", folder, ...args], { env: own, stdio: ["ignore", "pipe", "pipe"] });
+  const [out, errors] = [[] as Buffer[], [] as Buffer[]];
+  child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => errors.push(chunk));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on("error", (cause) => reject(new Error(`--worktree needs git: ${cause.message}`, { cause })));
+    child.on("close", resolve);
+  });
+  if (code === 0) return Buffer.concat(out).toString("utf8").trimEnd();
+  const why = Buffer.concat(errors).toString("utf8").trim().split("\n").at(-1);
+  throw new Error(`--worktree: git ${args[0]} failed: ${why || `exit code ${code}`}`);
+}
