@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -133,7 +133,8 @@ describe("handrail acp", () => {
     );
     const ended = at.updates.flatMap((each) => (each.sessionUpdate === "tool_call_update" ? [each.status] : []));
     expect(new Set(ended.filter((status) => status !== undefined))).toEqual(new Set(["in_progress", "completed"]));
-    expect(at.updates.some((each) => each.sessionUpdate === "usage_update" && each.size === 128_000)).toBe(true);
+    const usage = at.updates.findLast((each) => each.sessionUpdate === "usage_update");
+    expect(usage).toMatchObject({ size: 128_000, used: expect.any(Number) });
     await at.close();
   });
 
@@ -162,6 +163,8 @@ describe("handrail acp", () => {
     await say(at, sessionId, "Repair the failing test");
     expect(at.questions).toEqual([]);
     expect(await readFile(join(at.folder, "sum.mjs"), "utf8")).toBe(SUM["sum.mjs"]);
+    const chosen = (value: string) => expect.objectContaining({ id: "autonomy", currentValue: value });
+    expect(at.updates).toContainEqual({ sessionUpdate: "config_option_update", configOptions: [chosen("readonly")] });
     const set = { sessionId, configId: "autonomy", value: "full" };
     expect(await at.agent.request("session/set_config_option", set)).toMatchObject({
       configOptions: [{ id: "autonomy", currentValue: "full" }],
@@ -169,6 +172,7 @@ describe("handrail acp", () => {
     await say(at, sessionId, "Repair the failing test");
     expect(at.questions).toEqual([]);
     expect(await readFile(join(at.folder, "sum.mjs"), "utf8")).toContain("return a + b;");
+    expect(at.updates).toContainEqual({ sessionUpdate: "current_mode_update", currentModeId: "full" });
     await expect(at.agent.request("session/set_mode", { sessionId, modeId: "wild" })).rejects.toThrow(
       "expected one of readonly, supervised, full",
     );
@@ -216,6 +220,44 @@ describe("handrail acp", () => {
       expect(at.questions).toMatchObject([{ toolCall: { name: "mcp__shop__ask_order" } }]);
       expect(at.forms).toMatchObject([{ mode: "form", sessionId, requestedSchema: { required: ["name"] } }]);
       expect(JSON.stringify(at.updates)).toContain("Ada");
+      await at.close();
+    } finally {
+      await mock.stop();
+    }
+  });
+
+  test("a sub-agent's question is asked in the session of its parent; usage has the cost of both", async () => {
+    const mock = new LLMock({ port: 0 });
+    await mock.start();
+    try {
+      type Asked = { readonly messages: readonly { readonly role: string; readonly content?: unknown }[] };
+      const says = (words: string) => (asked: Asked) => JSON.stringify(asked.messages).includes(words);
+      const isAnswered = ({ messages }: Asked) => messages.some(({ role }) => role === "tool");
+      const isWorker = says("Make the file");
+      const task = JSON.stringify({ agent: "worker", prompt: "Make the file" });
+      const make = JSON.stringify({ command: "echo made > made.txt" });
+      const usage = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 };
+      const on = (predicate: (asked: Asked) => boolean, response: object) =>
+        mock.addFixture({ match: { predicate }, response: { ...response, usage } as never });
+      on((asked) => says("You are told to delegate")(asked) && !isAnswered(asked), {
+        toolCalls: [{ name: "delegate", arguments: task }],
+      });
+      on((asked) => isWorker(asked) && !isAnswered(asked), { toolCalls: [{ name: "bash", arguments: make }] });
+      on(() => true, { content: "Done." });
+      const own = await commandLine();
+      const model = `{ provider: openai-compatible, name: mock, base_url: "${mock.url}/v1", price: { input: 1, output: 1 } }`;
+      await mkdir(join(own.configHome, "handrail"), { recursive: true });
+      const config = `model: ${model}\nagents: { worker: { toolset: coding } }\n`;
+      await writeFile(join(own.configHome, "handrail", "config.yaml"), config);
+      const at = await editor(["--sandbox", "off"], own);
+      const sessionId = await newSession(at);
+      expect(await say(at, sessionId, "You are told to delegate")).toEqual({ stopReason: "end_turn" });
+      const asked = at.questions.map((question) => [question.sessionId, JSON.stringify(question.toolCall.content)]);
+      expect(asked.at(-1)).toEqual([sessionId, expect.stringContaining("Agent worker asks.")]);
+      expect(asked.at(-1)?.[1]).toContain(`Folder: ${at.folder}`);
+      expect(await readFile(join(at.folder, "made.txt"), "utf8")).toBe("made\n");
+      const last = at.updates.findLast((each) => each.sessionUpdate === "usage_update");
+      expect(last).toMatchObject({ cost: { amount: expect.closeTo(0.0044, 4), currency: "USD" } });
       await at.close();
     } finally {
       await mock.stop();

@@ -26,6 +26,8 @@ export interface Asking {
   readonly sessionId: string;
   /** Whether the client fills in forms. */
   readonly hasForms: boolean;
+  /** The target, if it is not this machine. */
+  readonly host?: string;
   /** Fires when the question is closed. */
   readonly signal: AbortSignal;
 }
@@ -53,7 +55,7 @@ export async function askClient(
         name: call.tool.name,
         ...facts,
         status: "pending",
-        content: [textOf(questionText(call, decision)), ...facts.content],
+        content: [textOf(questionText(call, decision, asking.host)), ...facts.content],
       },
       options: [...offered],
     },
@@ -66,8 +68,8 @@ export async function askClient(
   return answer === "once" || answer === "session" || answer === "always" ? { answer } : { answer: "refuse" };
 }
 
-/** The question as text: the sub-agent, the call, the risk and the reason, and what a longer approval allows. */
-function questionText(call: CheckedCall, decision: Decision): string {
+/** The question as text: the sub-agent, where it happens, the call, the risk and the reason, and what a longer approval allows. */
+function questionText(call: CheckedCall, decision: Decision, host: string | undefined): string {
   const { agent } = call.request;
   const { risk, reason, scopes = [] } = decision;
   const described = describeCall(call);
@@ -78,6 +80,7 @@ function questionText(call: CheckedCall, decision: Decision): string {
   return [
     ...(agent === undefined ? [] : [`Agent ${oneLine(agent, 100)} asks.`]),
     `Risk: ${risk}.${reason === undefined ? "" : ` ${oneLine(reason, 2_000)}`}`,
+    ...(host === undefined ? [] : [`On: ${oneLine(host, 200)}`]),
     ...[...new Set(folders)].map((folder) => `Folder: ${oneLine(folder, 1_000)}`),
     described,
     ...parts,

@@ -99,7 +99,7 @@ export function serveAcp(
     )
     .onRequest("session/list", ({ params }) =>
       withStore(async (store) => {
-        const infos = (await sessionInfos(store)).filter(({ cwd }) => (params.cwd ?? cwd) === cwd);
+        const infos = (await sessionInfos(store, options.target)).filter(({ cwd }) => (params.cwd ?? cwd) === cwd);
         const start = Number(params.cursor ?? 0);
         if (!Number.isSafeInteger(start) || start < 0) throw RequestError.invalidParams(undefined, "unknown cursor");
         const next = start + PAGE;
@@ -113,13 +113,17 @@ export function serveAcp(
       return {};
     })
     .onRequest("session/set_mode", ({ params }) => {
-      setAutonomy(find(params.sessionId), params.modeId);
+      const session = find(params.sessionId);
+      setAutonomy(session, params.modeId);
+      const { configOptions } = choicesOf(session);
+      session.tell({ sessionUpdate: "config_option_update", configOptions });
       return {};
     })
     .onRequest("session/set_config_option", ({ params }) => {
       const session = find(params.sessionId);
       if (params.configId !== "autonomy") throw RequestError.invalidParams(undefined, "the only option is autonomy");
       setAutonomy(session, params.value);
+      session.tell({ sessionUpdate: "current_mode_update", currentModeId: session.autonomy });
       return { configOptions: choicesOf(session).configOptions };
     })
     .onRequest("session/prompt", async ({ params }) => {
@@ -160,11 +164,11 @@ function choicesOf({ autonomy }: Session): { modes: SessionModeState; configOpti
   };
 }
 
-/** The threads of this machine that no call has started, newest first. */
-async function sessionInfos(store: Store): Promise<SessionInfo[]> {
+/** The threads of the target that no call has started, newest first. */
+async function sessionInfos(store: Store, machine = "local"): Promise<SessionInfo[]> {
   const threads = (await store.threads()).filter(
     ({ parent, target, workDir }) =>
-      parent === undefined && machineOf(target ?? "") === "local" && workDir !== undefined,
+      parent === undefined && machineOf(target ?? "") === machine && workDir !== undefined,
   );
   return threads.toReversed().map(({ thread, workDir = "", title, changedMs }) => ({
     ...{ sessionId: thread, cwd: workDir, updatedAt: new Date(changedMs).toISOString() },

@@ -1,6 +1,5 @@
 import type { AgentContext, McpServer, SessionUpdate, StopReason } from "@agentclientprotocol/sdk";
 import { type Agent, type AgentEvent, type TurnEnd, createAgent } from "../../agent/agent.ts";
-import { DEFAULT_LIMITS } from "../../agent/turn.ts";
 import type { McpChoice, McpChoices } from "../../config/mcp.ts";
 import type { Content } from "../../contract/content.ts";
 import type { Approver, Autonomy } from "../../contract/policy.ts";
@@ -26,6 +25,8 @@ export interface Session {
   cancel(): Promise<void>;
   /** Sets what runs without a question, from the next turn on. What was allowed for the session ends with it. */
   setAutonomy(autonomy: Autonomy): void;
+  /** Sends an update to the client, after the earlier ones. */
+  tell(update: SessionUpdate): void;
   close(): Promise<void>;
 }
 
@@ -76,8 +77,10 @@ export async function openSession(given: SessionOptions): Promise<Session> {
       await flushed();
       const { id } = call.request;
       const input = JSON.stringify(call.input);
+      const host = parts.toolkit.backend.access === undefined ? undefined : parts.toolkit.backend.name;
+      const asking = { client, sessionId, hasForms, signal, ...(host !== undefined && { host }) };
       const about = facts.get(id) ?? (await factsOf(agent.tools, parts, { name: call.tool.name, input }));
-      return { ...(await askClient(call, decision, about, { client, sessionId, hasForms, signal })), by: "ACP client" };
+      return { ...(await askClient(call, decision, about, asking)), by: "ACP client" };
     };
     const tell = (text: string) => send(() => notice("warning", text));
     const parts = await openParts(options, approver, tell, choicesOf(servers));
@@ -131,6 +134,7 @@ export async function openSession(given: SessionOptions): Promise<Session> {
       isChanged ||= wanted !== autonomy;
       autonomy = wanted;
     },
+    tell: (update) => send(() => update),
     close: () => shut(opened),
   };
 }
@@ -141,7 +145,6 @@ async function follow(
   facts: Map<string, CallFacts>,
   send: (update: () => SessionUpdate | undefined | Promise<SessionUpdate | undefined>) => void,
 ): Promise<void> {
-  const context = parts.limits.context ?? DEFAULT_LIMITS.context;
   const hidden = new Set<string>();
   /** The end of each running call's output, and whether it waits to be sent. */
   const outputs = new Map<string, { text: string; waits: boolean }>();
@@ -167,8 +170,17 @@ async function follow(
         facts.set(event.id, about);
         return announcement(event, about);
       });
-    } else send(() => updateOf(event, context, facts));
+    } else send(() => updateOf(event, facts));
+    if (event.type === "usage" || event.type === "compacted" || event.type === "end") send(() => usageOf(agent));
   }
+}
+
+/** What fills the context, and what the session has cost, including sub-agents. */
+function usageOf({ context, spent: { cost } }: Agent): SessionUpdate {
+  const { size, ...parts } = context();
+  const used = Object.values(parts).reduce((sum, tokens) => sum + tokens, 0);
+  const money = cost !== undefined && { cost: { amount: cost, currency: "USD" } };
+  return { sessionUpdate: "usage_update", used, size, ...money };
 }
 
 async function factsOf(

@@ -86,11 +86,7 @@ export function announcement(
 /**
  * Returns the update for an event of an agent; `undefined` for events that clients get in another way, or not at all.
  */
-export function updateOf(
-  event: AgentEvent,
-  context: number,
-  shown: ReadonlyMap<string, CallFacts>,
-): SessionUpdate | undefined {
+export function updateOf(event: AgentEvent, shown: ReadonlyMap<string, CallFacts>): SessionUpdate | undefined {
   switch (event.type) {
     case "text":
       return { sessionUpdate: "agent_message_chunk", content: textBlock(event.text) };
@@ -105,8 +101,6 @@ export function updateOf(
       const { id, status, text: words } = event;
       return resultUpdate(id, status, [text(words)], shown.get(id)?.content ?? []);
     }
-    case "usage":
-      return { sessionUpdate: "usage_update", used: event.input + event.output, size: context };
     case "retry":
       return notice("warning", `${event.message} Retry ${event.attempt} in ${(event.waitMs / 1_000).toFixed(1)} s.`);
     case "compacted":
@@ -116,6 +110,7 @@ export function updateOf(
     case "tool_call":
     case "tool_update":
     case "approval":
+    case "usage":
     case "end":
       return undefined;
   }
