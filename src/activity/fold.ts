@@ -20,7 +20,7 @@ export interface ToolActivity {
   /** At most 200 characters; the result has the whole text. */
   readonly error?: string;
   /**
-   * With `collapseRetries`: how many failed calls of the same tool this one has replaced, and those calls, oldest
+   * With `collapseRetries`: how many failed calls of the same tool this call has replaced, and these calls, oldest
    * first.
    */
   readonly retry_count?: number;

@@ -42,8 +42,8 @@ export type CallMessage = ToolMessage & {
 
 export interface ThreadViewOptions {
   /**
-   * Whether a call reuses the message of a call of the same tool that failed in the last five minutes, with
-   * `retry_count` and `retry_history` in its activity. Default false.
+   * True: a retry (the same tool, within five minutes after it failed) reuses the failed call's message, and its
+   * activity has `retry_count` and `retry_history`. Default false.
    */
   readonly collapseRetries?: boolean;
   /** Known messages, in order: the view continues after them. Default: none. */
@@ -195,7 +195,7 @@ function withHistory(message: ToolMessage, earlier: ToolMessage): ToolMessage {
 }
 
 export interface ReadThreadOptions extends Omit<ThreadViewOptions, "messages"> {
-  /** Only messages made or changed by later events than this one. Default 0: all. */
+  /** Only messages that events after this one made or changed. Default 0: all messages. */
   readonly after?: number;
 }
 

@@ -137,7 +137,7 @@ export function outcomeOf(row: ParkedCall | undefined, refused: string | undefin
   return { status: "refused", reason: refused ?? "", ...(row !== undefined && { parked: row }) };
 }
 
-/** Whether a row is one of those that a filter asks for. */
+/** Whether a row matches a filter. */
 export function isChosen(row: ParkedCall, { call, thread, target, states }: ParkedFilter): boolean {
   return (
     (call === undefined || row.call === call) &&

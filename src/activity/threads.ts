@@ -15,7 +15,8 @@ export interface Choice {
 }
 
 /**
- * Whether an event is of this call (if given) and of these types; with `messages`, only events of threads themselves.
+ * Whether an event belongs to this call (if given) and has one of these types. `messages`: only events of threads
+ * themselves.
  */
 export function isAskedFor(event: ActivityEvent, { call, messages = false, types }: Choice): boolean {
   if (types !== undefined && !types.includes(event.type)) return false;

@@ -21,7 +21,7 @@ const SIDE_BY_SIDE = 8;
 /** How many calls of one reply run. More are reported to the model as not started: it may have repeated itself. */
 const MOST_CALLS = 64;
 
-/** After this many equal failures the model is told to try something else. */
+/** How many equal failures there are before a notice asks the model to try something else. */
 const SAME_FAILURES = 3;
 
 /** What calls need of their turn. */

@@ -89,7 +89,7 @@ export async function chooseThread(options: AgentOptions): Promise<string | unde
   return undefined;
 }
 
-/** Returns the error of a thread that cannot be continued as it was started, with what to do. */
+/** Returns the error for a thread whose original options no longer work, with what to do. */
 export function notContinued({ options, thread }: Resumed, error: unknown): unknown {
   if (thread === undefined) return error;
   const hint = error instanceof ToolFailure && error.hint !== undefined ? `${error.hint} ` : "";

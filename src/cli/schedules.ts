@@ -174,7 +174,7 @@ export function scheduleRunner({ toolkit, agents, tell, only }: ScheduleRunnerOp
     onOutcome(run, schedule) {
       const { text, isUrgent } = outcomeOf(run, schedule);
       tell?.(text, isUrgent);
-      if (!isUrgent || run.state === "waiting") return; // people are told of its question
+      if (!isUrgent || run.state === "waiting") return; // people are notified of its question
       const title = `Schedule "${oneLine(run.name, 100)}": ${run.state}`;
       toolkit.notify({ about: "schedule", title, text, ...(run.thread !== undefined && { thread: run.thread }) });
     },

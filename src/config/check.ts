@@ -134,8 +134,8 @@ function adviceOn(schema: JsonSchema, value: unknown): string {
     return 'In YAML a bare ~ is nothing: for the home folder write "~".';
   if (typeof value !== "string") return "";
   if (Array.isArray(words)) return didYouMean(value, words as readonly string[]);
-  const said = typeof format === "string" ? FORMATS[format]?.(value) : undefined;
-  return said || (type === "string" && typeof advice === "string" ? advice : "");
+  const hint = typeof format === "string" ? FORMATS[format]?.(value) : undefined;
+  return hint || (type === "string" && typeof advice === "string" ? advice : "");
 }
 
 function partsOf(pointer: string): readonly string[] {

@@ -12,7 +12,7 @@ export function byName<T>(below: Named<T> | undefined, value: Named<T>): Named<T
   return { ...below, ...value };
 }
 
-/** By name. What a project names like something of the user's has no effect. */
+/** Merges by name. A project's entry with the name of a user's entry has no effect. */
 export function yoursFirst<T>(below: Named<T> | undefined, value: Named<T>, by: Owner): Named<T> {
   return by === "user" ? { ...below, ...value } : { ...value, ...below };
 }

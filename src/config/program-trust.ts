@@ -168,7 +168,7 @@ export function createProgramTrust({
   };
 }
 
-/** Returns what models are told about the tools, and which are hidden from people, as text that people can compare. */
+/** Returns the definitions that models get, and which tools are hidden from people, as text that people can compare. */
 function describeTools(tools: readonly Tool[]): string {
   const sorted = tools.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const described = sorted.map(({ name, title, description, input, output, userFacing }) => {

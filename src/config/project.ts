@@ -10,7 +10,7 @@ import { configFolder } from "./state.ts";
 
 /** The part of a project's file that may take effect. */
 export interface Allowed {
-  /** Without what waits for trust. */
+  /** The settings, without those that wait for trust. */
   readonly given: Given;
   /** What trust allows or would allow. */
   readonly asks: readonly Ask[];

@@ -66,7 +66,7 @@ export type SettingIn<R> = R extends { readonly [SETTING]?: infer T } ? T : neve
  */
 export interface Row<Written, T = Written> extends More<Written, T> {
   readonly [SETTING]?: T;
-  /** The value in a file. Its `title` is what a message says was expected. */
+  /** The value in a file. Messages name its `title` as what was expected. */
   readonly schema: Schema<Written>;
   readonly default?: NoInfer<T>;
   /** What a project's file may set. */

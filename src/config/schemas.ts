@@ -3,7 +3,7 @@ import type { JsonSchema } from "../contract/schema.ts";
 declare const VALUE: unique symbol;
 
 /**
- * A JSON Schema of a value in a file. `title` is what a message says was expected. `format` names a check of
+ * A JSON Schema of a value in a file. Messages name its `title` as what was expected. `format` names a check of
  * formats.ts; `advice` is added to a message when the value does not fit.
  */
 export type Schema<T> = JsonSchema & { readonly title: string; readonly [VALUE]?: T };

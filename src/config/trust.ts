@@ -45,8 +45,8 @@ export interface Trust {
   /** Returns the trusted files, sorted by path. */
   list(): Promise<readonly TrustedFile[]>;
   /**
-   * Returns whether the tools are those known by this name. The first ones are recorded; changed ones wait for
-   * `acceptTools`.
+   * Returns whether the tools are the ones recorded under this name. The first tools are recorded; changed tools wait
+   * for `acceptTools`.
    */
   seen(tools: SeenTools): Promise<boolean>;
   /** Returns the changed tools that wait, by name. */
@@ -116,7 +116,7 @@ async function readTools(path: string) {
   return { name, before, ...(typeof text === "string" && { text }) };
 }
 
-/** Reads a record. A file that is no valid record gives no trust. */
+/** Reads a record. A file that is not a valid record gives no trust. */
 async function readRecord(path: string): Promise<TrustedFile | undefined> {
   const { path: file, sha256, asked } = (await readFields(path)) ?? {};
   if (typeof file !== "string" || typeof sha256 !== "string") return undefined;

@@ -48,7 +48,7 @@ export interface Access {
 /** How long a phone can be paired with a code, in milliseconds. */
 export const PAIRING_MS = 300_000;
 const TICKET_MS = 60_000;
-/** With a shorter token, the server does not start. An empty one would let everybody in. */
+/** The shortest token with which the server starts. An empty token would let everybody in. */
 const MIN_TOKEN = 16;
 
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "::1"];

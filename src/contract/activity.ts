@@ -245,7 +245,7 @@ export interface ThreadSummary {
   readonly fork?: ThreadId;
   /** The beginning of the first message of a person, at most 200 characters. */
   readonly title?: string;
-  /** Times of its first and its newest event, in milliseconds since 1970. */
+  /** When the thread's first and newest events happened, in milliseconds since 1970. */
   readonly createdMs: number;
   readonly changedMs: number;
 }

@@ -122,7 +122,7 @@ const KINDS: { readonly [Kind in EffectKind]: true } = {
   ...{ output: true, state: true, delegate: true, page: true, foreign: true },
 };
 
-/** Returns what is wrong with the first of these that is no kind of effect; `undefined` if all are. */
+/** Returns what is wrong with the first unknown kind of effect; `undefined` if all are known. */
 export function unknownKind(kinds: readonly string[]): string | undefined {
   const unknown = kinds.find((kind) => !Object.hasOwn(KINDS, kind));
   return unknown === undefined

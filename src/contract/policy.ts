@@ -5,7 +5,7 @@ import type { Approval, Decision } from "./decision.ts";
 export type Autonomy =
   /** Only read: all changes are refused. */
   | "readonly"
-  /** Harmless calls run; a person is asked about the others. */
+  /** Harmless calls run; a person is asked about all other calls. */
   | "supervised"
   /** Only what a rule asks about is asked; what is forbidden stays forbidden. */
   | "full";

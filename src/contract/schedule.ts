@@ -87,7 +87,7 @@ export interface Run {
   readonly endedMs?: number;
   /** The thread of its calls. Absent for a run that was skipped. */
   readonly thread?: ThreadId;
-  /** A sentence or the end of its output, for people. */
+  /** What the run did, for people: a sentence, or the end of the output. */
   readonly note?: string;
 }
 
@@ -106,7 +106,7 @@ export interface RunEnd {
 /** What tools and people do with schedules. Methods reject with a sentence when the file cannot be used. */
 export interface Schedules {
   add(schedule: NewSchedule, origin: ScheduleOrigin): Promise<Schedule>;
-  /** The schedules, the next one first; those without a next time last. Default: of all targets. */
+  /** The schedules, the next one first; schedules without a next time last. Default: of all targets. */
   list(target?: string): Promise<readonly Schedule[]>;
   get(id: ScheduleId): Promise<Schedule | undefined>;
   /** Resolves to the schedule that was removed; `undefined` when there is none. Its runs stay in the log. */

@@ -266,8 +266,8 @@ export function defineTool<const S extends SchemaSource, Data extends Json>(
 }
 
 /**
- * Makes a tool whose texts name other tools. `make` gets the names that those have in the tool's toolset; a tool that
- * is not in the toolset must not be named. A copy (`{ ...tool }`) keeps its texts in every toolset.
+ * Makes a tool whose texts name other tools. `make` gets their names in the tool's toolset, and must not name a tool
+ * that is missing there. A copy (`{ ...tool }`) keeps its texts in every toolset.
  */
 export function withToolNames<Input, Data extends Json>(
   make: (names: ToolNames) => Tool<Input, Data>,

@@ -54,8 +54,8 @@ export interface CallOptions {
 /** Options of `Toolkit.with`. Default for each: that of the original toolkit. */
 export interface DerivedOptions {
   /**
-   * All of its tools; no others are added. A function gets the tools of the original toolkit, again whenever those
-   * change, and returns the tools.
+   * Its tools: nothing is added to them. A function gets the tools of the original toolkit, again whenever they change,
+   * and returns the tools.
    */
   readonly tools?: Iterable<Tool> | ((tools: Toolset) => Iterable<Tool>);
   /**

@@ -62,8 +62,8 @@ const LOG_BYTES = 16_777_216;
 /**
  * Opens a database; creates and migrates it as needed.
  *
- * @throws Error, a sentence with the file and what to do, for a file that is no database, damaged, not writable, of
- * another program, of a newer version, or locked for too long, and if there is no engine on this machine.
+ * @throws Error, a sentence with the file and what to do, for a file that is not a database, damaged, not writable, of
+ *   another program, of a newer version, or locked for too long, and if there is no engine on this machine.
  */
 export async function openDatabase({
   file,

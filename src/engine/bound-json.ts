@@ -46,7 +46,7 @@ function isPlainJson(value: unknown, depth: number): boolean {
   return Object.values(value).every((entry) => isPlainJson(entry, depth + 1));
 }
 
-/** True for data that is nested deeper than this. */
+/** True for data that is nested deeper than `MAX_DEPTH`. */
 function isDeeper(value: Json, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   return levels === 0 || Object.values(value).some((entry) => isDeeper(entry, levels - 1));

@@ -31,7 +31,7 @@ export function coerce(value: unknown, errors: readonly TLocalizedValidationErro
   return changed ? root : undefined;
 }
 
-// A program (not a model) may pass values that cannot be copied, such as functions. Validation rejects those.
+// A program (not a model) may pass values that cannot be copied, such as functions. Validation rejects them.
 function copyOf(value: unknown): { value: unknown } | undefined {
   try {
     return { value: structuredClone(value) };

@@ -53,7 +53,7 @@ export async function foreignSource(
   return (await hasReadForeignText(store, request).catch(() => true)) ? tool.name : undefined;
 }
 
-/** Text parts without characters that nobody sees, and notices for the model about those. */
+/** Text parts without invisible characters, and notices for the model about the removed ones. */
 export function seenParts(parts: readonly Content[]): {
   readonly seen: readonly Content[];
   readonly notices: readonly Content[];

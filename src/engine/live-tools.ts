@@ -4,7 +4,7 @@ import type { Toolset } from "../contract/toolkit.ts";
 import { messageOf } from "../util/errors.ts";
 import { plural } from "../util/text.ts";
 
-/** The most tools of one source; others are omitted. */
+/** The most tools of one source. Further tools are omitted. */
 const MOST_TOOLS = 500;
 
 /** The tools of a toolkit: its own ones, and those of sources, which change. */
@@ -32,7 +32,7 @@ export interface LiveToolsOptions {
   readonly sources: readonly ToolSource[];
   /** Adapts a source's tool, for example to another name. `undefined` omits it. */
   readonly choose: (tool: Tool) => Tool | undefined;
-  /** Where a tool stands among the others; those with the same position keep their order. */
+  /** The position of a tool among all tools. Tools with the same position keep their order. */
   readonly position: (name: string) => number;
   /** Sentences about chosen tools that are missing. Called once, when all sources have started and have tools. */
   readonly missing: () => readonly string[];

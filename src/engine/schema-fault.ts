@@ -148,7 +148,7 @@ const IN_PLACE = new Set("allOf anyOf oneOf not if then else dependencies depend
 /** Where the validator is: the addresses that relative references have there. */
 type Scope = ReturnType<typeof Stack>;
 
-/** What a reference leads to, as the validator finds it. One that is no address leads to nothing. */
+/** What a reference leads to, as the validator finds it. A reference that is not a valid address leads to nothing. */
 function resolved(keyword: string, schema: Schema, scope: Scope): Pick<Reference, "target" | "scope"> {
   try {
     if (keyword === "$dynamicRef") return { target: Resolve.DynamicRef(scope, schema as unknown as Dynamic), scope };

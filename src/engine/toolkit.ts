@@ -24,7 +24,7 @@ export type Shared = Omit<Host, keyof Own | "onEvent" | "absent" | "schedules"> 
   readonly pages: Toolkit["pages"];
   /** Returns the permanent grants, without those of the session. */
   readonly permanentGrants: () => Grants;
-  /** Called when a person has said something to an agent, with secrets masked: acts may follow. */
+  /** Called with each message of a person to an agent, with secrets masked: acts may follow. */
   readonly beforeTurn?: (words: string, thread: ThreadId) => void;
 };
 
@@ -119,7 +119,7 @@ function toolkitOf(
     mask: mask.json,
     definitions: (format) => definitions(tools(), format),
     hear(words, thread = own.thread) {
-      shared.conversations.add(thread, { kind: "said", text: words });
+      shared.conversations.add(thread, { kind: "message", text: words });
       shared.beforeTurn?.(mask.text(words), thread);
     },
     judge: async (effects) => {

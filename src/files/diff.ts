@@ -4,7 +4,7 @@ import type { Replacement } from "./edits.ts";
 /** The number of unchanged lines shown around a change, as in diff -u and git. */
 const CONTEXT_LINES = 3;
 
-/** With more changed lines, computing the shortest diff takes too long; the change is then shown as one block. */
+/** The most changed lines for which the shortest diff is computed. With more, the change is shown as one block. */
 const MAX_EDIT_LENGTH = 2_000;
 
 /** A hunk. Its lines include their signs. */

@@ -11,7 +11,7 @@ const MAX_SHOWN = 12;
 const MAX_CANDIDATES = 2_000;
 const MAX_COMPARED = 200;
 
-/** A line that occurs more often than this does not help to find a place. */
+/** How often a line may occur. More frequent lines do not help to find a place. */
 const MAX_REPEATS = 10;
 
 /** How many characters are shown of a differing line, and how many of them before the difference. */

@@ -54,7 +54,7 @@ export function* partsOf(text: string): Generator<Part> {
   }
 }
 
-/** The settings of a configuration; of a damaged one, those before the damage. */
+/** The settings of a configuration. If it is damaged, the settings before the damage. */
 export function settingsIn(text: string): readonly Setting[] {
   return Array.from(partsOf(text)).flatMap((part) => (part.kind === "setting" ? [part] : []));
 }

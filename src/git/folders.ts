@@ -13,7 +13,7 @@ const MOST_WORK_TREES = 20_000;
 /** How many levels of folders are searched for a submodule, whose name may contain slashes. */
 const MODULE_LEVELS = 16;
 
-/** Folders that were found, and those whose content is past the limits: what they hold is unknown. */
+/** Folders that were found, and folders with more content than the limits allow: what they hold is unknown. */
 export interface FoundFolders {
   readonly found: readonly string[];
   readonly unknown: readonly string[];
@@ -41,7 +41,7 @@ export function repositoryAbove(reader: Reader, folder: string): string | undefi
   return above.find((_, index) => found[index] !== undefined);
 }
 
-/** The work tree of a submodule's or a linked worktree's `.git` folder, as that says. */
+/** The work tree of a submodule's or a linked worktree's `.git` folder, as the folder names it. */
 export function workTreeOf(reader: Reader, gitFolder: string): string | undefined {
   const pointer = leadsTo(reader, join(gitFolder, "gitdir"), /^([^]+?)[\r\n]*$/, gitFolder);
   if (pointer !== undefined) return dirname(pointer);

@@ -8,7 +8,7 @@ import { startedBy } from "./operations.ts";
 import { LARGEST_INDEX, type Reader } from "./reader.ts";
 import { harmlessConfig } from "./settings.ts";
 
-/** How many new repositories are made harmless. Those past the limit are put aside as a whole. */
+/** How many new repositories are made harmless. Further repositories are put aside as a whole. */
 const MOST_REPOSITORIES = 10_000;
 
 /** A longer configuration of a new repository is put aside as a whole. Bytes. */

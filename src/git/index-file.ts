@@ -25,12 +25,12 @@ export function hashBytes(reader: Reader, gitFolder: string): 20 | 32 {
   return format?.toLowerCase() === "sha256" ? 32 : 20;
 }
 
-/** The submodule paths of an index, relative to the work tree; of a damaged one, those before the damage. Pure. */
+/** The submodule paths of an index, relative to the work tree. If it is damaged, the paths before the damage. Pure. */
 export function gitlinksOf(index: Buffer, hash: 20 | 32 = 20): readonly string[] {
   return Array.from(entriesOf(index, hash)).flatMap((entry) => (entry.mode === GITLINK ? entry.name() : []));
 }
 
-/** The entries of an index (gitformat-index(5), versions 2 to 4). Of a damaged index, those before the damage. */
+/** The entries of an index (gitformat-index(5), versions 2 to 4). If it is damaged, the entries before the damage. */
 export function* entriesOf(index: Buffer, hash: 20 | 32): Generator<IndexEntry> {
   if (index.length < 12 || index.toString("latin1", 0, 4) !== "DIRC") return;
   const version = index.readUInt32BE(4);

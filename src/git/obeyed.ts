@@ -19,7 +19,7 @@ export interface Obeyed {
    * arguments, lists of attributes. They may not exist.
    */
   readonly named: readonly string[];
-  /** Of these, programs with a path that stand first in a value. Git starts such a file as soon as it exists. */
+  /** Programs at the start of a value, named with a path. Git starts such a file as soon as it exists. */
   readonly programs: readonly string[];
   /** All settings, in the order in which they were read. Values have one character per byte. */
   readonly settings: readonly Setting[];

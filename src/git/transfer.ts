@@ -7,7 +7,7 @@ import { filesNamedBy, obeyed } from "./obeyed.ts";
 import type { Reader } from "./reader.ts";
 import { settingName, startsProgram } from "./settings.ts";
 
-/** With more repositories in one work tree, nothing is known. */
+/** The most repositories in one work tree. With more, the result is unknown. */
 const MOST_REPOSITORIES = 200;
 
 /** More bytes of one file make a digest unknown: 16 MiB. */

@@ -94,7 +94,7 @@ function termsOf(connection: DatabaseConnection, scope: ScopeRow, query: string)
     const token = `${scope.id}:${word}`;
     const ids = newestWith(connection, `"${token}"`, 0);
     const oldest = ids.at(-1) ?? last;
-    // For a common word only the newest memories are known; its frequency in the others is taken to be the same.
+    // Only the newest memories with a common word are known. The word's frequency in older memories is assumed to be the same.
     const count = ids.length < MOST_LISTED ? ids.length : (ids.length * (last - first + 1)) / (last - oldest + 1);
     return { token, ids, count, weight: part * weightOf(Math.min(count, scope.memories), scope.memories) };
   };

@@ -8,8 +8,8 @@ import type { Upstream } from "./upstream.ts";
 const KEEP_ALIVE_MS = 60_000;
 
 /**
- * Connects to one of these addresses and to no other. Addresses of both families alternate (RFC 8305). Rejects with the
- * system's error.
+ * Connects to one of these addresses only. Addresses of both families alternate (RFC 8305). Rejects with the system's
+ * error.
  */
 export function dial(
   { host, port }: Pick<Target, "host" | "port">,

@@ -21,8 +21,8 @@ const LOCAL_ENDS = [
 ];
 
 /**
- * Returns what is wrong with a name that cannot be a public host's; `undefined` for others. What it leads to is judged
- * beside.
+ * Returns what is wrong with a name that cannot be a public host; `undefined` for other names. The name's addresses are
+ * judged separately.
  */
 export function judgeName(host: string): string | undefined {
   const labels = host.split(".");
@@ -34,8 +34,8 @@ export function judgeName(host: string): string | undefined {
 }
 
 /**
- * The name in its own letters where it looks like another, as "аррӏе.com" in Cyrillic; `undefined` for others. A part
- * is suspicious that mixes Latin with letters made alike, or has nothing but such letters.
+ * The name in its own letters where it looks like another, as "аррӏе.com" in Cyrillic; `undefined` for other names. A
+ * part is suspicious that mixes Latin with letters made alike, or has nothing but such letters.
  */
 export function lookAlike(host: string): string | undefined {
   if (!host.includes("xn--")) return undefined;

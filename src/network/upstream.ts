@@ -3,7 +3,7 @@ import { hostAndPort, type Target } from "./targets.ts";
 /** The user's own proxy. */
 export interface Upstream {
   readonly url: URL;
-  /** The value of `Proxy-Authorization`; `undefined` if it needs none. */
+  /** The value of `Proxy-Authorization`; `undefined` if the proxy needs no login. */
   readonly authorization: string | undefined;
 }
 

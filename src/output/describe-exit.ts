@@ -49,5 +49,5 @@ export async function describeTraces({ errors, refusals }: SourceProcess, mask: 
   return `${last === "" ? "" : `, after "${oneLine(mask(last), SHOWN)}"`}${refused === "" ? "" : `. ${refused}`}`;
 }
 
-/** The last line of npm, which says nothing of the cause. */
+/** The last line of npm, which does not name the cause. */
 const POINTS_TO_LOG = /A complete log of this run can be found in/;

@@ -1,12 +1,12 @@
 import type { Refusal } from "../contract/containment.ts";
 import { clip } from "../util/text.ts";
 
-/** How many paths or hosts a sentence names; the others are counted. */
+/** How many paths or hosts a sentence names. It counts the rest. */
 const MAX_NAMED = 5;
 
 /**
- * Describes to a model what was refused, and which argument asks for it. With `readOnly`, no argument does. Default
- * false.
+ * Describes to a model what was refused, and which argument asks for it. `readOnly`: no argument can ask for it.
+ * Default false.
  */
 export function describeRefusals(refusals: readonly Refusal[], readOnly = false): string {
   if (readOnly) {

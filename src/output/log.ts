@@ -59,7 +59,7 @@ const IN_MEMORY = 256 * 1024;
 /** The minimum and maximum size of a write to the file. The last one may be smaller. */
 const BATCH = 64 * 1024;
 const LARGEST_BATCH = 2 * 1024 * 1024;
-/** From this many waiting bytes on, `drained` makes a writer wait. */
+/** How many bytes may wait before `drained` makes a writer wait. */
 const MUCH_WAITING = 4 * 1024 * 1024;
 /** The maximum size of a chunk that `follow` yields. */
 const CHUNK = 64 * 1024;

@@ -10,7 +10,7 @@ export interface NamedValue {
 
 /** Shorter values would be found in ordinary text. */
 export const SHORTEST_VALUE = 8;
-/** Longer values are no keys. */
+/** Longer values are not keys. */
 const LONGEST_VALUE = 16_384;
 
 // Names of variables that contain secrets. Parts are words between underscores, or at the end, as in PGPASSWORD.
@@ -62,7 +62,7 @@ export function isSecretValue(value: string): boolean {
   return !/^[a-z][a-z0-9+.-]*:\/\/[^@]*$/i.test(text) && !/^(.)\1*$/.test(text) && !/^[$%]\{?\w+\}?$/.test(text);
 }
 
-/** Returns the password of a URL, as written and decoded; `undefined` if the value is no URL with a password. */
+/** Returns the password of a URL, as written and decoded; `undefined` if the value is not a URL with a password. */
 function passwordIn(value: string): readonly string[] | undefined {
   const [, written] = /^[a-z][a-z0-9+.-]*:\/\/[^\s/:@]*:([^\s/]+)@[^\s@]+$/i.exec(value) ?? [];
   if (written === undefined) return undefined;

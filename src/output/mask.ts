@@ -233,7 +233,7 @@ function isAlone(text: string, start: number, end: number, value: string): boole
   return !/[A-Za-z]/.test(text.charAt(start - 1)) && !/[A-Za-z]/.test(text.charAt(end));
 }
 
-/** Returns a key that was cut off, at the end of the text or above its notes ("[Output truncated …]"). */
+/** Returns a key that was cut off at the end of the text, or of the text before a notice ("[Output truncated …]"). */
 function cutKey(text: string): Secret | undefined {
   let end = text.length;
   for (let notes = 0; notes < 3 && text.charAt(end - 1) === "]"; notes++) {

@@ -31,8 +31,8 @@ export async function removeOld(root: string, { before, maxBytes, except }: Remo
 }
 
 /**
- * Returns the bytes of the files in `root`'s folders: of those that `removeOld` limits, and of running processes. Never
- * rejects.
+ * Returns the bytes of the files in `root`'s folders: of files that `removeOld` limits, and of files of running
+ * processes. Never rejects.
  */
 export async function usedBytes(root: string): Promise<{ readonly saved: number; readonly live: number }> {
   const { files } = await filesIn(root);

@@ -35,7 +35,7 @@ export type AskInSandbox = (typeof ASK_IN_SANDBOX)[number];
 
 /** Rules by their verdict. Each is a text (`npm run test:*`, `Bash(git push *)`) or an object with examples. */
 export interface CommandRules {
-  /** Commands that run without a question. Others are judged as without this list. */
+  /** Commands that run without a question. The list changes nothing for other commands. */
   readonly allow?: readonly (string | CommandRule)[];
   /** If not empty, a command that matches neither these nor `allow` is denied. They allow nothing themselves. */
   readonly only?: readonly (string | CommandRule)[];

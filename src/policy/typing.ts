@@ -25,7 +25,7 @@ type Exec = Extract<Effect, { kind: "exec" }>;
 /** Judges typing into the live terminal or a job, and looking at a pane. */
 export type TerminalJudge = (effect: Typing, judge: JudgeCommand) => Promise<Decision>;
 
-/** Judges a command. "lenient": does not refuse high risk, for text that is no script. */
+/** Judges a command. "lenient": does not refuse high risk, for text that is not a script. */
 export type JudgeCommand = (effect: Exec, strictness: "strict" | "lenient") => Promise<Decision>;
 
 interface TerminalJudgeOptions {

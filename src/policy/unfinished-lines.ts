@@ -2,7 +2,7 @@
 const MOST_CHARACTERS = 4_096;
 const MOST_PLACES = 64;
 
-/** Text that was allowed to be typed and is no complete line yet, by place: a pane or a job. */
+/** Typed text that is not a complete line yet, by place: a pane or a job. */
 export interface UnfinishedLines {
   /**
    * Adds text that is about to be typed, and returns what was there before. `moves`: it also moves the cursor in the

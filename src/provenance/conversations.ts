@@ -121,7 +121,7 @@ async function factsOf(event: StoredEvent, store: Pick<Store, "events">): Promis
   if (event.type === "message.added") {
     const { message } = event;
     if (message.role !== "user" || message.from !== "person") return [];
-    return message.content.flatMap((part) => (part.type === "text" ? [{ kind: "said", text: part.text }] : []));
+    return message.content.flatMap((part) => (part.type === "text" ? [{ kind: "message", text: part.text }] : []));
   }
   if (event.type !== "call.approved") return [];
   const facts: SeenFact[] = [];

@@ -19,14 +19,14 @@ export interface NamedPath {
 }
 
 /**
- * Says what a path is. `undefined`: an ordinary file. `root` is the folder for which somebody has opened it: a
- * workspace in a key folder is no key.
+ * Classifies a path. `undefined`: an ordinary file. `root` is a folder that somebody has opened for tools: a workspace
+ * in a key folder does not count as a key.
  */
 export type PathKinds = (use: "read" | "write", named: NamedPath, root?: string) => PathKind | undefined;
 
 /**
- * Returns the one function that says what a path is, for every tool and both regimes. `hidden` are further real paths
- * that the sandbox hides from commands.
+ * Returns the function that classifies paths, for all tools, in the sandbox and outside. `hidden`: real paths that the
+ * sandbox also hides from commands.
  */
 export function pathKinds(base: Base, hidden: readonly string[] = []): PathKinds {
   const list = [...keyPaths(base), ...hidden.map((at) => ({ at, holds: "what the sandbox hides from commands" }))];
@@ -45,7 +45,7 @@ export function pathKinds(base: Base, hidden: readonly string[] = []): PathKinds
   };
 }
 
-/** A folder or file about which somebody has said whether tools may touch it. */
+/** A folder or file that somebody has opened for tools or closed to them. */
 export interface Root {
   readonly path: string;
   readonly allows: boolean;

@@ -12,7 +12,7 @@ export interface Leaving {
 /** Something that happened in a conversation. */
 export type SeenFact =
   /** A person wrote this. */
-  | { readonly kind: "said"; readonly text: string }
+  | { readonly kind: "message"; readonly text: string }
   /** A search engine returned this URL. */
   | { readonly kind: "found"; readonly url: string }
   /** A page was fetched, and has these links. */
@@ -69,10 +69,10 @@ export function nothingSeen(): SeenState {
   };
 }
 
-/** Adds a fact. Text that is no URL is ignored. */
+/** Adds a fact. Text that is not a URL is ignored. */
 export function fold(state: SeenState, fact: SeenFact): void {
   switch (fact.kind) {
-    case "said": {
+    case "message": {
       const { urls, hosts } = urlsInText(fact.text);
       for (const url of urls) addUrl(state, url);
       for (const host of hosts) addHost(state, `http://${host}/`);

@@ -1,6 +1,6 @@
 /** What is found in a text for people: URLs as they are written, and names of hosts. */
 export interface UrlsInText {
-  /** With their scheme; "https" where none was written before a path. */
+  /** The URLs with their scheme; "https" where a path has no scheme before it. */
   readonly urls: readonly string[];
   readonly hosts: readonly string[];
 }
@@ -18,7 +18,10 @@ const HOST_IN_TEXT = new RegExp(
 /** Ends of file names that are also ends of hosts: "main.rs" in a message is a file. */
 const FILE_ENDS = /\.(?:cc|md|mk|ml|mov|pl|ps|py|rs|sh|so|zip)$/i;
 
-/** Finds what a person names in a message. A name without a scheme and path that looks like a file is no host. */
+/**
+ * Finds what a person names in a message. A name without a scheme and a path does not count as a host if it looks like
+ * a file.
+ */
 export function urlsInText(text: string): UrlsInText {
   const urls: string[] = [];
   const hosts: string[] = [];

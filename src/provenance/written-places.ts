@@ -64,8 +64,8 @@ interface Folders {
 }
 
 /**
- * Returns a hook that keeps what an act may write. Not `/tmp`, which is the session's own, and not a workspace that has
- * the home in it: then every program of the user would count.
+ * Returns a hook that records which folders an act may write. It omits `/tmp`, which belongs to the session, and a
+ * workspace that contains the home: with it, every program of the user would count.
  */
 export function keepPlaces(places: WrittenPlaces, folders: Folders): BeforeAct {
   return async (call) => {

@@ -155,16 +155,13 @@ async function fileToUpload(path: string, { backend }: ToolContext) {
   }
 }
 
-/**
- * For the model: where it is, what has happened, the action's own text, then the page. What a page says is in all of
- * them.
- */
+/** For the model: the address, the news, the action's own text, then the page. Each may have text of the page. */
 function partsOf({
   url,
   title,
   news = [],
-  said,
-  saidOutput,
+  text: own,
+  textOutput,
   shows,
   page = "",
   output,
@@ -172,12 +169,12 @@ function partsOf({
   const theirs = [
     ...(url === undefined ? [] : [title === "" ? url : `${title}\n${url}`]),
     ...news.map((each) => `[${each}]`),
-    ...(said === undefined ? [] : [said]),
+    ...(own === undefined ? [] : [own]),
     ...(shows === "page" && page !== "" ? [page] : []),
     ...(shows === "changes" && page !== "" ? [`Changes:\n${page}`] : []),
   ];
   const ours = [
-    ...(saidOutput === undefined ? [] : [savedNotice(CUT, saidOutput)]),
+    ...(textOutput === undefined ? [] : [savedNotice(CUT, textOutput)]),
     ...(shows === "page" && page === "" ? ["(an empty page)"] : []),
     ...(shows === "changes" && page === "" ? ["[Nothing on the page has changed.]"] : []),
     ...(output === undefined ? [] : [`[Only its beginning. find searches the page; the whole: output://${output}]`]),

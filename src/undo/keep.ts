@@ -13,7 +13,7 @@ import { type Item, type State } from "./log.ts";
 export const MAX_FILE_BYTES = 50 * 1_048_576;
 
 /**
- * From this number of changed files on, their content goes into one pack. One file per object takes three times as
+ * How many changed files go into one pack. With fewer, each object is a file; for many files, that takes three times as
  * long.
  */
 const PACK_FROM = 500;
@@ -112,7 +112,7 @@ async function tryToKeep(kept: Kept, last: State | undefined): Promise<Taken> {
   return { state: { ...state, root: await rootOf(store, state, run), unkept }, added };
 }
 
-/** Stores the tree that contains the others. */
+/** Stores the tree that contains the other trees. */
 export async function rootOf(store: string, parts: Omit<State, "root" | "unkept">, run: GitRun = {}): Promise<string> {
   const lines = [`100644 blob ${parts.extras}\textras`, `040000 tree ${parts.files}\tfiles`];
   if (parts.git !== undefined) lines.push(`040000 tree ${parts.git}\tgit`);
@@ -232,7 +232,7 @@ async function copyExcludes(store: string, repository: string | undefined): Prom
   if (text !== before) await writeFile(own, text ?? "", { encoding: "latin1", mode: 0o600 });
 }
 
-/** Returns the folders and those below them, except ignored ones and other repositories. */
+/** Returns the folders and all folders below them, except ignored folders and other repositories. */
 async function foldersBelow(folders: readonly string[], run: GitRun, store: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (let level = folders; level.length > 0;) {
@@ -332,7 +332,7 @@ export function repositoryOf(workDir: string): string | undefined {
   return kindOf(path) === "folder" ? path : linkedWorktree(DISK, workDir)?.own;
 }
 
-/** With more refs and reflogs than this, the repository's state is not kept. */
+/** The most refs and reflogs. With more, the repository's state is not kept. */
 const MAX_REFS = 10_000;
 
 /**

@@ -20,7 +20,7 @@ export type Item =
 
 /** The state of the workspace at one moment: ids of objects in the store. */
 export interface State {
-  /** The tree that contains the others, and so keeps them from being pruned. */
+  /** The tree that contains the other trees, and so keeps them from being pruned. */
   readonly root: string;
   readonly files: string;
   readonly extras: string;
@@ -59,7 +59,7 @@ export interface Entry extends State {
 export interface Log {
   /** In chronological order. */
   readonly entries: readonly Entry[];
-  /** At most how many bytes the store has: new content counts in full until the store is pruned. */
+  /** An upper limit of the store's size, in bytes: new content counts in full until the store is pruned. */
   readonly bytes: number;
   /** When the store was last pruned, in milliseconds since 1970. */
   readonly prunedAt: number;

@@ -5,12 +5,12 @@ import { replacePrivateFile } from "../util/private-file.ts";
 import { UndoOff } from "./git.ts";
 import type { UndoStore } from "./log.ts";
 
-/** For how long a store is not tried again whose workspace has too much content: an hour, in milliseconds. */
+/** How long a workspace with too much content is not tried again: an hour, in milliseconds. */
 const FULL_MS = 3_600_000;
 
 /** Why undo is off, while it is. */
 export interface Off {
-  /** Remembers the reason. Other errors are no reason. */
+  /** Remembers the reason. Ignores other errors. */
   learn(outcome: unknown): void;
   isOff(): boolean;
   /** Returns the notice for a thread that has not had it. `undefined`: it has, or undo is on. */

@@ -4,7 +4,7 @@ import { hasPoint, pointsOf } from "./fold.ts";
 import { type Log, type Point, type UndoStore, endAct, liveActs, withLock } from "./log.ts";
 import { changeLog, prunedWhenDue, withActing, withState } from "./store.ts";
 
-/** After this many acts of file tools in a row, a state is stored, so that their record stays short. */
+/** How many acts of file tools may follow each other before a state is stored, so that the record stays short. */
 const MAX_ACTS = 500;
 
 /** An act that begins. */
@@ -103,8 +103,8 @@ export function createStates(messageOf: (thread: string) => string | undefined, 
 }
 
 /**
- * Returns a record whose last state is no point, because the act may have changed some of it already: differences from
- * the state before count as made by a tool.
+ * Returns a record whose last state is not a point, because the act may have changed some of it already: differences
+ * from the state before count as made by a tool.
  */
 function withoutPoint(taken: Log, log: Log, act: string): Log {
   const last = taken.entries.at(-1);

@@ -16,7 +16,7 @@ const WAIT_MS = 1_000;
 /** The same for the first state of a workspace, when every file is read. In milliseconds. */
 const FIRST_WAIT_MS = 10_000;
 
-/** How long an act waits before people are told why, in milliseconds. */
+/** How long an act waits before people see why, in milliseconds. */
 const SHOWN_MS = 500;
 const KEEPING = "Keeping the state of the files, for undo";
 

@@ -39,7 +39,7 @@ export class Stop {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Stops listening to those above: the work has ended. */
+  /** Stops listening to the signals above: the work has ended. */
   unlink(): void {
     for (const release of this.#above) release();
   }

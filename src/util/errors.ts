@@ -1,4 +1,6 @@
-/** The message of whatever was thrown. A full disk is said in words: that is not a fault of the program. */
+/**
+ * Returns the message of whatever was thrown. A full disk gets a sentence of its own: it is not a fault of the program.
+ */
 export function messageOf(error: unknown): string {
   const code = codeOf(error);
   // inotify reports the limit of its watches in the same way.

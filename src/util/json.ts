@@ -2,7 +2,7 @@ import { messageOf } from "./errors.ts";
 
 export type Parsed = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly message: string };
 
-/** JSON that is nested deeper than this is refused: functions that walk it would exceed the stack at some depth. */
+/** The deepest nesting of JSON. Deeper JSON is refused: functions that walk it could exceed the stack. */
 export const MAX_JSON_DEPTH = 100;
 
 /** Whether a value is nested more than `MAX_JSON_DEPTH` levels deep, or contains itself. */

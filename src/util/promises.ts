@@ -6,7 +6,8 @@ export function later<T = void>(): { readonly promise: Promise<T>; resolve(value
 }
 
 /**
- * Runs the work at the first call, and shares its result with all others. After a failure, the next call runs it again.
+ * Runs the work at the first call, and shares its result with all later calls. After a failure, the next call runs it
+ * again.
  */
 export function shared<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;

@@ -46,7 +46,7 @@ function isOwn({ hostname }: URL): boolean {
   return /(^|\.)duckduckgo\.com$/.test(hostname);
 }
 
-/** In the HTML version it is in the element around the link, in the Lite version in the next row that has one. */
+/** Returns the snippet of a result. HTML version: in the element around the link. Lite version: in a later row. */
 function snippetOf(link: DomElement): string {
   const result = link.closest(".result");
   if (result) return lineOf(result.querySelector(".result__snippet"));

@@ -76,7 +76,7 @@ const ASK: { readonly [E in SearchEngine["engine"]]: Ask<E> } = {
   async brave({ key }, query, options) {
     const url = withQuery(BRAVE, { q: query, count: String(options.most) });
     const data = await json("Brave Search", url, { "x-subscription-token": key }, options);
-    // Without results there is no "web" either.
+    // A response without results has no "web" field.
     const web = field(data, "web");
     return web === undefined ? [] : hitsOf("Brave Search", field(web, "results"), "description");
   },

@@ -279,7 +279,7 @@ describe.skipIf(problem !== undefined)("to a host over SSH", () => {
       },
     });
     const failure = await failureOf(toServer(server));
-    expect(failure.message).toMatch(/ran no command: it ended with status 127. It said: .*\/bin\/sh: No such file/);
+    expect(failure.message).toMatch(/ran no command: it ended with status 127. It reported: .*\/bin\/sh: No such file/);
   });
 
   test("a profile that ends the shell, or does not end, is named as the cause", async () => {

@@ -23,7 +23,7 @@ const visit = defineTool({
   run: async () => null,
 });
 
-const said = (text: string): SeenFact => ({ kind: "said", text });
+const said = (text: string): SeenFact => ({ kind: "message", text });
 const found = (url: string): SeenFact => ({ kind: "found", url });
 const linked = (page: string, ...links: readonly string[]): SeenFact => ({ kind: "linked", page, links });
 

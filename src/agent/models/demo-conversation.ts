@@ -38,7 +38,7 @@ export interface Abilities {
 export interface Conversation {
   /** The last message of a person, or of the agent that delegates. */
   readonly words: string;
-  /** What the model said before that; empty at the beginning. */
+  /** The model's text before that; empty at the beginning. */
   readonly saidBefore: string;
   /** The calls of each reply since. */
   readonly rounds: readonly (readonly Done[])[];

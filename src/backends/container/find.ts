@@ -103,7 +103,9 @@ async function notFound(name: string, looks: readonly Look[]): Promise<Unreachab
   const doubts = installed.length > 0 ? ` (${problems})` : "";
   return unreachable(
     `${asked.join(" and ")} ${asked.length > 1 ? "have" : "has"} no container ${name}${doubts}`,
-    running.length === 0 ? "None is running. Start one, and give its name or id." : `Running: ${running.join("; ")}.`,
+    running.length === 0
+      ? "No container is running. Start one, and give its name or id."
+      : `Running: ${running.join("; ")}.`,
   );
 }
 

@@ -40,7 +40,7 @@ export async function whyNotOpened(engine: Engine, name: string, failed: NotRead
   const message = failed.is === "ended" ? failed.end.message : failed.message;
   const known = (await whyUnusable(engine, name)) ?? refusalIn(name, message);
   if (known !== undefined) return known;
-  const words = message === "" ? "" : ` It said: ${saidBy(message)}`;
+  const words = message === "" ? "" : ` It reported: ${saidBy(message)}`;
   const how = failed.is === "hung" ? "does not finish" : `ended the shell (${howOf(failed.end)})`;
   if (failed.began)
     return unreachable(

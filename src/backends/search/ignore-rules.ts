@@ -19,9 +19,9 @@ export function ignoreRules(root: string, rules: ReadonlyMap<string, GitIgnore>)
     const parent = posix.dirname(path);
     if (parent !== root && ignores(parent, "folder")) return true;
     for (let folder = parent; ; folder = posix.dirname(folder)) {
-      const said = rules.get(folder)?.say(posix.relative(folder, path) + (kind === "folder" ? "/" : ""));
-      if (said?.ignored === true) return true;
-      if (said?.unignored === true || folder === top) return false;
+      const rule = rules.get(folder)?.say(posix.relative(folder, path) + (kind === "folder" ? "/" : ""));
+      if (rule?.ignored === true) return true;
+      if (rule?.unignored === true || folder === top) return false;
     }
   };
   const ignores = (path: string, kind: "folder" | "file"): boolean => {

@@ -19,7 +19,7 @@ export const RIPGREP_ARGUMENTS: readonly string[] = [
   "--null",
 ];
 
-/** A longer record than this is cut; file names and the lines we ask for are far shorter. */
+/** The longest record. Longer ones are cut; file names and the requested lines are far shorter. */
 const MAX_RECORD = 64 * 1024;
 
 /** Bytes of error messages that are read: the longest pattern, twice. */
@@ -82,20 +82,20 @@ export function fileArguments(query: Pick<SearchQuery, "path" | "git" | "names" 
 
 /** Waits for ripgrep. Resolves to what it could not search, in one line, or "". @throws ToolFailure if it failed. */
 export async function complaints(searching: Searching, path: string, programs: SearchPrograms): Promise<string> {
-  const said = await saidBy(searching, path, /^rg: /m);
+  const found = await errorsOf(searching, path, /^rg: /m);
   // Errors in the arguments come before any file is opened. Errors about a file begin with its path.
-  const [first] = said;
+  const [first] = found;
   if (first !== undefined && !first.startsWith("./")) throw questionFailure(first);
-  return inOneLine(said, searching, programs);
+  return inOneLine(found, searching, programs);
 }
 
 /** Returns the complaints of a search with grep. */
 export async function grepComplaints(searching: Searching, path: string, programs: SearchPrograms): Promise<string> {
-  const said = await plainComplaints(searching, path, programs);
+  const found = await plainComplaints(searching, path, programs);
   const errors = Buffer.from((await searching.process.errors?.read(0, MAX_COMPLAINTS)) ?? []).toString("utf8");
   // A message about a file contains its path; a message about the pattern does not.
   const [about] = /^\S*grep: (?!\.\/).*$/m.exec(errors) ?? [];
-  if (about === undefined) return said;
+  if (about === undefined) return found;
   throw new ToolFailure(`the pattern cannot be searched for: ${clip(about, 300)}`, {
     hint:
       "Without ripgrep, a pattern is a POSIX extended regular expression, for one line at a time; " +
@@ -105,16 +105,16 @@ export async function grepComplaints(searching: Searching, path: string, program
 
 /** Returns the complaints of find and grep. */
 export async function plainComplaints(searching: Searching, path: string, programs: SearchPrograms): Promise<string> {
-  const said = await saidBy(searching, path, /^\S*(?:find|grep): /m);
+  const found = await errorsOf(searching, path, /^\S*(?:find|grep): /m);
   // Some quote the path: '/ws/locked': Permission denied
   return inOneLine(
-    said.map((part) => part.replace(/^['‘](.*)['’](?=: )/s, "$1")),
+    found.map((part) => part.replace(/^['‘](.*)['’](?=: )/s, "$1")),
     searching,
     programs,
   );
 }
 
-async function saidBy({ process }: Searching, path: string, before: RegExp): Promise<readonly string[]> {
+async function errorsOf({ process }: Searching, path: string, before: RegExp): Promise<readonly string[]> {
   await untilEnded(process, path);
   const text = Buffer.from((await process.errors?.read(0, MAX_COMPLAINTS)) ?? []).toString("utf8");
   return text
@@ -124,8 +124,8 @@ async function saidBy({ process }: Searching, path: string, before: RegExp): Pro
 }
 
 /** Drops advice about flags that cannot be given here. */
-function questionFailure(said: string): ToolFailure {
-  const what = said.replace(/\n\s*(Consider enabling|When multiline mode)[\s\S]*$/, "");
+function questionFailure(error: string): ToolFailure {
+  const what = error.replace(/\n\s*(Consider enabling|When multiline mode)[\s\S]*$/, "");
   const brief = what.length <= 1_000 ? what : (/^error: .*$/m.exec(what)?.[0] ?? clip(what, 1_000));
   return new ToolFailure(`the pattern cannot be searched for: ${brief}`, {
     hint:
@@ -135,16 +135,16 @@ function questionFailure(said: string): ToolFailure {
 }
 
 /** Sorted, since ripgrep searches in parallel and reports in any order. */
-function inOneLine(said: readonly string[], searching: Searching, { base }: SearchPrograms): string {
-  const all = said.map((part) => withPathShown(part, searching, base)).sort();
+function inOneLine(found: readonly string[], searching: Searching, { base }: SearchPrograms): string {
+  const all = found.map((part) => withPathShown(part, searching, base)).sort();
   const more = all.length - NAMED_COMPLAINTS;
   return [...all.slice(0, NAMED_COMPLAINTS), ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }
 
 /** "./locked: IO error for operation on ./locked: Permission denied (os error 13)": "locked: Permission denied". */
-function withPathShown(said: string, { absolute }: Searching, base: SearchPrograms["base"]): string {
+function withPathShown(complaint: string, { absolute }: Searching, base: SearchPrograms["base"]): string {
   const brief = clip(
-    said
+    complaint
       .replace(/ \(os error \d+\)$/, "")
       .replace(/^(.*: )IO error for operation on \1/s, "$1")
       .replace(/\s+/g, " "),

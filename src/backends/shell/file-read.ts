@@ -60,7 +60,7 @@ function openFile(requests: FileRequests, file: Opened, content: Buffer): OpenFi
   const isWhole = content.length < BROUGHT && content.length >= info.size;
   let isClosed = false;
 
-  /** Reads a range, and continues if fewer bytes came than the file has. */
+  /** Reads a range. Reads again if fewer bytes arrived than the file has there. */
   const complete = async (offset: number, length: number): Promise<Buffer> => {
     const { held, bytes } = await readRange(requests, file, { offset, length });
     const end = offset + bytes.length;

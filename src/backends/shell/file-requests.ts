@@ -140,7 +140,7 @@ export function fileRequests({
 
 const NOTHING = Buffer.alloc(0);
 
-/** Splits off the first three fields. `undefined` for anything that is no answer. */
+/** Splits off the first three fields. `undefined` for anything that is not an answer. */
 function readAnswer(out: Buffer): FileAnswer | undefined {
   const end = out.indexOf(0);
   const word = out.indexOf(0, end + 1);

@@ -11,7 +11,7 @@ import { markByGroup } from "./command-group.ts";
 import { MARK_VARIABLE, SPAWNER_VARIABLE } from "./marks.ts";
 import type { Answer, Request, StartRequest } from "./protocol.ts";
 
-/** More pipes are created when fewer than this are left: a command uses up to three. */
+/** How many pipes are kept ready. A command uses up to three. */
 const FEW_PIPES = 8;
 
 /** How often an unwatched copy is polled for its end. Milliseconds. */

@@ -31,7 +31,7 @@ export function whyNotOpened({ target, byHand }: Host, failed: NotReady): Unreac
   const message = failed.is === "ended" ? failed.end.message : failed.message;
   const rejected = whyRejected({ target, byHand }, message);
   if (rejected !== undefined) return rejected;
-  const words = quoted(message, ". It said: ");
+  const words = quoted(message, ". It reported: ");
   const seeing = `Run \`${byHand} true\` to see the error.`;
   const profile =
     "In the remote profile (.profile, .bash_profile, .zprofile, …), run interactive set-up only in interactive shells.";
@@ -92,7 +92,7 @@ function lasts(message: string): boolean {
 const MOST_LINES = 5;
 const MOST_CHARACTERS = 400;
 
-/** What was said, after `before`: the last lines that are neither empty nor one of our signs. */
+/** The last lines after `before` that are neither empty nor one of our signs. */
 function quoted(message: string, before: string): string {
   const lines = message
     .split(/[\r\n]+/)

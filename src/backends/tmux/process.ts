@@ -32,7 +32,10 @@ export interface ReadingOptions {
 
 /** If the output continues this long after the command's end, a background child holds it open. Milliseconds. */
 const HELD_MS = 100;
-/** After this silence a command is looked at; after `UNSEEN_QUIET_MS` it waits if that is unknown. Milliseconds. */
+/**
+ * How long a command is silent before its state is looked up. If it is unknown, the command counts as waiting after
+ * `UNSEEN_QUIET_MS`. Milliseconds.
+ */
 const QUIET_MS = 1_000;
 const UNSEEN_QUIET_MS = 3_000;
 const LOOK_MS = 500;

@@ -36,7 +36,7 @@ export interface Chat {
   prefill(text: string): void;
   /** Continues in a thread; `undefined`: begins a new one. */
   open(thread: string | undefined): Promise<void>;
-  /** Continues a thread. Returns what was said in it. Rejects when there is none with this id. */
+  /** Continues a thread. Returns its messages. Rejects when there is no thread with this id. */
   resume(thread: string): Promise<string>;
   /** Changes the model from the next turn on. Rejects like `loadModel`. */
   use(model: string): Promise<void>;

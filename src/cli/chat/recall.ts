@@ -4,7 +4,7 @@ import { plural } from "../../util/text.ts";
 import { wrapped } from "./wrap.ts";
 
 /**
- * Returns what was said in a thread as lines for people: its title, and the last rows of its messages and calls.
+ * Returns the conversation of a thread as lines for people: its title, and the last rows of its messages and calls.
  *
  * @param size of the terminal
  */

@@ -69,7 +69,7 @@ interface Program {
   /** The name of the program and of its package. */
   readonly name: string;
   readonly required?: boolean;
-  /** The option that prints its version. */
+  /** The option with which the program prints its version. */
   readonly version?: string;
   /** What it is used for, if that is not obvious. */
   readonly use?: string;

@@ -16,7 +16,7 @@ import type { GlobalOptions } from "../options.ts";
 import { type Check, type Finding, inTemporaryFolder } from "./check.ts";
 import { settingsOf } from "./settings.ts";
 
-/** With less free space than this, in bytes, a record or a saved output may soon fail to be written. */
+/** The least free space, in bytes. Below it, writing the record or saved outputs may soon fail. */
 const LEAST_FREE = 100 * 1024 * 1024;
 
 /** Checks what Handrail keeps: its folder, saved outputs, the record of calls, and what undo needs. */

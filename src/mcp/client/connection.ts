@@ -30,7 +30,7 @@ export interface ConnectOptions {
   readonly startMs: number;
   /** Answers a question to people that the server asks during a call. Never rejects. */
   readonly answer: (question: ElicitRequestFormParams, signal: AbortSignal) => Promise<ElicitAnswer>;
-  /** The workspace, which the server is told as its only root. Default: it is told none. */
+  /** The workspace, which the server gets as its only root. Default: no root. */
   readonly workspace?: string;
   /** Called when the server reports that its tools or prompts have changed. */
   readonly onChange: (what: "tools" | "prompts") => void;

@@ -12,7 +12,7 @@ import { plainTarget, tunnelTarget } from "./request-target.ts";
 /** Time limit for resolving and connecting to a target, in milliseconds. */
 const DIAL_MS = 30_000;
 
-/** Connects requests to their targets, if those are allowed. */
+/** Connects requests to their targets, if they are allowed. */
 export interface Connector {
   /** Rejects with an `Answer` for the client. */
   tunnel(request: IncomingMessage): Promise<Socket>;
@@ -40,7 +40,7 @@ export interface ConnectorOptions {
   readonly upstream: UpstreamChoice;
 }
 
-/** Makes a connector. Every address of a name is judged when it is connected to, and only those are connected to. */
+/** Makes a connector. Every address of a name is judged just before the connection, which uses exactly that address. */
 export function createConnector({ judge, refusal, lookup, upstream: choose }: ConnectorOptions): Connector {
   const refuse = (host: string, reason?: string) => new Answer(403, refusal(host, reason));
 

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-/** After one side has ended, both connections close when they are idle for this long, in milliseconds. */
+/** How long both connections may be idle after one side has ended, in milliseconds. Then they close. */
 const HALF_OPEN_MS = 60_000;
 
 /** Joins two connections, with backpressure. The end of one direction leaves the other open; an abort ends both. */

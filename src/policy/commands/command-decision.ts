@@ -52,7 +52,7 @@ export function decideCommand(command: WeighedCommand, settings: PolicySettings)
   return allow(risk === "low" ? "low_risk" : mediumRule);
 }
 
-/** A command of high risk: refused where those are blocked, else asked about. */
+/** Decides about a command of high risk: refused if high risk is blocked, else asked about. */
 export function highRisk(
   { text, why = "" }: { readonly text: string; readonly why: string | undefined },
   isBlocked: boolean,

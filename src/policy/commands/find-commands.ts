@@ -320,7 +320,7 @@ function readWords(
   return { words, assigns };
 }
 
-/** Adds words to the last of those before them. Where there is none, they belong to an assignment. */
+/** Joins words to the word before them. Without such a word, they belong to an assignment. */
 function glue(words: FoundWord[], added: readonly FoundWord[]): void {
   const last = words.pop();
   const [first, ...more] = added;

@@ -87,7 +87,7 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
       const problem = plain === undefined || plain.plain ? undefined : plain.problems[at];
       const isPlain = plain !== undefined && at >= 0 && problem === undefined;
       const refusal = refusals.find((one) => one.command === each);
-      // A bare assignment is no command.
+      // A bare assignment is not a command.
       const ruling = each.words.length === 0 ? undefined : rules({ words: wordsOf(each), text: each.text });
       // Of a command of the list each path was judged by itself. One that a rule allows is plain whatever it names.
       const named = isPlain && ruling?.verdict !== "allow" ? undefined : names.of(each);

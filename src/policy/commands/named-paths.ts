@@ -38,7 +38,7 @@ const namesIn = (text: string): ReadonlySet<string> => new Set(text.trim().split
 const ONLY_TEXT = namesIn(`
   eval echo printf seq expr true false : sleep kill pkill basename dirname tr export declare typeset local readonly
   unset read trap alias type which set shopt let`);
-/** Programs whose operands are no files, or files of another machine. Their options may still name files. */
+/** Programs whose operands do not name files of this machine. Their options may still name files. */
 const NO_FILES = namesIn("watch parallel tmux date docker podman nerdctl kubectl oc ssh npx env cross-env");
 /** Programs whose first operand is a program or a pattern, unless an option brings it. */
 const TEXT_FIRST = namesIn("grep egrep fgrep zgrep rg ag sed gsed awk gawk mawk nawk jq gojq yq perl");
@@ -140,7 +140,7 @@ function partsOf(word: FoundWord, before: string): readonly FoundWord[] {
 
 /** A character that paths do not have in practice, a URL, or an address of another machine. */
 const NO_PATH = /[\n;|&<>`"'\\*?{}()$]|^\d+[a-z]?$|^\]?$|^[a-z][a-z\d+.-]*:\/\/(?!$)|^[\w.-]+@[\w.-]+:|^-?$/i;
-/** Paths that are no real files: /dev/null and similar, and what the shell already has open. */
+/** Paths that are not real files: /dev/null and similar, and what the shell already has open. */
 const NOTHING = /^$|^\/dev\/(null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd\/\d+)$/;
 
 /** The word as a path; of one that is known in part the folder, and the beginning of the name in it. */

@@ -60,7 +60,7 @@ export async function judgeNames(
     const isStartUp = kindOf("write", { path, real: target })?.kind === "start-up";
     const isReader = isListed(command?.words[0]?.value ?? "");
     const key = kindOf("read", { path, real: target });
-    // Any program may write a file that it names; of a key in your home it is said that it is read.
+    // Any program may write a file that it names; a key in your home is reported as read.
     const isWritten = use === "write" || (isStartUp && !isReader && key?.kind !== "key");
     const decision = await judgePath(isWritten ? "write" : "read", path, target);
     if (!contained) return against(decision);
@@ -83,7 +83,7 @@ export async function judgeNames(
   /** Else a question would protect nobody: the file is not there yet, or it is what packages bring (certificates). */
   const holdsSecret = async (real: string): Promise<boolean> => {
     if (!isInside(real, backend.workDir)) return true;
-    // Where the workspace itself lies says nothing about what is in it.
+    // The location of the workspace itself does not count, only what is in it.
     return (
       isSecretOfProject(real.slice(backend.workDir.length)) && (await look.infoAt(real).catch(() => true)) !== undefined
     );

@@ -11,13 +11,13 @@ export interface Need {
   readonly path: string;
   /** What it is, for people; `undefined`: it need not be opened to be used, except with hosts. */
   readonly holds: string | undefined;
-  /** The command certainly uses it: the word is no text. */
+  /** The command certainly uses the file: the word is not just text. */
   readonly isSure: boolean;
 }
 
 /** Commands of the shell, which no file replaces. */
 const OF_SHELL: ReadonlySet<string> = new Set(["cd", "echo", "printf", "pwd", "true", "false", ":", "test", "["]);
-/** Programs that do to the files which they name no more than their name says. */
+/** Programs that only create or remove the files which they name. */
 const HARMLESS: ReadonlySet<string> = new Set(["mkdir", "touch", "rmdir"]);
 /** Subcommands of git that run nothing of the workspace. */
 const OF_GIT = /^(init|remote|branch|config)$/;

@@ -46,7 +46,7 @@ export function decideScript(parts: readonly Part[], whole: Whole): Decision {
   const [risk = "low"] = all
     .map((each) => each.risk)
     .toSorted((one, other) => RISKS.indexOf(other) - RISKS.indexOf(one));
-  const shown = parts.map(({ text, decision: { scopes: _, ...said } }): DecisionPart => ({ ...said, text }));
+  const shown = parts.map(({ text, decision: { scopes: _, ...rest } }): DecisionPart => ({ ...rest, text }));
   return {
     ...decision,
     risk,

@@ -23,12 +23,12 @@ export const STEPS = {
 export interface FoundCommand {
   /** Name first. Empty: it only assigns variables. */
   readonly words: readonly FoundWord[];
-  /** How many of the words are its own: those behind them are another command, found by itself. */
+  /** How many of the words are its own. The words after them are another command, which is found separately. */
   readonly own: number;
   readonly text: string;
   /** True when it is inside another: a substitution, a wrapper, a function, text for a shell. */
   readonly nested: boolean;
-  /** True when an option or a setting of a program that is no shell names it: `tar -I 'sh -c id'`. */
+  /** True when an option or a setting of another program than a shell names it: `tar -I 'sh -c id'`. */
   readonly hidden: boolean;
   /** The folder it runs in, absolute or relative to where the script starts (""); `undefined`: it is unknown. */
   readonly folder: string | undefined;

@@ -9,7 +9,7 @@ export interface SubstitutionAccount {
   literal(pos: number, end: number): void;
   /** Text in double quotes or a here-document: `<(` and `>(` mean nothing there. */
   quoted(pos: number, end: number): void;
-  /** Text that is no comment, whatever is in it. */
+  /** Text that is not a comment, whatever is in it. */
   word(pos: number, end: number): void;
   /** The first substitution that nothing explains, with what follows it; `undefined`: there is none. */
   unexplained(): string | undefined;

@@ -4,7 +4,7 @@ import { EDITORS, EVALUATING, SHELLS, type Wrapper, expandNames, isListedProgram
 
 export type Wrapped =
   | { readonly kind: "command"; readonly words: readonly FoundWord[] }
-  /** Text of a shell. `hidden`: an option or a setting of a program that is no shell names it. */
+  /** Text of a shell. `hidden`: an option or a setting of another program than a shell names it. */
   | { readonly kind: "script"; readonly text: string; readonly hidden?: true };
 
 export function isWrapper(name: string): boolean {

@@ -7,7 +7,7 @@ const STEPS_A_NAME = 10;
 const MOST_NAMES = 1_000;
 
 export interface Pattern {
-  /** With its slash; "" for the working folder. */
+  /** The folder, with its slash; "" for the working folder. */
   readonly folder: string;
   /** What names in it are like, in UTF-16 code units; `STAR` and `ANY` among them. */
   readonly name: readonly number[];

@@ -7,7 +7,7 @@ interface Program {
   /** See `OptionTable`. Default: none. "any": no word is an option, and no word is a path. */
   readonly options?: string;
   readonly operands?: "paths" | RegExp;
-  /** The first operand is no path, and must match this. */
+  /** The first operand is not a path, and must match this. */
   readonly first?: RegExp;
   /** With one of these options it is a path too. */
   readonly noFirstWith?: readonly string[];

@@ -5,7 +5,7 @@ import { type CommandPattern, matchesLeniently } from "./command.ts";
 import type { Rule } from "./rule.ts";
 import { parseRules } from "./rules.ts";
 
-/** Programs that can run any other, besides those that the search for commands knows. */
+/** Programs that can run any other program, besides the ones that the search for commands knows. */
 const MULTI_PURPOSE = new RegExp(
   "^(docker|podman|kubectl|perl|ruby|php|lua|Rscript|osascript|node(js)?|deno|bun|tsx|ts-node|python2|ninja|pipx|" +
     "p?npm|yarn|uv|cargo|go|[gm]?awk|ed|emacs)$",
@@ -64,7 +64,7 @@ function allowsMore(rule: Rule): string | undefined {
   return `allows more than it seems: ${first.text} can run any program; name the arguments to allow`;
 }
 
-/** Whether a program runs others that any operand names: a script, a command, the start of a search. */
+/** Whether a program runs another program that an operand names: a script, a command, the start of a search. */
 function runsWhateverFollows(name: string): boolean {
   const leads = /^(find|fd|[gm]?awk|sed|ed|vim?|emacs|tar|rsync|eval|source|\.)$/;
   return wrapperOf(name).wrapper !== undefined || leads.test(name);

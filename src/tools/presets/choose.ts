@@ -15,7 +15,7 @@ export interface ToolChoice {
    * characters ("mcp__github__*"). The names of presets are reserved.
    */
   readonly toolsets?: { readonly [name: string]: readonly string[] };
-  /** Your own tools, besides those of the preset. A tool that `toolsets` name is only in those toolsets. */
+  /** Your own tools, besides the preset's. A tool that `toolsets` name is only in these toolsets. */
   readonly tools?: readonly Tool[];
   /** Names of tools to omit; for tools from sources also patterns with `*`. Those that agents add are ignored. */
   readonly disable?: readonly string[];

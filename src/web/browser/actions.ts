@@ -171,13 +171,13 @@ export async function doAction(
 ): Promise<ActionReport> {
   session.answerDialogs(input.dialog === "accept", name === "click" ? input.text : undefined);
   const { shows = "nothing", text, picture } = await RUN[name](session, input, by);
-  const said = text === undefined ? undefined : session.withoutSecrets(text);
-  const cut = said === undefined ? undefined : bounded(said);
+  const shown = text === undefined ? undefined : session.withoutSecrets(text);
+  const cut = shown === undefined ? undefined : bounded(shown);
   const report = session.isOver() ? undefined : await session.report(by, shows);
   return {
     ...report,
-    ...(cut !== undefined && { said: cut.shown }),
-    ...(said !== undefined && cut?.isCut === true && { saidOutput: await by.save(said) }),
+    ...(cut !== undefined && { text: cut.shown }),
+    ...(shown !== undefined && cut?.isCut === true && { textOutput: await by.save(shown) }),
     ...(picture !== undefined && { picture }),
   };
 }
@@ -190,13 +190,13 @@ export async function askPerson(page: Page, what: string, by: Caller): Promise<v
   await by.permit({ kind: "page", act: "person", url: page.url(), detail: what });
 }
 
-/** A page of this machine is one of the thread's jobs, or is judged like any other: see the effects of the tool. */
+/** A page of this machine belongs to a job of the thread, or is judged like any other page (see the tool's effects). */
 async function mayBeOpened(url: string, by: ActionCaller): Promise<void> {
   if (!isLoopback(url) || (await by.reachPort(portOf(new URL(url)))) !== undefined) return;
   await by.permit({ kind: "fetch", url, method: "GET" });
 }
 
-/** Opens a page. A download is no failure: it is reported as one. */
+/** Opens a page. A download is not a failure: it is reported as a download. */
 async function opened(session: Session, page: Page, url: string): Promise<void> {
   try {
     await page.goto(url, { timeout: 0, waitUntil: "commit" });

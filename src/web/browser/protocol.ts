@@ -80,9 +80,9 @@ export interface ActionCaller extends Caller {
 
 /** The result of an action: the page after it, and a text or picture of the action itself. */
 export interface ActionReport extends Partial<PageReport> {
-  readonly said?: string;
-  /** The saved output with the whole text, if `said` is not all of it. */
-  readonly saidOutput?: string;
+  readonly text?: string;
+  /** The saved output with the whole text, if `text` is not all of it. */
+  readonly textOutput?: string;
   readonly picture?: Content;
 }
 

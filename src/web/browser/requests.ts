@@ -48,7 +48,7 @@ const watched = new WeakMap<Browser, Promise<Watched>>();
 async function watch(browser: Browser): Promise<Watched> {
   const session = await browser.newBrowserCDPSession();
   const judges = new Map<string, RequestJudge>();
-  /** Frames that share the process of their page are no targets. */
+  /** Frames that share their page's process are not targets. */
   const frames = new Map<string, string>();
 
   /** Asks all pages for their frames until one has the frame: a page may be too busy to answer. */

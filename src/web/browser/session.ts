@@ -334,7 +334,7 @@ function createTabs(
     });
     page.on("console", (message) => {
       keep(consoleLines, `${message.type()}: ${message.text()}`);
-      // What was refused is told by itself.
+      // Refused requests are reported separately.
       const isRefusal = isGuarded && message.text().includes("ERR_BLOCKED_BY_CLIENT");
       if (message.type() === "error" && !isRefusal) tell(`Console error: ${message.text()}`);
     });

@@ -120,7 +120,7 @@ function stateText(state: string, value: unknown): string {
   return value === true ? `[${state}]` : `[${state}=${inOneLine(String(value))}]`;
 }
 
-/** Whether a part of a named element, without references of its own, says nothing that the name does not. */
+/** Whether a part has no reference, and the name of its element already has all of its text. */
 function repeats(child: AriaNode | string, name: string): boolean {
   if (typeof child === "string") return name.includes(child.trim());
   if (child.role !== "img" && !READ_ONLY.has(child.role)) return false;

@@ -55,13 +55,13 @@ function wordsFor({ network, user }: Namespaces): readonly string[] {
 function makeNamespaces(maker: readonly [string, ...string[]]): Promise<Namespaces | undefined> {
   const [program, ...args] = [...maker, "/bin/sh", "-c", "echo $$; read -r line"];
   const holder = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"], timeout: PATIENCE, killSignal: "SIGKILL" });
-  let said = "";
+  let line = "";
   let made: Namespaces | undefined;
   holder.stdin.on("error", () => {}); // the shell may have ended
   holder.stdout.setEncoding("latin1").on("data", (text: string) => {
-    said += text;
-    if (!said.endsWith("\n")) return;
-    made = openNamespaces(Number(said));
+    line += text;
+    if (!line.endsWith("\n")) return;
+    made = openNamespaces(Number(line));
     holder.stdin.end();
   });
   return new Promise((resolve) => {

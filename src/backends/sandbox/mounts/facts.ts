@@ -261,7 +261,7 @@ export function removeEmpty(made: readonly string[]): void {
   for (const path of made) if (tried(() => statSync(path).size) === 0) tried(() => rmSync(path));
 }
 
-/** The real paths of those that exist, each once. */
+/** The real paths of the existing files, each once. */
 function uniqueReal(paths: readonly string[]): readonly string[] {
   return [...new Set(paths.filter((path) => existsSync(path)).map(realOf))];
 }

@@ -38,7 +38,7 @@ export function sessionFiles(inner: Files, base: Base, { at, shown, own }: Tempo
   const isMounted = (root: string) => existsSync(root) && realOf(root) === root;
   const isTemporary = (real: string) =>
     at.some((folder) => isInside(real, folder)) && !shown.some((root) => isInside(real, root) && isMounted(root));
-  /** Whether a path is a mounted folder or contains a mount. Such a path is no link inside. */
+  /** Whether a path is a mounted folder or contains a mount. Inside, such a path is not a link. */
   const isHeld = (path: string) =>
     at.includes(path) || (isTemporary(path) && shown.some((root) => isInside(root, path) && isMounted(root)));
 
@@ -139,7 +139,7 @@ export function sessionFiles(inner: Files, base: Base, { at, shown, own }: Tempo
   };
 }
 
-/** Errors of readlink(2) for paths that are no links: another kind of file, nothing, a path below a file. */
+/** Errors of readlink(2) for paths that are not links: another kind of file, a missing file, a path below a file. */
 const NO_LINK: ReadonlySet<unknown> = new Set(["EINVAL", "ENOENT", "ENOTDIR"]);
 
 const REAL = { real: true } as const;

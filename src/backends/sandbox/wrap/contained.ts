@@ -185,15 +185,15 @@ function watchedOver(child: Process, running: Running): Process {
   const ended = (async () => {
     const outer = await child.exit;
     disk.stop();
-    const said = await endOf(child);
-    return { said, exit: exitInside(outer, program, files.status, said), appeared: await running.heldBack() };
+    const output = await endOf(child);
+    return { output, exit: exitInside(outer, program, files.status, output), appeared: await running.heldBack() };
   })();
-  const refusals = ended.then(async ({ exit, said, appeared }): Promise<readonly Refusal[]> => {
+  const refusals = ended.then(async ({ exit, output, appeared }): Promise<readonly Refusal[]> => {
     const hit = await limits.hit().catch(() => []);
     await cleaning.run();
     const hosts = proxy?.refused() ?? [];
     const { refusalsIn } = await import("./refusals.ts");
-    const found = refusalsIn({ exit, output: said, hidden: hiddenIn(mounts), cwd, home: context.inner.home });
+    const found = refusalsIn({ exit, output, hidden: hiddenIn(mounts), cwd, home: context.inner.home });
     return [
       ...Array.from(new Set(appeared), (path): Refusal => ({ kind: "held-back", path: readablePath(path) })),
       ...hosts.slice(0, MAX_HOSTS).map((each): Refusal => ({ kind: "host", ...each })),

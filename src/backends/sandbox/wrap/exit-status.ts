@@ -45,10 +45,10 @@ export function watched(argv: Command["argv"], watcher: string): Command["argv"]
 
 /**
  * Returns the exit of a contained command as without a sandbox, from the reports of bwrap and the watcher. Without a
- * watcher, a code of 128 plus a signal counts as that signal. `said`: the end of the output, for when nothing was
+ * watcher, a code of 128 plus a signal counts as that signal. `output`: the end of the output, for when nothing was
  * started.
  */
-export function exitInside(exit: Exit, program: string, statusFile: string, said: string): Exit {
+export function exitInside(exit: Exit, program: string, statusFile: string, output: string): Exit {
   if (exit.how !== "exited") return exit;
   const status = endOf(statusFile);
   // The last report counts: the command can write false ones to this file too, but only while it runs.
@@ -56,7 +56,7 @@ export function exitInside(exit: Exit, program: string, statusFile: string, said
   if (told?.[1] === "ended") return exitOf(Number(told[2]));
   if (told !== undefined) return { how: "lost", reason: `${program} could not be started in the sandbox: ${told[2]}` };
   if (!/"exit-code"/.test(status)) {
-    const why = said.trimEnd().split("\n").at(-1) || `bwrap ended with ${exit.code}`;
+    const why = output.trimEnd().split("\n").at(-1) || `bwrap ended with ${exit.code}`;
     return { how: "lost", reason: `the sandbox could not be set up, so nothing ran: ${why}` };
   }
   const signal = exit.code > 128 ? signalName(exit.code - 128) : undefined;

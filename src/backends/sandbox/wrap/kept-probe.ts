@@ -37,7 +37,7 @@ export function keptProbe(folder: string, program: string, first: Features): Kep
       return kept?.conditions === conditions ? kept.features : undefined;
     },
     keep(features) {
-      // Another process may read a half-written file: it is no JSON, and that process probes for itself.
+      // Another process may read a half-written file: it is not valid JSON, so that process runs the probe itself.
       tried(() => writeFileSync(file, JSON.stringify({ conditions, features }), { mode: 0o600 }));
     },
     forget() {

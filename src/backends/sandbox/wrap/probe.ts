@@ -10,12 +10,12 @@ export type Probed =
   | { readonly works: false; readonly output: string };
 
 /** Features that can be omitted, with the error of an older bubblewrap or a stricter system. The first match counts. */
-const DISPENSABLE: readonly { readonly feature: keyof Features; readonly said: RegExp }[] = [
-  { feature: "noUsers", said: /disable-userns|max_user_namespaces|nested user namespace/i },
-  { feature: "permissions", said: /--perms/ },
-  { feature: "cgroup", said: /cgroup/i },
-  { feature: "filter", said: /seccomp/i },
-  { feature: "processes", said: /mount(ing)? proc|\/newroot\/proc/i },
+const DISPENSABLE: readonly { readonly feature: keyof Features; readonly sign: RegExp }[] = [
+  { feature: "noUsers", sign: /disable-userns|max_user_namespaces|nested user namespace/i },
+  { feature: "permissions", sign: /--perms/ },
+  { feature: "cgroup", sign: /cgroup/i },
+  { feature: "filter", sign: /seccomp/i },
+  { feature: "processes", sign: /mount(ing)? proc|\/newroot\/proc/i },
 ];
 
 /** What is missing without a feature. Other features are not mentioned: nobody would miss them. */
@@ -60,7 +60,7 @@ export function missingOf(features: Features): readonly string[] {
 
 /** The features without the one that the output blames; `undefined` when it blames none of them. Pure. */
 export function withLess(features: Features, output: string): Features | undefined {
-  const blamed = DISPENSABLE.find(({ feature, said }) => features[feature] && said.test(output));
+  const blamed = DISPENSABLE.find(({ feature, sign }) => features[feature] && sign.test(output));
   return blamed && { ...features, [blamed.feature]: false };
 }
 

@@ -154,7 +154,10 @@ export function missingIn(form: Extract<Field, { kind: "object" }>, value: Json)
   return new Map(missing.map(({ name }) => [name, "Fill this in."]));
 }
 
-/** Parses problems by path: `validation error: parameter "limit": expected number, got string "x"`. */
+/**
+ * Parses a validation error into messages by path: `validation error: parameter "limit": expected number, got string
+ * "x"`.
+ */
 export function problemsIn(text: string): ReadonlyMap<string, string> {
   const problems = new Map<string, string>();
   for (const line of text.split(/(?:^|\n)validation error: /).slice(1)) {
