@@ -131,11 +131,21 @@ export const COMMANDS: CommandTable = {
             { choices: ["read", "write", "cwd"], default: "read" },
           ],
           ["--url <url>", "judge fetching a URL", { parse: url }],
+          [
+            "--against <days>",
+            "judge the calls of this folder again that were recorded in the last days: 30d",
+            { parse: days },
+          ],
           ["--batch", 'judge each line of stdin: {"id","area":"shell"|"path"|"url","input","op"?}'],
           ["--explain", "print text, also where stdout is not a terminal"],
           ["--json", "print JSON, also on a terminal"],
         ],
         load: () => import("./commands/policy-check.ts"),
+      },
+      suggest: {
+        summary: "propose rules for commands that people always approved in this folder",
+        flags: [["--against <days>", "look at the last days (default: 30d)", { parse: days }]],
+        load: async () => ({ run: (await import("./commands/policy-hindsight.ts")).suggest }),
       },
       grants: {
         summary: 'list and revoke the grants that people gave with "always"',
@@ -410,6 +420,13 @@ function amount(value: string): number {
   if (!/^\d{1,6}(\.\d{1,4})?$/.test(value) || Number(value) === 0)
     throw new InvalidArgumentError("expected an amount such as 0.50");
   return Number(value);
+}
+
+/** Parses "30d" into milliseconds. */
+function days(value: string): number {
+  const [, number] = /^([1-9]\d{0,3})d$/.exec(value) ?? [];
+  if (number === undefined) throw new InvalidArgumentError("expected days, such as 30d");
+  return Number(number) * 86_400_000;
 }
 
 /** Parses a TCP port, or 0. */

@@ -15,6 +15,8 @@ export interface PolicyCheckOptions extends GlobalOptions {
   readonly op: Operation;
   readonly url?: string;
   readonly batch?: true;
+  /** The age of the oldest call that is judged again, in milliseconds. */
+  readonly against?: number;
   /** Prints text, even when stdout is not a terminal. Default: text on a terminal, otherwise JSON. */
   readonly explain?: true;
   /** Prints JSON, even on a terminal. */
@@ -28,10 +30,12 @@ type Operation = "read" | "write" | "cwd";
  * decision for each line of stdin, as JSON. Exit code 2 for invalid lines.
  */
 export async function run(options: PolicyCheckOptions): Promise<void> {
+  if (options.against !== undefined)
+    return (await import("./policy-hindsight.ts")).checkAgainst(options.against, options);
   const asked = questions(options);
   const [first] = asked;
   if (first === undefined || asked.length > 1)
-    throw new Error("policy check: expected one of --command, --path, --url, --batch");
+    throw new Error("policy check: expected one of --command, --path, --url, --batch, --against");
   if (options.json && options.explain) throw new Error("policy check: expected --json or --explain, not both");
   if (options.batch && options.explain) throw new Error("policy check: --batch answers in JSON; leave --explain out");
   const toolkit = await createToolkit(await toolkitOptions(options));
