@@ -30,7 +30,7 @@ export async function offerModel({ missing, provider }: NoModel): Promise<Chosen
     if (answer === "o" && local !== undefined) return { model: `ollama:${local}` };
     if (answer !== "k") continue;
     const kept = await takeKey(provider).catch((error: unknown) => {
-      say(`${messageOf(error)}.`);
+      say(`${messageOf(error)}.`.replace(/^./, (first) => first.toUpperCase()));
       return undefined;
     });
     if (kept !== undefined) return kept;

@@ -89,7 +89,9 @@ async function withReader<T>(
   const left = new Promise<"left">((resolve) => reader.once("close", () => resolve("left")));
   try {
     dropTyped();
-    return await Promise.race([ask(reader, output), left]);
+    const answer = await Promise.race([ask(reader, output), left]);
+    if (answer === "left") output.write("\n"); // the question's line is not ended
+    return answer;
   } finally {
     reader.close();
     input.destroy();

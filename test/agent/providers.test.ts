@@ -174,7 +174,10 @@ test("a server that cannot be reached is a clear failure", async () => {
 
 test.each([
   { settings: { provider: "opnai", name: "x" }, message: /unknown provider "opnai"\. Providers: openai, anthropic/ },
-  { settings: { provider: "anthropic", name: "x" }, message: /needs an API key\. Set ANTHROPIC_API_KEY/ },
+  {
+    settings: { provider: "anthropic", name: "x" },
+    message: /needs an API key, and there is none in ANTHROPIC_API_KEY\. Set ANTHROPIC_API_KEY/,
+  },
   { settings: { provider: "openai", name: "x", keyVariable: "MINE" }, message: /Set MINE/ },
   { settings: { provider: "openai-compatible", name: "x" }, message: /base_url/ },
 ])("$settings is refused with the next step", async ({ settings, message }) => {

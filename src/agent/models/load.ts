@@ -178,9 +178,10 @@ export async function loadModel(settings: ModelSettings, options: LoadOptions = 
   const inFile = keyFile === undefined ? undefined : await (await import("./keys.ts")).readKeyFile(keyFile);
   const key = keyIn(variables, env, inFile);
   if (key === undefined && (provider.needsKey || settings.keyVariable !== undefined)) {
+    const where = keyFile === undefined ? "" : `, or in ${keyFile}`;
     const login = keyFile === undefined ? "" : `, or run \`handrail login ${settings.provider}\``;
     throw new NoModel(
-      `${settings.provider} needs an API key.`,
+      `${settings.provider} needs an API key, and there is none in ${variables.join(" or ")}${where}.`,
       `Set ${variables.join(" or ")} in the environment${login}. Without a key, --model demo works.`,
       settings.provider,
     );

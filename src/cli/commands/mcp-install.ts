@@ -3,7 +3,7 @@ import { delimiter, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { terminalSafe } from "../../output/terminal-text.ts";
 import { messageOf, tried } from "../../util/errors.ts";
-import { readClientFile, replaceClientFile, withValue } from "../client-file.ts";
+import { type ClientFormat, readClientFile, replaceClientFile, withValue } from "../client-file.ts";
 import { MCP_CLIENTS, type McpClient, fileOfClient } from "../mcp-clients.ts";
 import type { GlobalOptions } from "../options.ts";
 import { say, warn } from "../say.ts";
@@ -38,10 +38,12 @@ async function install(
     return say(shown);
   }
   const old = await readClientFile(file);
-  const start = old ?? (besides === undefined ? "" : `${JSON.stringify(besides, undefined, 2)}\n`);
-  const { text, before } = await withValue(start, format, path, entry).catch((error: unknown) => {
-    throw new Error(`${file}: ${messageOf(error)}`, { cause: error });
-  });
+  const { text, before } =
+    old === undefined
+      ? { text: `${await snippet(format, path, entry, besides)}\n`, before: undefined }
+      : await withValue(old, format, path, entry).catch((error: unknown) => {
+          throw new Error(`${file}: ${messageOf(error)}`, { cause: error });
+        });
   if (isDeepStrictEqual(before, entry)) return say(`${file} has this entry already; nothing has changed.`);
   say(`${title}: ${old === undefined ? "the new file" : ""} ${file} gets`.replaceAll(/ +/g, " "));
   say(terminalSafe(shown));
@@ -77,8 +79,10 @@ function ownProgram(): readonly [string, ...string[]] {
   return found === undefined ? [process.execPath, own] : ["handrail"];
 }
 
-async function snippet(format: McpClient["format"], path: readonly string[], value: unknown): Promise<string> {
-  const whole = path.toReversed().reduce<unknown>((inner, key) => ({ [key]: inner }), value);
+/** Returns the whole of a file that has only this value at the end of the keys, after `besides`. */
+async function snippet(format: ClientFormat, path: readonly string[], value: unknown, besides: object = {}) {
+  const inner = path.reduceRight((all, key) => ({ [key]: all }), value);
+  const whole = { ...besides, ...(inner as object) };
   if (format === "json") return JSON.stringify(whole, undefined, 2);
   return (await import("yaml")).stringify(whole, { lineWidth: 0 }).trimEnd();
 }
