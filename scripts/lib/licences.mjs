@@ -11,8 +11,8 @@ import { join } from "node:path";
 /** Packages without a licence text, and a package of the same repository and licence that has one. */
 const TEXT_OF = /** @type {Record<string, string>} */ ({ "@ai-sdk/provider-utils": "@ai-sdk/provider" });
 
-/** Packages that are declared as MIT by their author, and have no licence text in their repository either. */
-const DECLARED_MIT = ["http_ece"];
+/** Packages that their author declares as MIT, and publishes without the text of the licence. */
+const DECLARED_MIT = ["http_ece", "@earendil-works/pi-tui"];
 
 /** The text of the MIT licence (https://opensource.org/license/mit). @param {string} holder */
 const mit = (holder) => `Copyright (c) ${holder}
@@ -58,7 +58,7 @@ function noticeOf(folder) {
   const other = TEXT_OF[name];
   if (texts.length === 0 && other)
     texts.push(...textsIn(folder.replace(/\/node_modules\/.*/, `/node_modules/${other}`)));
-  if (texts.length === 0 && license === "MIT" && DECLARED_MIT.includes(name)) texts.push(mit(author.name));
+  if (texts.length === 0 && license === "MIT" && DECLARED_MIT.includes(name)) texts.push(mit(author.name ?? author));
   if (texts.length === 0)
     throw new Error(`${name} ${version} (${license}) is bundled but has no licence file to ship with it`);
   return `${RULE}\n${name} ${version} (${license})\n${RULE}\n\n${texts.join("\n\n")}\n`;

@@ -92,8 +92,11 @@ export interface Agent {
    * @param keep what the summary must keep, in a person's words; it may be empty
    */
   compact(keep: string): Promise<TurnEnd>;
-  /** Passes a message to the model between two rounds of the running turn. If none is running, starts a turn. */
-  steer(input: string | readonly Content[]): void;
+  /**
+   * Passes a message to the model between two rounds of the running turn. If none is running, starts a turn. Returns a
+   * function that takes the message back; it returns false when it is too late.
+   */
+  steer(input: string | readonly Content[]): () => boolean;
   /** Stops the running turn. Running calls are stopped, and all have a result. Resolves when the turn has ended. */
   stop(): Promise<void>;
   /** Yields the events from now on, until the agent is closed. */
@@ -148,7 +151,7 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
     if (place.begunAfter === undefined || event.id <= place.begunAfter) return;
     if (event.type === "stop.requested") void turns.stop();
     if (event.type !== "message.offered") return;
-    if (event.message === undefined) turns.withdraw(event.offer);
+    if (event.message === undefined) turns.withdraw((message) => offerOf(message) === event.offer);
     else turns.deliver(event.message);
   });
 
@@ -174,7 +177,11 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
     resume: () => turns.begin(undefined),
     compact: (keep) => turns.begin(undefined, keep),
     send: (input) => turns.begin(fromPerson(input)),
-    steer: (input) => turns.deliver(fromPerson(input)),
+    steer(input) {
+      const given = fromPerson(input);
+      turns.deliver(given);
+      return () => turns.withdraw((message) => message === given);
+    },
     stop: turns.stop,
     events: hub.follow,
     async close() {
@@ -238,8 +245,8 @@ interface Turns {
   deliver(message: Message): void;
   /** Returns the messages that wait, and removes them. */
   take(): readonly Message[];
-  /** Removes a message that waits: another agent has it. */
-  withdraw(offer: string): void;
+  /** Removes a message that waits. Returns false if there is none. */
+  withdraw(which: (message: Message) => boolean): boolean;
   /** Stops the running turn. Resolves when it has ended. */
   stop(): Promise<void>;
   /** Stops the running turn; later ones end as stopped. Resolves when all have ended. */
@@ -289,9 +296,9 @@ function createTurns(
       else waiting.push(message);
     },
     take: () => waiting.splice(0),
-    withdraw(offer) {
-      const index = waiting.findIndex((message) => offerOf(message) === offer);
-      if (index !== -1) waiting.splice(index, 1);
+    withdraw(which) {
+      const index = waiting.findIndex(which);
+      return index !== -1 && waiting.splice(index, 1).length > 0;
     },
     stop,
     async close() {

@@ -147,8 +147,12 @@ export async function askHere(
   }
 }
 
-/** Asks for each field. An empty field is not sent, so that its default applies. */
-async function filledIn(form: JsonSchema, signal: AbortSignal): Promise<Approval | "left" | "no terminal"> {
+/**
+ * Asks on the terminal for each field of a form. An empty field is not sent, so that its default applies.
+ *
+ * @throws the signal's reason when it fires.
+ */
+export async function filledIn(form: JsonSchema, signal: AbortSignal): Promise<Approval | "left" | "no terminal"> {
   const input: { [field: string]: Json } = {};
   for (const field of formFields(form)) {
     const about = field.description === "" ? "" : `${oneLine(field.description, MAX_SHOWN)}\n`;

@@ -8,6 +8,7 @@ import { ASK_IN_SANDBOX, type CommandRule, DEFAULT_FORBIDDEN_PATHS } from "../po
 import { PRESET_NAMES } from "../tools/presets/names.ts";
 import type { SearchEngine } from "../web/search.ts";
 import { type Base, absolutePath } from "../util/paths.ts";
+import { CHAT_KEYS, type ChatAction } from "./chat-keys.ts";
 import { complaintsOfServers, markServers, serverNames, serverSchema, serversOf, startOf } from "./mcp.ts";
 import { added, byName, mergedOptions, yoursFirst } from "./merge.ts";
 import {
@@ -125,6 +126,13 @@ const rules = list(
 /** A rule that does not satisfy its own examples is invalid. */
 const examples = async (verdict: Verdict) => (await import("./formats.ts")).complaintsOfExamples(verdict);
 const ruleText = (entry: string | CommandRule) => (typeof entry === "string" ? entry : entry.rule);
+
+const chatKey = list(
+  text('a key, such as "enter", "ctrl+o" or "alt+left"', { pattern: "^(?:(?:ctrl|shift|alt)\\+)*\\S+$" }),
+);
+const chatKeysSchema = fields(
+  Object.fromEntries(Object.keys(CHAT_KEYS).map((action) => [action, chatKey])) as Record<ChatAction, typeof chatKey>,
+);
 
 const approver = (doc: string) => optional(choice(APPROVER_LIMITS), "`high`", notLooser(APPROVER_LIMITS, ""), { doc });
 
@@ -431,6 +439,12 @@ export const ROWS = {
     doc:
       "who shares [memories](memory.md): `user`, all your workspaces; `workspace`, only sessions in the same folder " +
       "of the same target",
+  }),
+  "chat.keys": row(chatKeysSchema, {}, never("they are your keys"), {
+    otherwise: "as `/keys` lists them",
+    doc:
+      "by action, the keys of a [chat](chat.md#keys) at a terminal, such as `queue: [alt+enter]`; an empty list leaves " +
+      "the action without a key",
   }),
   "memory.core_bytes": optional(integer(0, 1_048_576), "`4096`", never("it is your agent"), {
     doc: "bytes that core memories may take in an agent's instructions; `0`: none",

@@ -14,6 +14,11 @@ import { type CommandLine, PROGRAM, commandLine } from "./program.ts";
 const problem = tmuxProblem();
 mustBeHere("the chat at a terminal", problem);
 
+/** The editor without text, and no turn. */
+const IDLE = /^>\n─+\n(?!.*Esc stops)/m;
+/** The keys of a question. */
+const ASKED = /^ y once · n refuse.*$/m;
+
 const SUM = {
   "sum.mjs": "export function add(a, b) {\n  return a - b;\n}\n",
   "sum.test.mjs":
@@ -27,6 +32,8 @@ interface Person {
   /** Sends keys by their tmux names, and other text as it is. */
   types(...keys: readonly string[]): Promise<unknown>;
   screen(...options: readonly string[]): Promise<string>;
+  /** Goes to the open question, and answers it. */
+  answers(...keys: readonly string[]): Promise<unknown>;
   resize(columns: number): Promise<unknown>;
   pastes(text: string): Promise<unknown>;
 }
@@ -66,6 +73,7 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
         return seen;
       },
       types: (...keys) => tmux.run("send-keys", "-t", pane, ...keys),
+      answers: (...keys) => tmux.run("send-keys", "-t", pane, "Tab", ...keys),
       pastes: async (text) => {
         await tmux.run("set-buffer", text);
         await tmux.run("paste-buffer", "-p", "-t", pane);
@@ -94,19 +102,18 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
   });
 
   test("shows each call as a block, asks, and tells the model the reason of a refusal", async () => {
-    const { sees, types, screen } = await person(await commandLine(SUM), ["--model", "demo"]);
-    await sees(/^> *$/m);
+    const { sees, types, answers, screen } = await person(await commandLine(SUM), ["--model", "demo"]);
+    await sees(IDLE);
     await types("Repair it", "Enter");
-    const asked = await sees(/\[y\/N\/s\]$/m);
+    const asked = await sees(ASKED);
     expect(asked).toMatch(/^● Run: ls {2}\d/m);
-    expect(asked).toMatch(/^Medium risk, in \/.*\nMedium-risk command.*\nRun: node --test$/m);
-    expect(asked).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
-    await types("y", "Enter");
-    const again = await sees(/\[y\/N\/s\] y[^]*\[y\/N\/s\]$/m);
+    expect(asked).toMatch(/^\? Medium risk, in \/.*\nMedium-risk command.*\nRun: node --test$/m);
+    await answers("y");
+    const again = await sees(/● Edit: sum\.mjs[^]*^ y once/m);
     expect(again).toMatch(/● Run: node --test {2}\d.*\n {2}… \d+ lines above\n(.*\n){4} {2}Exit code: 1/);
-    expect(again).toMatch(/● Write: sum\.mjs.*\n {2}@@ .*\n.*\n {2}- {2}return a - b;\n {2}\+ {2}return a \+ b;/);
+    expect(again).toMatch(/● Edit: sum\.mjs.*\n {2}@@ .*\n.*\n {2}- {2}return a - b;\n {2}\+ {2}return a \+ b;/);
     expect(await screen("-e")).toMatch(/\x1b\[32m {2}\+ {2}return a \+ b;/);
-    await types("n not again", "Enter");
+    await answers("n", "not again", "Enter");
     await sees("The tests could not be run: Command execution denied by user. not again");
     await types("/exit", "Enter");
     expect(await sees("left with 0")).toMatch(/To continue: handrail chat --resume \w+/);
@@ -115,14 +122,14 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
   test("shows the title and what was said when it continues a thread", async () => {
     const line = await commandLine();
     const first = await person(line, replies(says("The first answer.")));
-    await first.sees(/^> *$/m);
+    await first.sees(IDLE);
     await first.types("A first question", "Enter");
     await first.sees("The first answer.");
     await first.types("/exit", "Enter");
     const [, id = ""] = /--resume (\w+)/.exec(await first.sees("left with 0")) ?? [];
     const second = await person(line, ["--resume", id]);
-    expect(await second.sees(/^>$/m)).toMatch(
-      /with openai-compatible:mock in .*\n(.*\n)?Continued: A first question\n> A first question\nThe first answer\.\n/,
+    expect(await second.sees(IDLE)).toMatch(
+      /· openai-compatible:mock\n.*\nContinued: A first question\n> A first question\nThe first answer\.\n/,
     );
     await second.types("/resume nothere", "Enter");
     await second.sees("there is no thread nothere. /resume lists");
@@ -135,73 +142,96 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     });
     const model = replies(starts("until [ -e go ]; do sleep 0.02; done; exit 3"), starts("sleep 1000"), says("Begun."));
     const { sees, types } = await person(line, [...model, "--yes"]);
-    await sees(/^> *$/m);
+    await sees(IDLE);
     await types("Start them", "Enter");
-    await sees(/Begun\.\n[^]*^>$/m);
+    await sees(new RegExp(`Begun\\.\\n[^]*${IDLE.source}`, "m"));
+    await types("half");
+    await sees(/^> half$/m);
     await writeFile(join(line.folder, "go"), "");
-    await sees(/^Job 1 has ended: until .*exit 3\. Exit code 3\.\n>$/m);
-    await types("/exit", "Enter");
-    await sees(/^Job 2 is running: sleep 1000\n.*\[y\/N\]$/m);
-    await types("n", "Enter");
-    await sees(/\[y\/N\] n\n>$/m);
+    await sees(/^Job 1 has ended: until .*exit 3\. Exit code 3\.\n[^]*^> half$/m);
+    await types("C-u", "/exit", "Enter");
+    await sees(/^\? Job 2 is running: sleep 1000\n.*\[y\/N\]$/m);
+    await types("n");
+    await sees(/no\n[^]*^>$/m);
     await types("C-d");
-    await sees(/\[y\/N\] n\n[^]*\[y\/N\]$/m);
-    await types("n", "Enter");
-    await sees(/(\[y\/N\] n\n[^]*){2}>$/m);
+    await sees(/\[y\/N\]\n[^]*\[y\/N\]$/m);
+    await types("n");
+    await sees(/(\[y\/N\]\n {2}no\n[^]*){2}>$/m);
     await types("/jobs", "Enter");
     await sees(/^2 {2}running {2}sleep 1000$/m);
     await types("C-d");
-    await sees(/\[y\/N\]$/m);
-    await types("y", "Enter");
+    await sees(/(\[y\/N\]\n[^]*){3}/);
+    await types("y");
     expect(await sees("left with 0")).toMatch(/Job 2 is running: sleep 1000/);
   });
 
-  test("commands are accepted at an open question, which is asked again", async () => {
+  test("commands are accepted at an open question, which stays open", async () => {
     const { sees, types } = await person(await commandLine(SUM), ["--model", "demo"]);
-    await sees(/^> *$/m);
+    await sees(IDLE);
     await types("Repair it", "Enter");
-    await sees(/\[y\/N\/s\]$/m);
+    await sees(ASKED);
     await types("/jobs", "Enter");
-    await sees(/\[y\/N\/s\] \/jobs\n\(no jobs\)\n[^]*\[y\/N\/s\]$/m);
+    await sees(/^> \/jobs\n[^]*\(no jobs\)\n[^]*^ y once/m);
     await types("/new", "Enter");
-    await sees(/^\/new has to wait: answer the question first$/m);
+    await sees(/^ {2}after the turn: \/new/m);
     await types("/quit", "Enter");
     expect(await sees("left with 0")).toMatch(/● Run: node --test aborted/);
   });
 
-  test("Ctrl-C at a question stops the turn, and the editor works again", async () => {
+  test("Escape and Ctrl-C at a question: the editor, then the end of the turn; the editor works again", async () => {
     const { sees, types } = await person(await commandLine(SUM), ["--model", "demo"]);
-    await sees(/^> *$/m);
+    await sees(IDLE);
     await types("Repair it", "Enter");
-    await sees(/\[y\/N\/s\]$/m);
+    await sees(ASKED);
+    await types("Escape");
+    await sees(/^ Tab answers the question$/m);
     await types("C-c");
     expect(await sees(/Stopped\.\n[^]*^>$/m)).toMatch(/● Run: node --test aborted/);
     await types("/exot", "BSpace", "BSpace", "it", "Enter");
     await sees("left with 0");
   });
 
-  test("Ctrl-C stops a reply, then a command, then exits; typed text is sent; the thread stays valid", async () => {
+  test("what is typed when a question appears does not answer it, and stays in the editor", async () => {
+    const { sees, types, answers } = await person(await commandLine(SUM), ["--model", "demo"]);
+    await sees(IDLE);
+    await types("Repair it", "Enter", "yes, and");
+    await sees(/^ y once[^]*^> yes, and$/m);
+    await types("y"); // belongs to the text
+    await sees(/^> yes, andy$/m);
+    await answers("n", "Enter");
+    expect(await sees(/The tests could not be run[^]*^> yes, andy$/m)).toContain("denied by user.");
+  });
+
+  test("Escape stops a reply, Ctrl-C a command; a message steers or waits, and can be taken back", async () => {
     const line = await commandLine();
     const slow = { ...says("word ".repeat(200)), latency: 40, chunkSize: 5 };
     const model = replies(slow, runs("echo begun; sleep 100", "sleep 101"), says("Both were stopped."), says("Bye."));
     const { sees, types, screen } = await person(line, [...model, "--yes"]);
-    await sees(/^> *$/m);
+    await sees(IDLE);
     await types("Talk", "Enter");
     await sees("word word word");
-    await types("C-c");
+    await types("Escape");
     await sees("Stopped.");
     await types("Now run", "Enter");
     await sees(/Run: sleep 101 {2}waiting/);
     await types("and then?", "Enter");
-    await sees("1 message to send after this turn");
-    await types("half");
+    await sees(/^ {2}queued: and then\? +↑ edit · Enter now$/m);
+    await types("later", "M-Enter");
+    await sees(/^ {2}after the turn: later +↑ edit · Enter now$/m);
+    await types("Up");
+    await sees(/^> later$/m);
+    await types("C-u", "half");
+    await sees(/^> half$/m);
+    await types("C-c"); // clears the line first, which Up recalls
+    await sees(/^>$/m);
+    await types("C-c");
+    const after = await sees(/Both were stopped\.\n[^]*^>\n─+\n(?!.*Esc stops)/m);
+    expect(after).toMatch(/● Run: echo begun; sleep 100 aborted.*\n(.*\n)*> and then\?\n(.*\n)*Both were stopped\./);
+    expect(await screen()).not.toMatch(/queued:|waiting$/m);
+    await types("Up");
     await sees(/^> half$/m);
     await types("C-c");
-    const after = await sees(/Both were stopped\.\n[^]*^> half$/m);
-    expect(after).toMatch(/● Run: echo begun; sleep 100 aborted.*\n(.*\n)*> and then\?\nBoth were stopped\./);
-    expect(await screen()).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
-    await types("C-c"); // clears what is typed
-    await sees(/^>$/m);
+    await sees(IDLE);
     await types("C-c");
     await sees("Press Ctrl-C again to exit.");
     await types("C-c");
@@ -226,17 +256,21 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
       columns: 60,
       env: { NO_COLOR: "1" },
     });
-    await sees(/^> *$/m);
+    await sees(IDLE);
     await types("Run it", "Enter");
     await sees(/^ {2}wide wide.*characters.*wide$/m);
+    await types("half");
     await resize(40);
     await sees(/^ {2}wide.{1,36}$/m);
-    await types("C-c");
+    await sees(/^─{40}\n> half\n─{40}$/m);
+    await resize(80);
+    await sees(/^─{80}\n> half\n─{80}$/m);
+    await types("Escape");
     await sees("Stopped.");
-    const end = await screen("-e");
+    const end = await screen("-e", "-S", "-");
     expect(end).not.toMatch(/\x1b\[\d/);
     expect(end.match(/Run: echo/g)).toHaveLength(1);
-    expect(end).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
+    expect(end.match(/^> half$/gm)).toHaveLength(1);
   });
 
   test("shows the activity of a sub-agent, whose questions name it", async () => {
@@ -246,16 +280,15 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     await writeFile(join(line.configHome, "handrail", "config.yaml"), agents);
     const task = JSON.stringify({ agent: "fixer", prompt: "Repair it" });
     const delegates = { response: { toolCalls: [{ name: "delegate", arguments: task }] } };
-    const { sees, types } = await person(line, replies(delegates, says("It is repaired.")));
-    await sees(/^> *$/m);
+    const { sees, types, answers } = await person(line, replies(delegates, says("It is repaired.")));
+    await sees(IDLE);
     await types("/tools", "Enter");
     await sees(/^delegate +Delegate$/m);
     await types("Have it repaired", "Enter");
-    await sees(/^Delegate to: fixer: Repair it\ns \(this session\) allows:\n {2}Delegate to: fixer\n \[y\/N\/s\]$/m);
-    await types("y", "Enter");
-    const asked = await sees(/^Agent fixer asks:\n[^]*^Run: node --test$/m);
-    expect(asked).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
-    await types("n", "Enter");
+    await sees(/^Delegate to: fixer: Repair it\ns \(this session\) allows:\n {2}Delegate to: fixer\n y once/m);
+    await answers("y");
+    await sees(/^Agent fixer asks:\n[^]*^Run: node --test$/m);
+    await answers("n", "Enter");
     expect(await sees("It is repaired.")).toMatch(/^● Delegate to: fixer: Repair it {2}\d/m);
   });
 
@@ -266,7 +299,7 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     await mkdir(join(line.configHome, "handrail"), { recursive: true });
     await writeFile(join(line.configHome, "handrail", "config.yaml"), config);
     const { sees, types } = await person(line, replies(says("It is fine.")));
-    await sees(/^> *$/m);
+    await sees(IDLE);
     await types("/other:review", "Enter");
     await sees("/other:review needs file");
     await types("/help", "Enter");
@@ -279,35 +312,39 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
 
   test("a pasted text of several lines is one message", async () => {
     const { sees, types, pastes } = await person(await commandLine(), replies(says("One.")));
-    await sees(/^> *$/m);
+    await sees(IDLE);
     await pastes("first line\nsecond line");
-    await sees("second line");
-    await types("Enter");
-    await sees("One.");
+    await sees(/^> first line\n {2}second line$/m);
+    const many = Array.from({ length: 200 }, (_, index) => `line ${index + 1}`);
+    await types("C-j");
+    await pastes(many.join("\n"));
+    await sees(/^ {2}\[paste #1 · 200 lines · 1\.7KB\]$/m);
+    await types("and", "C-j", "more", "Enter");
+    expect(await sees("One.")).toMatch(/^> first line\n {2}second line\n {2}\[paste #1 .*\]and\n {2}more$/m);
     const { messages } = mock.getRequests().at(-1)!.body as { messages: readonly { content: unknown }[] };
-    expect(JSON.stringify(messages.at(-1))).toContain("first line\\nsecond line");
+    const text = JSON.stringify(messages.at(-1));
+    expect(text).toContain("first line\\nsecond line\\nline 1\\n");
+    expect(text).toContain("\\nline 200and\\nmore");
   });
 
   test("at 60 columns text is wrapped between words, below its column", async () => {
-    const { sees, types } = await person(await commandLine(), replies(runs("touch made"), says("Well.")), {
+    const { sees, types, answers } = await person(await commandLine(), replies(runs("touch made"), says("Well.")), {
       columns: 60,
     });
-    await sees(/^> *$/m);
+    await sees(IDLE);
     await types("/help", "Enter");
-    const help = await sees(/refuses and tells[^]*^> *$/m);
-    expect(help).toMatch(
-      /^\/model \[PROVIDER:NAME\] {9}list the models that can be\n {31}used here, or switch to one$/m,
-    );
+    const help = await sees(/@ completes paths[^]*^> *$/m);
+    expect(help).toMatch(/^\/diff {26}show what this thread has\n {31}changed in files$/m);
     await types("Do it", "Enter");
-    await sees(/\[y\/N\/s\]$/m);
-    await types("n Leave that folder as it is, and make a new one beside it", "Enter");
+    await sees(ASKED);
+    await answers("n", "Leave that folder as it is, and make a new one beside it", "Enter");
     const seen = await sees("Well.");
     expect(seen).toMatch(/^● Run: touch made denied {2}\d\.\d s\n {2}Command .*\n {2}\S.*beside it$/m);
   });
 
   test("without a model a person is offered the demo, whose practice project ends with /undo", async () => {
     const line = await commandLine();
-    const { sees, types } = await person(line, [], {
+    const { sees, types, answers } = await person(line, [], {
       columns: 80,
       env: { OLLAMA_HOST: "127.0.0.1:9" },
     });
@@ -319,8 +356,8 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     expect(await readdir(line.folder)).not.toContain("practice");
     await types("practice", "Enter");
     for (const title of ["node check.mjs", "for n in 1 2 3", "pre-commit"]) {
-      await sees(new RegExp(`${title}[^]*\\[y/N[^\\]]*\\]$`, "m"));
-      await types("y", "Enter");
+      await sees(new RegExp(`${title}[^]*^ y once`, "m"));
+      await answers("y");
     }
     await sees(/That was the practice project\.[^]*^>$/m);
     expect(await readdir(join(line.folder, "practice"))).toContain(".husky");
@@ -331,9 +368,10 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
 
   test("accepts commands", async () => {
     const { sees, types } = await person(await commandLine(), ["--model", "demo"]);
-    await sees(/^> *$/m);
+    await sees(IDLE);
     for (const [typed, shown] of [
-      ["/he", "there is no command /he. Commands: /help"],
+      ["/nothing", "there is no command /nothing. Commands: /help"],
+      ["/too", /^read +Read/m], // the first of the list
       ["/tools", /^read +Read/m],
       ["/model opnai:x", 'unknown provider "opnai"'],
       ["/approve none", "Questions are refused."],

@@ -35,7 +35,7 @@ export function painted(style: Style, text: string): string {
   return (process.env["NO_COLOR"] ?? "") === "" ? `\x1b[${on}m${text}\x1b[${off}m` : text;
 }
 
-export function spinner(nowMs: number): string {
+function spinner(nowMs: number): string {
   return SPINNER.charAt(Math.floor(nowMs / 100) % SPINNER.length);
 }
 

@@ -12,11 +12,14 @@ import type { GlobalOptions } from "../options.ts";
 import { sessionRows } from "../sessions.ts";
 import { type StatusState, shortNumber, statusLine } from "./status.ts";
 import type { PastChat } from "./undo.ts";
+import type { ListedCommand } from "./completions.ts";
 
 /** The chat as its commands see it. */
 export interface Chat {
   readonly toolkit: Toolkit;
   readonly agent: Agent;
+  /** The keys of the terminal and what they do, a line each; none without a terminal. */
+  readonly keys: readonly string[];
   /** "anthropic:claude-sonnet-4-5". */
   readonly model: string;
   /** What the status line shows. Reads the whole conversation: call it when something has happened. */
@@ -63,6 +66,11 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
     does: "show this",
     run: (chat) =>
       `${table([...Object.entries(COMMANDS).map(usageOf), ...promptsOf(chat).map(promptUsage)])}\n${HINTS}`,
+  },
+  keys: {
+    atQuestion: true,
+    does: "show the keys",
+    run: ({ keys }) => keys.join("\n") || "/keys needs a terminal",
   },
   tools: {
     atQuestion: true,
@@ -307,11 +315,25 @@ async function leave(chat: Chat): Promise<string> {
 }
 
 const HINTS = `
-Ctrl-C stops the turn; a second one exits. What you type while the agent works is sent after the turn.
-Where you are asked: y once, s for this session, a always in this folder; "n REASON" refuses and tells the model why.`;
+!COMMAND runs a command of yours, and the model sees its result. @ completes paths. /keys shows the keys.`;
+
+/** Returns the commands and the prompts of servers, as a list shows them. */
+export function listedCommands(chat: Chat): readonly ListedCommand[] {
+  const commands = Object.entries(COMMANDS).map(([name, { takes, does, atQuestion }]) => ({
+    ...{ name: `/${name}`, does },
+    ...(takes !== undefined && { takes }),
+    ...(atQuestion && { anytime: atQuestion }),
+  }));
+  const prompts = promptsOf(chat).map((prompt) => {
+    const [usage, does] = promptUsage(prompt);
+    const [name = "", ...takes] = usage.split(" ");
+    return { name, takes: takes.join(" "), does };
+  });
+  return [...commands, ...prompts];
+}
 
 /** The names of the commands, with the slash. */
-export const COMMAND_NAMES: readonly string[] = Object.keys(COMMANDS).map((name) => `/${name}`);
+const COMMAND_NAMES: readonly string[] = Object.keys(COMMANDS).map((name) => `/${name}`);
 
 /**
  * Runs a line that starts with a slash, and returns the text for the person. Rejects with the command's error.

@@ -132,7 +132,7 @@ export function statusOf(
 }
 
 /** Names where work happens, for people: "this machine", "deploy@web-3", "docker:web", "this machine in tmux". */
-function hostOf({ name, terminal }: Pick<Backend, "name" | "terminal">): string {
+export function hostOf({ name, terminal }: Pick<Backend, "name" | "terminal">): string {
   const machine = machineOf(name);
   const host = machine === "local" ? "this machine" : machine.replace(/^ssh:/, "");
   return terminal === undefined || terminal.isPersons === true ? host : `${host} in tmux`;

@@ -1,34 +1,38 @@
-import { type Agent, type CostReached, createAgent } from "../../agent/agent.ts";
-import { NoModel, parseModel } from "../../agent/models/load.ts";
+import { basename } from "node:path";
+import type { Agent, CostReached } from "../../agent/agent.ts";
+import { NoModel } from "../../agent/models/load.ts";
 import type { Job } from "../../contract/job.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
 import type { Approver } from "../../contract/policy.ts";
-import { takeReady } from "../../engine/take-ready.ts";
 import { describeExit } from "../../output/describe-exit.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { messageOf } from "../../util/errors.ts";
-import { type AgentParts, modelFor, openParts } from "../agent-parts.ts";
+import { type AgentParts, openParts } from "../agent-parts.ts";
 import { callTitle } from "../call-title.ts";
-import { agentSettings } from "../agent-settings.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import type { AgentOptions } from "../options.ts";
-import { chooseThread, moved, startedWith } from "../resume.ts";
+import { chooseThread, moved } from "../resume.ts";
 import { scheduleRunner, tellOutcomes } from "../schedules.ts";
 import { warn } from "../say.ts";
+import { loadedSettings } from "../settings.ts";
 import { type Approvals, createApprovals } from "../chat/approvals.ts";
 import { commandToContinue, findThread } from "../threads.ts";
-import { type Chat, COMMAND_NAMES, runCommand } from "../chat/commands.ts";
+import { type Chat, listedCommands, runCommand } from "../chat/commands.ts";
+import { pathsOf } from "../chat/completions.ts";
+import { type Conversation, createConversation } from "../chat/conversation.ts";
+import { createOwnCalls } from "../chat/own-call.ts";
 import { recalled } from "../chat/recall.ts";
-import { type Face, plainFace, terminalFace } from "../chat/face.ts";
+import { type Face, isCommand, plainFace } from "../chat/face.ts";
+import type { Actions, TerminalFace, TerminalFaceOptions } from "../chat/terminal-face.ts";
 import { offerModel } from "../offer-model.ts";
 import { inWorktree } from "../worktree.ts";
-import { dollars, statusOf } from "../chat/status.ts";
+import { type StatusState, dollars, hostOf, statusLine, statusOf } from "../chat/status.ts";
 import type { TerminalChoices } from "../terminal.ts";
 
 /**
- * Chats with an agent: each line of the person is a turn. A terminal gets an editor and live blocks of the calls.
- * Otherwise each line of stdin is a message, text goes to stdout and calls to stderr. Ends when the input ends, with
- * `/exit`, or with a second Ctrl-C.
+ * Chats with an agent: each message of the person is a turn. A terminal gets an editor, live blocks of the calls and a
+ * status line. Otherwise each line of stdin is a message, text goes to stdout and calls to stderr. Ends when the input
+ * ends, with `/exit`, or with a second Ctrl-C.
  */
 export async function run(given: AgentOptions): Promise<void> {
   await inWorktree(given, chat);
@@ -69,196 +73,217 @@ async function chat(given: AgentOptions): Promise<void> {
 
 async function talk(
   options: AgentOptions,
-  { toolkit, ...parts }: AgentParts,
+  parts: AgentParts,
   approvals: Approvals | undefined,
   setFace: (face: Face) => void,
 ): Promise<void> {
-  let { model, limits } = parts;
-  let chosen = options; // with the model of /model
-  let waitingFor: readonly string[] = [];
-  let isBusy = false;
-  let isInterrupted = false;
+  const { toolkit } = parts;
   let isLeaving = false;
   let wantsToLeave = false;
-  let onTurnShown: (() => void) | undefined;
-  let takeNoMore = () => {};
-
-  /** Without a terminal, `--yes` approves everything. */
-  const approved = approvals ?? (options.yes ? createApprovals(approveAll, true) : undefined);
-  /** At a limit of cost the person decides; without a terminal the turn ends. */
-  const onCost = async ({ cost, more }: CostReached) =>
-    (await face.choose?.(
-      `This turn has cost ${dollars(cost)}, which is its limit. Go on with another ${dollars(more)}? [y/N] `,
-      {},
-    )) === "yes";
-
-  const start = async (thread: string | undefined): Promise<Agent> => {
-    const { instructions, agents, skills, name, disable } = parts;
-    const started = await createAgent({
-      ...{ model, toolkit, instructions, limits: { ...limits, onCost }, agents, skills, disable },
-      ...(name !== undefined && { name }),
-      startedWith: startedWith(chosen),
-      ...(thread !== undefined && { thread }),
-    });
-    void follow(started);
-    takeNoMore();
-    takeNoMore = takeReady(toolkit, { thread: started.thread, agents: () => started.resume() });
-    return started;
-  };
-  const follow = async (followed: Agent) => {
-    for await (const event of followed.events()) {
-      if ((event.type === "message" || event.type === "tool_call") && !isBusy) [isBusy, isInterrupted] = [true, false];
-      if (event.type === "end") [isBusy, waitingFor] = [false, event.waitingFor];
+  /** What the status line shows; read again after each event that may change it. */
+  let state: StatusState | undefined;
+  const status = (isBusy: boolean, columns: number) => statusLine({ ...(state ??= session.status()), isBusy }, columns);
+  const talking = await createConversation(options, parts, {
+    async show(event) {
+      if (event.type !== "text" && event.type !== "tool_update") state = undefined;
       await face.show(event);
-      if (event.type === "end") onTurnShown?.();
-    }
-    onTurnShown?.();
-  };
-  let agent = await start(parts.thread?.thread);
-
+    },
+    // At a limit of cost the person decides; without a terminal the turn ends.
+    onCost: async (reached) => (await face.choose?.(costQuestion(reached), {})) === "yes",
+  });
+  const own = createOwnCalls({
+    toolkit,
+    thread: () => talking.agent.thread,
+    show: (event) => face.show(event, true),
+    say: (text) => face.say(text),
+  });
   const leave = () => {
     if (isLeaving) process.exit(130);
     isLeaving = true;
     face.close();
-    void agent.close();
+    own.stop();
+    void talking.agent.close();
   };
-  const running = async () =>
-    (await toolkit.jobs.list()).filter((job) => job.ended === undefined && job.call !== undefined);
-  /** Leaves, unless jobs run and the person wants to stay. */
   const askToLeave = async () => {
-    const jobs = await running();
-    const answer = jobs.length === 0 ? "yes" : await face.choose?.(leavingQuestion(jobs), leavingChoices(jobs));
-    if (answer === "no" || answer === "left" || (typeof answer === "object" && "no" in answer)) return;
-    const isKept = ({ lifetime }: Job) => lifetime === "detached" && answer !== "yes";
-    if (jobs.length > 0) await Promise.all(jobs.filter((job) => !isKept(job)).map(({ process: each }) => each.kill()));
-    leave();
+    if (await mayLeave(toolkit, face)) leave();
   };
-  /** Runs a command at an open question. */
-  const atQuestion = async (line: string) => {
-    if (!/^\/(?:exit|quit)\s*$/.test(line)) return runCommand(session, line, true).catch(messageOf);
-    wantsToLeave = true; // when the turn has ended
-    void agent.stop();
-    return "";
-  };
-  /** Handles Ctrl-C: stops the turn, or clears what is typed. A second Ctrl-C exits. */
-  const interrupt = () => {
-    if (isLeaving) return leave();
-    if (!isBusy && face.clearTyped()) return;
-    if (isInterrupted) return leave();
-    isInterrupted = true;
-    if (isBusy) void agent.stop();
-    else void running().then((jobs) => face.say(["Press Ctrl-C again to exit.", ...jobs.map(stoppedLine)].join("\n")));
-  };
-  const reopen = async (thread: string | undefined) => {
-    await agent.close();
-    if (waitingFor.length > 0) face.say(`The end of job ${waitingFor.join(", ")} will not wake the agent.`);
-    waitingFor = [];
-    agent = await start(thread);
-  };
-  const recall = (title: string | undefined) =>
-    recalled({ title, messages: agent.messages }, { rows: process.stdout.rows ?? 24, columns: process.stdout.columns });
-  const send = async (text: string) => {
-    const shown = new Promise<void>((resolve) => (onTurnShown = resolve));
-    await agent.send(text);
-    await shown;
-  };
-  const session: Chat = {
-    ...{ toolkit, send, servers: parts.servers },
-    status: () => statusOf(agent, toolkit, { model, autonomy: parts.autonomy, approvals: approved, isBusy }),
-    get agent() {
-      return agent;
+  const session = chatOf({
+    ...{ parts, talking, approvals, leave: askToLeave },
+    approved: approvals ?? (options.yes ? createApprovals(approveAll, true) : undefined),
+    face: () => face,
+  });
+  const actions: Actions = {
+    steer: (content) => talking.agent.steer([...content, ...own.taken()]),
+    stop() {
+      if (!own.stop() || talking.isBusy()) void talking.agent.stop();
     },
-    get model() {
-      return nameOf(model);
+    leave: () => void askToLeave(),
+    leaveNow: leave,
+    async command(line) {
+      state = undefined;
+      if (!/^\/(?:exit|quit)\s*$/.test(line)) return runCommand(session, line, true).catch(messageOf);
+      wantsToLeave = true; // when the turn has ended
+      void talking.agent.stop();
+      return "";
     },
-    get columns() {
-      return process.stdout.columns ?? 80;
-    },
-    get options() {
-      return chosen;
-    },
-    ...(approvals !== undefined && {
-      confirm: async (question: string) => (await face.choose?.(`${question} [y/N] `, {})) === "yes",
-    }),
-    prefill: () => {},
-    open: reopen,
-    async resume(id) {
-      const found = await findThread(toolkit, id);
-      await reopen(id);
-      const texts = [`Thread ${id}, ${agent.messages.length} messages`, moved(found, toolkit.backend)];
-      return [...texts, approvals && recall(found.title)].filter((text) => text !== undefined).join("\n");
-    },
-    async use(written) {
-      const { baseUrl, ...others } = options;
-      const isSameProvider = nameOf(model).startsWith(`${parseModel(written).provider}:`);
-      const next: AgentOptions = {
-        ...{ ...others, model: written },
-        ...(baseUrl !== undefined && isSameProvider && { baseUrl }), // keeps the key from other providers
-      };
-      const settings = await agentSettings(next);
-      ({ model } = await modelFor(settings.model ?? parseModel(written)));
-      chosen = next;
-      const { context: _, ...kept } = limits;
-      limits = { ...kept, ...settings.limits };
-      await reopen(agent.thread);
-    },
-    approve: (words) => approvals?.set(words) ?? "/approve needs a terminal. --yes approves every question.",
-    leave: askToLeave,
+    shell: (command) => void own.run(command),
+    rewind: () => {},
+    running: async () => (await runningJobs(toolkit)).map(stoppedLine),
   };
 
+  const face: Face =
+    approvals === undefined
+      ? plainFace(commandToContinue(talking.agent.thread, options))
+      : await terminalFaceOf(talking, session, parts, { actions, status });
+  setFace(face);
   const signals = ["SIGTERM", "SIGHUP"] as const;
   for (const name of signals) process.on(name, leave);
-  process.on("SIGINT", interrupt);
-  const history = agent.messages.flatMap(wordsOfPerson).toReversed();
-  const titleOf = (name: string, input: string) => callTitle(agent.tools, name, input);
-  const { workDir } = toolkit.backend;
-  const face =
-    approvals === undefined
-      ? plainFace(commandToContinue(agent.thread, options))
-      : terminalFace({ workDir, history, words: COMMAND_NAMES, titleOf, onInterrupt: interrupt, command: atQuestion });
-  setFace(face);
+  if (approvals === undefined) process.on("SIGINT", leave);
   const closing = new AbortController();
-  const { limits: usual, builtFrom, disable, agents } = parts;
-  const runner = scheduleRunner({
-    toolkit,
-    agents: { model: parts.model, limits: usual, instructions: builtFrom, disable, agents },
-  });
+  const runner = runnerOf(parts);
   runner.start();
   void tellOutcomes(toolkit, closing.signal, (text) => face.say(text));
   void tellJobs(toolkit, closing.signal, (text) => face.say(text));
   try {
-    face.say(`Handrail ${__VERSION__} with ${nameOf(model)} in ${workDir}. /help lists the commands.`);
-    if (model.provider === "demo" && parts.thread === undefined)
-      face.say('Write "practice" for a tour in a new folder, or "repair" for a failing test.');
-    if (parts.thread !== undefined) {
-      const { thread, title = "" } = parts.thread;
-      if (approvals === undefined) warn([`continues thread ${thread}: ${title}`]);
-      else face.say(recall(title));
-    }
+    face.say(greeting(talking, parts, approvals));
+    if (parts.thread !== undefined && approvals !== undefined) face.say(recall(talking.agent, parts.thread.title));
     while (!isLeaving) {
-      const line = await face.next();
-      isInterrupted = false;
+      const sent = await face.next();
       if (isLeaving) break;
-      if (line === undefined) await askToLeave();
-      else if (line.startsWith("/")) {
-        const text = await runCommand(session, line).catch(messageOf);
+      if (sent === undefined) await askToLeave();
+      else if (isCommand(sent.text)) {
+        const text = await runCommand(session, sent.text).catch(messageOf);
+        state = undefined;
         if (text !== "") face.say(text);
       } else {
-        await send(line);
+        await talking.send([...sent.content, ...own.taken()]);
       }
       if (wantsToLeave) await askToLeave();
       wantsToLeave = false;
     }
   } finally {
     closing.abort();
-    takeNoMore();
     face.close();
-    await Promise.all([agent.close(), runner.close()]);
+    await Promise.all([talking.close(), runner.close()]);
     for (const name of signals) process.off(name, leave);
-    process.off("SIGINT", interrupt);
-    if (approvals !== undefined && agent.messages.length > 0)
-      process.stdout.write(`To continue: ${commandToContinue(agent.thread, chosen)}\n`);
+    process.off("SIGINT", leave);
+    if (approvals !== undefined && talking.agent.messages.length > 0)
+      process.stdout.write(`To continue: ${commandToContinue(talking.agent.thread, talking.options)}\n`);
   }
+}
+
+interface ChatSources {
+  readonly parts: AgentParts;
+  readonly talking: Conversation;
+  readonly approvals: Approvals | undefined;
+  /** Without a terminal, `--yes` approves everything. */
+  readonly approved: Approvals | undefined;
+  readonly face: () => Face;
+  readonly leave: () => Promise<void>;
+}
+
+/** The chat as its commands see it. */
+function chatOf({ parts, talking, approvals, approved, face, leave }: ChatSources): Chat {
+  const { toolkit, servers } = parts;
+  const reopen = async (thread: string | undefined) => {
+    const { waitingFor } = talking;
+    await talking.reopen(thread);
+    if (waitingFor.length > 0) face().say(`The end of job ${waitingFor.join(", ")} will not wake the agent.`);
+  };
+  return {
+    ...{ toolkit, servers, send: talking.send, use: talking.use, leave },
+    get agent() {
+      return talking.agent;
+    },
+    get keys() {
+      return face().keys ?? [];
+    },
+    status: () =>
+      statusOf(talking.agent, toolkit, {
+        ...{ model: talking.languageModel, autonomy: parts.autonomy, isBusy: talking.isBusy() },
+        approvals: approved,
+      }),
+    get model() {
+      return talking.model;
+    },
+    get columns() {
+      return process.stdout.columns ?? 80;
+    },
+    get options() {
+      return talking.options;
+    },
+    ...(approvals !== undefined && {
+      confirm: async (question: string) => (await face().choose?.(`${question} [y/N] `, {})) === "yes",
+    }),
+    prefill: (text) => face().prefill?.(text),
+    open: reopen,
+    async resume(id) {
+      const found = await findThread(toolkit, id);
+      await reopen(id);
+      const texts = [`Thread ${id}, ${talking.agent.messages.length} messages`, moved(found, toolkit.backend)];
+      const said = approvals && recall(talking.agent, found.title);
+      return [...texts, said].filter((text) => text !== undefined).join("\n");
+    },
+    approve: (words) => approvals?.set(words) ?? "/approve needs a terminal. --yes approves every question.",
+  };
+}
+
+async function terminalFaceOf(
+  talking: Conversation,
+  session: Chat,
+  { toolkit, options }: AgentParts,
+  given: Pick<TerminalFaceOptions, "actions" | "status">,
+): Promise<TerminalFace> {
+  const { terminalFace } = await import("../chat/terminal-face.ts"); // with the editor, which only a terminal needs
+  const { settings } = await loadedSettings(options);
+  const { workDir } = toolkit.backend;
+  return terminalFace({
+    workDir,
+    history: talking.agent.messages.flatMap(wordsOfPerson).toReversed(),
+    commands: () => listedCommands(session),
+    paths: pathsOf(toolkit.backend),
+    titleOf: (name, input) => callTitle(talking.agent.tools, name, input),
+    keys: settings.chat.keys,
+    ...given,
+  });
+}
+
+/** Runs the schedules of this workspace while the chat is open. */
+function runnerOf({ toolkit, model, limits, builtFrom, disable, agents }: AgentParts) {
+  return scheduleRunner({ toolkit, agents: { model, limits, instructions: builtFrom, disable, agents } });
+}
+
+function greeting({ model }: Conversation, { toolkit, thread, model: of }: AgentParts, approvals?: Approvals): string {
+  const { backend } = toolkit;
+  const lines = [`handrail · ${basename(backend.workDir)} on ${hostOf(backend)} · ${model}`];
+  if (approvals !== undefined) lines.push("Type a message. / commands  @ files  ! shell  /keys");
+  if (of.provider === "demo" && thread === undefined)
+    lines.push('Write "practice" for a tour in a new folder, or "repair" for a failing test.');
+  if (thread !== undefined && approvals === undefined)
+    warn([`continues thread ${thread.thread}: ${thread.title ?? ""}`]);
+  return lines.join("\n");
+}
+
+function costQuestion({ cost, more }: CostReached): string {
+  return `This turn has cost ${dollars(cost)}, which is its limit. Go on with another ${dollars(more)}? [y/N] `;
+}
+
+function recall({ messages }: Agent, title: string | undefined): string {
+  return recalled({ title, messages }, { rows: process.stdout.rows ?? 24, columns: process.stdout.columns });
+}
+
+async function runningJobs({ jobs }: Pick<Toolkit, "jobs">): Promise<readonly Job[]> {
+  return (await jobs.list()).filter((job) => job.ended === undefined && job.call !== undefined);
+}
+
+/** Asks what becomes of the running jobs. Returns false if the person wants to stay. */
+async function mayLeave(toolkit: Toolkit, face: Face): Promise<boolean> {
+  const jobs = await runningJobs(toolkit);
+  const answer = jobs.length === 0 ? "yes" : await face.choose?.(leavingQuestion(jobs), leavingChoices(jobs));
+  if (answer === "no" || answer === "left" || (typeof answer === "object" && "no" in answer)) return false;
+  const isKept = ({ lifetime }: Job) => lifetime === "detached" && answer !== "yes";
+  await Promise.all(jobs.filter((job) => !isKept(job)).map(({ process: each }) => each.kill()));
+  return true;
 }
 
 /** Tells the end of each job that this process started. Never rejects: `/jobs` shows what is missed. */
@@ -298,11 +323,7 @@ function shortOf({ command }: Job): string {
   return oneLine(command, 80);
 }
 
-function nameOf({ provider, modelId }: AgentParts["model"]): string {
-  return provider === modelId ? modelId : `${provider.replace(/\..*$/, "")}:${modelId}`;
-}
-
 function wordsOfPerson(message: Agent["messages"][number]): readonly string[] {
   if (message.role !== "user" || message.from !== "person") return [];
-  return message.content.flatMap((part) => (part.type === "text" && !part.text.includes("\n") ? [part.text] : []));
+  return message.content.flatMap((part) => (part.type === "text" ? [part.text] : []));
 }

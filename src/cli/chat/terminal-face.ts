@@ -1,0 +1,562 @@
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ChatKeySettings } from "../../config/chat-keys.ts";
+import type { Content } from "../../contract/content.ts";
+import type { Approval } from "../../contract/decision.ts";
+import type { Approver } from "../../contract/policy.ts";
+import { fitImage, imageType } from "../../files/image.ts";
+import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
+import { describeCall } from "../../policy/describe.ts";
+import { filledIn, questionOf } from "../approver.ts";
+import { type TerminalAnswer, type TerminalChoices, ringBell } from "../terminal.ts";
+import { circumstances } from "./approvals.ts";
+import { page, suspended, writtenOutside } from "./away.ts";
+import { painted } from "./blocks.ts";
+import { type ListedCommand, createCompletions, matching } from "./completions.ts";
+import { type Draft, createEditor } from "./editor.ts";
+import { type Face, type Sent, isCommand } from "./face.ts";
+import { type HistorySearch, historySearch } from "./history-search.ts";
+import { createInput } from "./input.ts";
+import { createKeys, isCharacter } from "./keys.ts";
+import { createPrinter } from "./printer.ts";
+import { type Question, createQuestions } from "./questions.ts";
+import { type When, createQueue } from "./queue.ts";
+import { type Live, createScreen } from "./screen.ts";
+import { createTurnView } from "./turn-view.ts";
+import { wrapped } from "./wrap.ts";
+
+/** What the person can do at any time, besides sending messages. */
+export interface Actions {
+  /**
+   * Passes a message to the model after the running call. Returns a function that takes it back, which returns false
+   * when the model has it.
+   */
+  readonly steer: (content: readonly Content[]) => () => boolean;
+  /** Stops the turn, and the person's own calls. */
+  readonly stop: () => void;
+  /** Leaves, unless jobs run and the person stays. */
+  readonly leave: () => void;
+  /** Leaves at once, whatever runs. */
+  readonly leaveNow: () => void;
+  /** Runs a command during a turn. Resolves to the text for the person; never rejects. */
+  readonly command: (line: string) => Promise<string>;
+  /** Runs the person's own command line as a call. */
+  readonly shell: (command: string) => void;
+  /** Goes back to an earlier message. */
+  readonly rewind: () => void;
+  /** Returns what leaving would stop, a line each. */
+  readonly running: () => Promise<readonly string[]>;
+}
+
+export interface TerminalFaceOptions {
+  readonly workDir: string;
+  /** Earlier messages, newest first. */
+  readonly history: readonly string[];
+  readonly commands: () => readonly ListedCommand[];
+  /** Returns the paths of the working directory, for completion. */
+  readonly paths: () => Promise<readonly string[]>;
+  /** Returns the title of a call: "Run: npm test". */
+  readonly titleOf: (name: string, input: string) => Promise<string>;
+  /** Returns the last line of the screen, at most as wide. */
+  readonly status: (isBusy: boolean, columns: number) => string;
+  readonly keys: ChatKeySettings;
+  readonly actions: Actions;
+}
+
+/** A face with what only a terminal has. */
+export interface TerminalFace extends Face {
+  /** Draws again, when the status has changed. */
+  update(): void;
+}
+
+/** A key answers a question if it and the last key are so old, in milliseconds: who still types has not read it. */
+const QUIET_MS = 500;
+/** Two Escapes within this time are one wish. Milliseconds. */
+const TWICE_MS = 800;
+/** How the record of a question names its answer. */
+const ANSWERS = { once: "once", session: "this session", always: "always", refuse: "refused" } as const;
+/** The most queued messages that are shown. */
+const SHOWN_QUEUED = 4;
+
+/**
+ * A chat at a terminal: what is finished is printed into the scrollback; below it are the running calls, queued
+ * messages, the open question or the editor, and the status.
+ */
+export function terminalFace(options: TerminalFaceOptions): TerminalFace {
+  const { actions, workDir } = options;
+  const { stdout } = process;
+  const keys = createKeys(options.keys);
+  const history: Draft[] = options.history.map((text) => ({ text }));
+  const queue = createQueue();
+  const questions = createQuestions(() => editor.isEmpty() && mode === undefined);
+  /** What was sent and is not yet in the conversation. */
+  const sent: Draft[] = [];
+  /** What Enter does with the text besides sending it, and what was in the editor before. */
+  let mode: { readonly how: "refuse" | "edit"; readonly question: Question; readonly before: Draft } | undefined;
+  let search: HistorySearch | undefined;
+  let wake: (() => void) | undefined;
+  let isDrawing = false;
+  let isAway = false;
+  let isClosed = false;
+  let isEnded = false;
+  let isStopping = false;
+  let lastKeyMs = 0;
+  let escapedMs = 0;
+  let shownMs = 0;
+  let isArmed = false;
+  let wantsToLeave = false;
+  let expanded: "nothing" | "fold" = "nothing";
+
+  const screen = createScreen(stdout, () => drawn());
+  const printer = createPrinter(screen.print);
+  const view = createTurnView({
+    printer,
+    columns: () => stdout.columns,
+    titleOf: options.titleOf,
+    shownAs: (text) => {
+      const at = sent.findIndex((draft) => editor.opened(draft).trim() === text);
+      const [draft] = at === -1 ? [] : sent.splice(at, 1);
+      const found = draft ?? queue.delivered((each) => editor.opened(each).trim() === text);
+      return found && editor.shown(found).trim();
+    },
+    onChange: screen.update,
+  });
+  const editor = createEditor({
+    history: options.history,
+    completions: createCompletions(options.commands, options.paths),
+    rows: () => stdout.rows,
+    onChange: screen.draw,
+    onSubmit: (draft) => submitted(draft),
+  });
+
+  const linesOf = (text: string) =>
+    terminalSafe(text)
+      .split("\n")
+      .flatMap((line) => wrapped(line, stdout.columns));
+  const say = (text: string) => printer.print("notice", linesOf(text));
+  const isBusy = () => view.isRunning() || wake === undefined;
+
+  // Drawing
+
+  const queueLines = () => {
+    const all = queue.all();
+    const dim = (line: string) => painted("dim", line);
+    const lines = all.slice(-SHOWN_QUEUED).map(({ draft, when }, index, shown) => {
+      const hint = index === shown.length - 1 ? "  ↑ edit · Enter now" : "";
+      const word = when === "steer" ? "queued" : "after the turn";
+      const room = stdout.columns - hint.length - 2;
+      return dim(`  ${oneLine(`${word}: ${editor.shown(draft)}`, room - 2).padEnd(room - 2)}${hint}`.trimEnd());
+    });
+    const left = all.length - lines.length;
+    return left > 0 ? [dim(`  … ${left} more`), ...lines] : lines;
+  };
+  const questionLines = () => {
+    const question = questions.current();
+    if (question === undefined) return [];
+    const size = { rows: stdout.rows, columns: stdout.columns };
+    const { box } = question.draw(size, questions.waiting());
+    const hint = mode === undefined && !questions.isFocused() ? [" Tab answers the question"] : [];
+    const others = questions.waiting() > 0 ? [` ${questions.waiting()} more questions wait (Tab)`] : [];
+    return [...box, ...[...others, ...hint].map((line) => painted("dim", line))];
+  };
+  const modeLine = () => {
+    if (mode === undefined) return [];
+    const words = mode.how === "refuse" ? "A reason, if you like; Enter refuses" : "Enter approves the call as edited";
+    return [painted("dim", ` ${words} · Esc back`)];
+  };
+  const bottom = (): Live => {
+    const above = [...queueLines(), ...questionLines(), ...modeLine()];
+    const status = painted("dim", options.status(isBusy(), stdout.columns));
+    if (questions.isFocused() && mode === undefined) return { lines: [...above, status] };
+    const { lines, cursor } = (search ?? editor).lines(stdout.columns);
+    return { lines: [...above, ...lines, status], cursor: { ...cursor, row: cursor.row + above.length } };
+  };
+  const drawn = (): Live => {
+    const below = bottom();
+    const above = view.lines(Math.max(2, Math.floor(stdout.rows / 2) - below.lines.length));
+    const all = ["", ...above, ...(above.length > 0 ? [""] : []), ...below.lines];
+    const shift = all.length - below.lines.length;
+    return below.cursor === undefined
+      ? { lines: all }
+      : { lines: all, cursor: { ...below.cursor, row: below.cursor.row + shift } };
+  };
+  /** Draws once, after all keys that arrived together. */
+  const drawSoon = () => {
+    if (isDrawing) return;
+    isDrawing = true;
+    queueMicrotask(() => {
+      isDrawing = false;
+      if (!isClosed) screen.draw();
+    });
+  };
+
+  // Sending
+
+  const enqueue = (draft: Draft, when: When, takeBack?: () => boolean) => {
+    queue.add({ draft, when, ...(takeBack !== undefined && { takeBack }) });
+    if (when === "after") wake?.();
+  };
+  const runNow = (line: string) => {
+    printer.print("person", [`> ${oneLine(line, 500)}`]);
+    void actions.command(line).then((text) => text !== "" && say(text));
+  };
+  const send = (draft: Draft, when: When) => {
+    const words = editor.opened(draft).trim();
+    if (words.startsWith("!") && words.length > 1) {
+      printer.print("person", linesOf(`> ${words}`));
+      return actions.shell(words.slice(1).trim());
+    }
+    if (isCommand(words)) {
+      const [name] = words.split(/\s/);
+      const command = options.commands().find((each) => each.name === name);
+      return isBusy() && command?.anytime ? runNow(words) : enqueue(draft, "after");
+    }
+    if (when === "after" || !view.isRunning()) return enqueue(draft, "after");
+    return enqueue(draft, "steer", actions.steer(editor.content(draft)));
+  };
+  /** Sends at once what is queued: stops what runs. */
+  const sendNow = () => {
+    const drafts = queue.takeAll();
+    if (drafts.length === 0) return;
+    enqueue({ text: drafts.map(({ text }) => text).join("\n") }, "after");
+    stop();
+  };
+  const submitted = (draft: Draft, when: When = "steer") => {
+    const { current } = { current: mode };
+    if (current !== undefined) {
+      mode = undefined;
+      editor.put(current.before);
+      return current.question.answer(current.how, editor.opened(draft));
+    }
+    if (draft.text.trim() === "") return isBusy() ? sendNow() : undefined;
+    const completed = { text: completedCommand(draft.text) };
+    editor.remember(completed);
+    history.unshift(completed);
+    return send(completed, when);
+  };
+  /** Enter on the beginning of a command's name runs the one that the list shows first. */
+  const completedCommand = (text: string) => {
+    if (!/^\/\S+$/.test(text.trim()) || !isCommand(text.trim())) return text;
+    return matching(options.commands(), text.trim())[0]?.name ?? text;
+  };
+
+  // Stopping and leaving
+
+  const stop = () => {
+    isStopping = true;
+    queue.hold();
+    actions.stop();
+  };
+  const interrupt = () => {
+    if (isAway) return undefined; // it is for the other program
+    if (search !== undefined) return void (search = undefined);
+    if (mode !== undefined) return back();
+    if (!editor.isEmpty()) {
+      const draft = editor.take();
+      history.unshift(draft);
+      return editor.remember(draft); // Up recalls it
+    }
+    if (isEnded) return actions.leaveNow();
+    if (isBusy()) return isStopping ? actions.leaveNow() : stop();
+    if (wantsToLeave) return actions.leave();
+    wantsToLeave = true;
+    return void actions.running().then((jobs) => say(["Press Ctrl-C again to exit.", ...jobs].join("\n")));
+  };
+  const escape = () => {
+    if (mode !== undefined) return back();
+    if (isBusy()) return stop();
+    if (Date.now() - escapedMs < TWICE_MS && editor.isEmpty()) actions.rewind();
+    return void (escapedMs = Date.now());
+  };
+  const back = () => {
+    if (mode !== undefined) editor.put(mode.before);
+    mode = undefined;
+    questions.focus();
+  };
+
+  // Other programs at the terminal
+
+  const alone = async <T>(work: () => Promise<T>): Promise<T> => {
+    isAway = true;
+    screen.leave();
+    input.leave();
+    try {
+      return await work();
+    } finally {
+      isAway = false;
+      if (!isClosed) {
+        input.enter();
+        screen.enter();
+      }
+    }
+  };
+  const expand = () => {
+    const fold = printer.lastFold();
+    const isTurn = expanded === "fold" || fold === undefined;
+    expanded = "fold";
+    void alone(() => page(isTurn ? printer.turn() : fold, isTurn));
+  };
+  const writeOutside = () =>
+    alone(async () => {
+      const written = await writtenOutside(editor.opened(editor.draft()));
+      if (written !== undefined) editor.put(editor.closed(written));
+    });
+  const continued = () => {
+    if (isAway || isClosed) return;
+    input.leave();
+    input.enter();
+    screen.enter();
+  };
+
+  // Questions
+
+  const isQuiet = () => Date.now() - Math.max(lastKeyMs, shownMs) >= QUIET_MS;
+  /** Handles a key at a focused question. Returns false if it belongs to the editor. */
+  const questionKey = (data: string, question: Question, wasQuiet: boolean): boolean => {
+    if (keys.is(data, "stop")) questions.blur();
+    else if (keys.is(data, "complete")) isArmed = questions.focus();
+    else if (isCharacter(data)) {
+      const how = question.draw({ rows: stdout.rows, columns: stdout.columns }, 0).keys[data];
+      const isAnswer = how !== undefined && (isArmed || wasQuiet || question.isAwaited === true);
+      if (!isAnswer) questions.blur();
+      if (!isAnswer) return false;
+      answerBy(how, question);
+    } else
+      return !["interrupt", "leave", "expand", "external-editor"].some((action) => keys.is(data, action as "leave"));
+    return true;
+  };
+  const answerBy = (how: string, question: Question) => {
+    if (how === "explain") return printer.print("notice", (question.explained ?? []).flatMap(linesOf));
+    if (how === "view") return void alone(() => page(question.whole ?? ""));
+    if (how === "edit" || (how === "refuse" && question.takesReason)) {
+      mode = { how, question, before: editor.take() };
+      if (how === "edit") editor.put({ text: question.editable ?? "" });
+      return undefined;
+    }
+    return question.answer(how);
+  };
+  const asked = <T>(
+    signal: AbortSignal,
+    question: Omit<Question, "answer">,
+    answerOf: (how: string, written?: string) => T,
+  ): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const opened: Question = {
+        ...question,
+        answer: (how, written) => {
+          close();
+          resolve(answerOf(how, written));
+        },
+      };
+      const onAbort = () => {
+        close();
+        reject(signal.reason as Error);
+      };
+      const close = () => {
+        signal.removeEventListener("abort", onAbort);
+        if (mode?.question === opened) {
+          editor.put(mode.before);
+          mode = undefined;
+        }
+        questions.close(opened);
+        show();
+      };
+      const show = () => {
+        isArmed = false;
+        shownMs = Date.now();
+        const shown = questions.current();
+        if (shown !== undefined && questions.isNew())
+          printer.print("notice", shown.draw({ rows: stdout.rows, columns: stdout.columns }, 0).long);
+        drawSoon();
+      };
+      signal.addEventListener("abort", onAbort);
+      questions.open(opened);
+      show();
+    });
+
+  const ask: Approver = async (call, decision, signal) => {
+    await new Promise((resolve) => setImmediate(resolve)); // lets the earlier events be shown first
+    signal.throwIfAborted();
+    const { text, choices, form, whole } = questionOf(call, decision);
+    ringBell();
+    const box = [`? ${circumstances(call, decision, workDir)}`, ...linesOf(text.replace(/\[[^\]]*\] $/, "").trimEnd())];
+    const offered = {
+      ...{ y: "once", n: "refuse", ...choices, ...(whole !== undefined && { v: "view" }) },
+    };
+    const lines = [
+      ...box,
+      ` ${Object.entries(offered)
+        .map(([key, word]) => `${key} ${word}`)
+        .join(" · ")}`,
+    ];
+    const answer = await asked(
+      signal,
+      {
+        draw: () => ({ long: [], box: lines, keys: offered }),
+        takesReason: true,
+        ...(whole !== undefined && { whole }),
+      },
+      (how, written = ""): Approval => {
+        if (how === "session" || how === "always" || how === "once") return { answer: how };
+        return written.trim() === "" ? { answer: "refuse" } : { answer: "refuse", reason: written.trim() };
+      },
+    );
+    const title = oneLine(describeCall(call).split("\n")[0] ?? "", stdout.columns - 20);
+    printer.print("notice", [painted("dim", `? ${title} · ${ANSWERS[answer.answer]}`)]);
+    if (answer.answer !== "once" || form === undefined) return { ...answer, by: "terminal" };
+    const filled = await alone(() => filledIn(form, signal));
+    return typeof filled === "object" ? { ...filled, by: "terminal" } : { answer: "refuse", by: "terminal" };
+  };
+  const choose = async <Choice extends string>(question: string, choices: TerminalChoices<Choice>) => {
+    const offered: { readonly [key: string]: string } = { y: "yes", n: "no", ...choices };
+    const box = linesOf(`? ${question.trimEnd()}`);
+    return await asked(
+      new AbortController().signal,
+      { draw: () => ({ long: [], box, keys: offered }), isAwaited: true },
+      (how) => {
+        printer.print("notice", [...box, painted("dim", `  ${how}`)]);
+        return how as TerminalAnswer | Choice;
+      },
+    );
+  };
+
+  // Keys
+
+  const key = (data: string) => {
+    drawSoon();
+    const wasQuiet = isQuiet();
+    lastKeyMs = Date.now();
+    if (!keys.is(data, "expand")) expanded = "nothing";
+    if (!keys.is(data, "interrupt")) wantsToLeave = false;
+    if (keys.is(data, "suspend")) return void alone(suspended);
+    if (search !== undefined) return searched(search.key(data));
+    const question = questions.current();
+    if (question !== undefined && questions.isFocused() && mode === undefined && questionKey(data, question, wasQuiet))
+      return undefined;
+    return editorKey(data);
+  };
+  const searched = (chosen: Draft | "closed" | undefined) => {
+    if (chosen !== undefined) search = undefined;
+    if (typeof chosen === "object") editor.put(chosen);
+  };
+  const editorKey = (data: string): void => {
+    if (keys.is(data, "interrupt")) return interrupt();
+    if (keys.is(data, "leave") && editor.isEmpty() && mode === undefined) return ended();
+    if (keys.is(data, "expand")) return expand();
+    if (keys.is(data, "external-editor")) return void writeOutside();
+    if (keys.is(data, "search")) return void (search = historySearch(history, editor.shown, keys));
+    if (keys.is(data, "stop") && !editor.hasList()) return escape();
+    if (keys.is(data, "complete") && !editor.hasList() && mode === undefined && questions.focus())
+      return void (isArmed = true);
+    if (keys.is(data, "queue")) return submitted(editor.take(), "after");
+    if (keys.is(data, "up") && editor.isEmpty() && mode === undefined) {
+      const last = queue.takeLast();
+      if (last !== undefined) return editor.put(last);
+    }
+    if (keys.is(data, "send") && !editor.hasList()) {
+      if (editor.isOnPaste()) return editor.openPaste();
+      if (editor.isEmpty()) return submitted({ text: "" });
+    }
+    return editor.key(data);
+  };
+  const pasted = async (text: string) => {
+    drawSoon();
+    lastKeyMs = Date.now();
+    questions.blur();
+    const image = await imageAt(text);
+    if (image === undefined) editor.paste(text);
+    else editor.image(image);
+    drawSoon();
+  };
+  /** The person has closed the input. */
+  const ended = () => {
+    if (wake === undefined) return actions.leave();
+    isEnded = true;
+    return wake();
+  };
+
+  const input = createInput({
+    onKey: key,
+    onPaste: (text) => void pasted(text),
+    onEnd: () => actions.leaveNow(),
+  });
+  const onResize = () => screen.draw();
+  stdout.on("resize", onResize);
+  process.on("SIGCONT", continued);
+  process.on("SIGINT", interrupt);
+  screen.draw();
+
+  return {
+    keys: keys.list(),
+    async next() {
+      isStopping = false;
+      for (;;) {
+        const draft = queue.next();
+        if (draft !== undefined) return taken(draft);
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          screen.update();
+        });
+        wake = undefined;
+        if (isEnded || isClosed) {
+          isEnded = false;
+          return undefined;
+        }
+      }
+    },
+    show: view.show,
+    say,
+    ask,
+    choose,
+    prefill(text) {
+      if (editor.isEmpty()) editor.put({ text });
+      screen.update();
+    },
+    update: screen.update,
+    close() {
+      if (isClosed) return;
+      isClosed = true;
+      stdout.off("resize", onResize);
+      process.off("SIGCONT", continued);
+      process.off("SIGINT", interrupt);
+      screen.close();
+      input.close();
+      wake?.();
+    },
+  };
+
+  function taken(draft: Draft): Sent {
+    const words = editor.opened(draft).trim();
+    if (isCommand(words)) printer.print("person", linesOf(`> ${words}`));
+    else sent.push(draft);
+    return { text: words, content: editor.content(draft) };
+  }
+}
+
+/** Reads the image that a pasted text is the path of; `undefined` if it is none. */
+async function imageAt(pasted: string) {
+  const path = pathIn(pasted);
+  if (path === undefined) return undefined;
+  try {
+    const bytes = await readFile(path);
+    const type = imageType(bytes);
+    if (type === undefined) return undefined;
+    const fitted = await fitImage(bytes, type, path);
+    return {
+      name: oneLine(basename(path), 40),
+      data: Buffer.from(fitted.bytes).toString("base64"),
+      mimeType: fitted.type,
+    };
+  } catch {
+    return undefined; // it is pasted as text
+  }
+}
+
+/** Returns the path of an image in a pasted text: as a terminal writes it when a file is dragged into it. */
+function pathIn(pasted: string): string | undefined {
+  const words = pasted.trim();
+  if (words.includes("\n") || !/\.(?:png|jpe?g|gif|webp)["']?$/i.test(words)) return undefined;
+  if (words.startsWith("file://")) return fileURLToPath(words);
+  return words.replace(/^(["'])(.*)\1$/, "$2").replace(/\\(.)/g, "$1");
+}
