@@ -161,7 +161,13 @@ describe("what a conversation has changed", () => {
     expect((await saidIn(store, opened[0] ?? "")).map(({ text }) => text)).toEqual(["Add a line"]);
     expect(await undoInChat(chat(), "list")).toContain('"Make a file"'); // its files are there still
     const pick: PastChat["pick"] = async (_, items) => items[0]?.value;
-    await rewind(chat({ pick, thread: agent.thread }), "1");
+    const refused = chat({ pick, thread: agent.thread, confirm: async () => false });
+    expect(await rewind(refused, "1")).toBe("Nothing was restored.");
+    expect(opened.length).toBe(1);
+    const questions: string[] = [];
+    const confirm = async (question: string) => questions.push(question) > 0;
+    await rewind(chat({ pick, thread: agent.thread, confirm }), "1");
+    expect(questions).toEqual([expect.stringMatching(/restore +a\.txt\n +remove +b\.txt\nRestore 2 paths\?$/)]);
     expect([readFileSync(join(folder, "a.txt"), "utf8"), existsSync(join(folder, "b.txt"))]).toEqual(["one\n", false]);
     expect(opened[1]).toBeUndefined(); // before the first message is a new thread
     expect(typed).toEqual(["Only talk", "Add a line"]);

@@ -93,6 +93,7 @@ export async function rewind(chat: PastChat, words: string): Promise<string> {
   if (how === undefined) return chat.pick === undefined ? "Take back what? Add both, conversation or files." : "";
   if (!REWINDS.some(({ value }) => value === how)) return `expected both, conversation or files, got ${how}`;
   const files = how === "conversation" ? "" : await rewindFiles(chat, message);
+  if (files === DECLINED) return files;
   const talk = how === "files" ? "" : await rewindConversation(chat, message);
   return [files, talk].filter((text) => text !== "").join("\n");
 }
@@ -128,7 +129,7 @@ async function rewindFiles(chat: PastChat, { at }: Said): Promise<string> {
   const first = past.changes.findLast(({ point }) => point.at >= at);
   if (first === undefined) return "No file was changed since.";
   const preview = await past.points.preview(first.point.id);
-  return restored(chat, past, preview, { isAgreed: true, force: false });
+  return restored(chat, past, preview, { isAgreed: chat.confirm === undefined, force: false });
 }
 
 /** Shows the turns, then what going back before the chosen one would change, and asks. */
@@ -160,10 +161,12 @@ async function restored(
   const text = previewText(preview, running, { ...choices, ...(label !== undefined && { point: label }) });
   if (files.length + conflicts.length === 0) return text;
   if (count > 0 && confirm !== undefined) {
-    return (await confirm(`${text}\nRestore ${plural(count, "path")}?`)) ? restore() : "Nothing was restored.";
+    return (await confirm(`${text}\nRestore ${plural(count, "path")}?`)) ? restore() : DECLINED;
   }
   return `${text}\nTo restore: /undo ${name}${files.length === 0 || force ? " force" : ""} yes`;
 }
+
+const DECLINED = "Nothing was restored.";
 
 function namesOf({ number, text }: Said): readonly [name: string, label: string] {
   return [String(number), `before "${cutTo(oneSentence(text), 60)}"`];
