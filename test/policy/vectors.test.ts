@@ -83,12 +83,19 @@ describe("security vectors: shell", () => {
   });
 });
 
-/** As in supervised autonomy, with the default rules. */
+/** As in supervised autonomy, with the default rules. Nothing runs, so one workspace serves all scripts. */
 async function judgedInShell(input: string) {
+  shell ??= shellJudge();
+  return (await shell)(input);
+}
+
+let shell: ReturnType<typeof shellJudge> | undefined;
+
+async function shellJudge() {
   const world = await layout();
   execFileSync("git", ["init", "-q"], { cwd: world.workDir });
   const toolkit = await world.toolkit({ policy: { forbiddenPaths: world.forbiddenPaths } });
-  return toolkit.judge([{ kind: "exec", command: placedInScript(input, world) }]);
+  return async (input: string) => toolkit.judge([{ kind: "exec", command: placedInScript(input, world) }]);
 }
 
 function placedInScript(script: string, { root, home }: Layout): string {
