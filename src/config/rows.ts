@@ -190,8 +190,8 @@ export const ROWS = {
     },
     {
       doc:
-        "[plugins](plugins.md), a list: `path`, and `args`, `env` (names of variables), `sandbox`, `cwd`, `hosts`, `name`, " +
-        "`timeout` in seconds (600)",
+        "[plugins](plugins.md), a list: `path`, and `args`, `env` (names of variables), `sandbox`, `cwd`, `hosts`, " +
+        "`name`, `timeout` in seconds (600)",
       read: pluginsOf,
       merge: added,
     },
@@ -230,8 +230,8 @@ export const ROWS = {
     },
     {
       doc:
-        "by name, [MCP servers](mcp-client.md) whose tools are used: `{ command, args, env, sandbox, cwd, hosts }` or " +
-        "`{ url, headers, token_variable, auth, oauth }`, with `tools`, `timeout`, `start_timeout`",
+        "by name, [MCP servers](mcp-client.md) whose tools are used: `{ command, args, env, sandbox, cwd, hosts }` " +
+        "or `{ url, headers, token_variable, auth, oauth }`, with `tools`, `timeout`, `start_timeout`",
       read: serversOf,
       check: async () => complaintsOfServers,
       merge: yoursFirst,
@@ -411,8 +411,8 @@ export const ROWS = {
     {
       doc:
         "the [model](agent.md#models) of agents that name none: `openai:gpt-5`, or `{ provider, name, base_url, " +
-        "key_variable, context, price: { input, output } }`; `price` is US dollars for a million tokens, for limits of " +
-        "`cost`",
+        "key_variable, context, price: { input, output } }`; `price` is US dollars for a million tokens, for limits " +
+        "of `cost`",
       read: modelOf,
     },
   ),
@@ -429,8 +429,8 @@ export const ROWS = {
     },
     {
       doc:
-        "by name, for `--agent NAME` and for the tool [`delegate`](agent.md#sub-agents): `{ model, toolset, instructions, " +
-        "limits: { rounds, time, tokens, cost } }`, `time` in seconds",
+        "by name, for `--agent NAME` and for the tool [`delegate`](agent.md#sub-agents): `{ model, toolset, " +
+        "instructions, limits: { rounds, time, tokens, cost } }`, `time` in seconds",
       read: agentsOf,
       merge: byName,
     },
@@ -462,8 +462,8 @@ export const ROWS = {
     never("it starts a program"),
     {
       doc:
-        "a program of yours with its arguments, run when [somebody is waited for](threads.md#reaching-people): `[ntfy, " +
-        "publish, my-topic]`",
+        "a program of yours with its arguments, run when [somebody is waited for](threads.md#reaching-people): " +
+        "`[ntfy, publish, my-topic]`",
       read: wordsOf,
     },
   ),
@@ -476,8 +476,8 @@ export const ROWS = {
     never("you decide who waits for you"),
     {
       doc:
-        "when a call that waits for a person is [parked](threads.md#parked-calls): `now`, `after 10m` (or another time), " +
-        "`never`",
+        "when a call that waits for a person is [parked](threads.md#parked-calls): `now`, `after 10m` (or another " +
+        "time), `never`",
       read: (written: string) => parkMode(written) ?? "never",
     },
   ),
