@@ -184,7 +184,7 @@ async function recordTerminal() {
     };
     await take("terminal", `${address.href}#/thread/main`, { viewport: { width: 1024, height: 560 } }, types);
   } finally {
-    execFileSync("tmux", ["kill-server"], { env: { ...process.env, TMUX_TMPDIR: home } });
+    execFileSync("tmux", ["-L", "handrail-sessions", "kill-server"], { env: { ...process.env, TMUX_TMPDIR: home } });
     server.kill();
   }
 }

@@ -1,4 +1,4 @@
-import type { Static, TObject, TSchema } from "typebox";
+import { type Static, type TObject, type TSchema, Type } from "typebox";
 import { validate } from "../engine/validate.ts";
 import type { Caller, Peer } from "./access.ts";
 import { Problem } from "./problem.ts";
@@ -59,11 +59,20 @@ export interface Route<Query = unknown, Body = unknown> {
   handle(asked: Asked<Query, Body>): Promise<unknown>;
 }
 
-/** Infers the types of a route from its schemas. */
+type Definition<Query, Body> = Omit<Route<Query, Body>, "method" | "path">;
+
+/**
+ * Makes a route, with the types of its schemas. Without a schema, the body of a POST request is `{}` or empty.
+ *
+ * @param at method and path: "POST /api/threads/{thread}/stop"
+ */
 export function route<Q extends TObject = TObject<{}>, B extends TObject = TObject<{}>>(
-  definition: Route<Static<Q>, Static<B>> & { readonly query?: Q; readonly body?: B },
+  at: `${Route["method"]} /api/${string}`,
+  definition: Definition<Static<Q>, Static<B>> & { readonly query?: Q; readonly body?: B },
 ): Route {
-  return definition;
+  const [method, path = ""] = at.split(" ");
+  const takesNothing = method === "POST" && definition.accepts !== "signature";
+  return { ...(takesNothing && { body: Type.Object({}) }), ...definition, method: method as Route["method"], path };
 }
 
 /** The maximum size of a request body, in bytes. */

@@ -192,8 +192,8 @@ function application(
   { access, ended, mcp, browsers, onError }: Surroundings,
 ): Hono<{ Bindings: HttpBindings }> {
   const app = new Hono<{ Bindings: HttpBindings }>();
-  const description: Route = route({
-    ...{ method: "GET", path: "/api/openapi.json", summary: "This description." },
+  const description: Route = route("GET /api/openapi.json", {
+    summary: "This description.",
     answer: { status: 200, description: "An OpenAPI 3.1 document.", types: ["application/json"] },
     handle: async () => openApi(all, __VERSION__),
   });

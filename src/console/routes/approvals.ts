@@ -14,16 +14,16 @@ import { QUESTION, list } from "../schemas.ts";
 export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">): readonly Route[] {
   const isMasked = (values: object = {}) => mask(JSON.stringify(values)) !== JSON.stringify(values);
   return [
-    route({
-      ...{ method: "GET", path: "/api/approvals", summary: "The open questions, the oldest first." },
+    route("GET /api/approvals", {
+      summary: "The open questions, the oldest first.",
       answer: { status: 200, description: "The questions.", schema: list("approvals", QUESTION) },
       async handle({ caller }) {
         const channel = channelOf(caller);
         return { approvals: (await store.questions()).map((question) => questionBody(question, channel)) };
       },
     }),
-    route({
-      ...{ method: "POST", path: "/api/approvals/{question}", summary: "Answer a question. The first answer counts." },
+    route("POST /api/approvals/{question}", {
+      summary: "Answer a question. The first answer counts.",
       body: Type.Object({
         answer: Type.Enum(["once", "session", "always", "refuse"]),
         until: Type.Optional(

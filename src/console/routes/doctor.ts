@@ -15,12 +15,8 @@ const FINDING = Type.Object({
 export function doctorRoutes(doctor: (() => Promise<readonly Finding[]>) | undefined): readonly Route[] {
   if (doctor === undefined) return [];
   return [
-    route({
-      ...{
-        method: "GET",
-        path: "/api/doctor",
-        summary: "What works on this machine, and what to do where it does not.",
-      },
+    route("GET /api/doctor", {
+      summary: "What works on this machine, and what to do where it does not.",
       answer: { status: 200, description: "The findings.", schema: list("checks", FINDING) },
       handle: async () => ({ checks: await doctor() }),
     }),

@@ -12,8 +12,8 @@ const MEMORIES = 100;
 export function keptRoutes(grants: KeptGrants | undefined, memories: Memories): readonly Route[] {
   return [
     ...(grants === undefined ? [] : grantRoutes(grants)),
-    route({
-      ...{ method: "GET", path: "/api/memories", summary: "Memories: the newest first, or the best matches first." },
+    route("GET /api/memories", {
+      summary: "Memories: the newest first, or the best matches first.",
       query: Type.Object({
         text: Type.Optional(Type.String({ minLength: 1, maxLength: 1_000, description: "What to search for." })),
         category: Type.Optional(Type.Enum([...MEMORY_CATEGORIES], { description: "Only without `text`." })),
@@ -34,8 +34,8 @@ export function keptRoutes(grants: KeptGrants | undefined, memories: Memories): 
         return { memories: found satisfies readonly Memory[] };
       },
     }),
-    route({
-      ...{ method: "POST", path: "/api/memories/forget", summary: "Forget a memory." },
+    route("POST /api/memories/forget", {
+      summary: "Forget a memory.",
       body: Type.Object({ key: Type.String({ minLength: 1, maxLength: 1_000 }) }),
       answer: { status: 200, description: "It is forgotten.", schema: Type.Object({ key: Type.String() }) },
       problems: { 404: "There is no memory with this key." },
@@ -49,14 +49,13 @@ export function keptRoutes(grants: KeptGrants | undefined, memories: Memories): 
 
 function grantRoutes(grants: KeptGrants): readonly Route[] {
   return [
-    route({
-      ...{ method: "GET", path: "/api/grants", summary: "The permanent grants, the oldest first." },
+    route("GET /api/grants", {
+      summary: "The permanent grants, the oldest first.",
       answer: { status: 200, description: "The grants.", schema: list("grants", GRANT) },
       handle: async () => ({ grants: (await grants.list()).map(({ key: _, ...grant }) => grant) }),
     }),
-    route({
-      ...{ method: "POST", path: "/api/grants/{grant}/revoke", summary: "Revoke a grant, in every process." },
-      body: Type.Object({}),
+    route("POST /api/grants/{grant}/revoke", {
+      summary: "Revoke a grant, in every process.",
       answer: { status: 200, description: "It is revoked.", schema: Type.Object({ grant: Type.String() }) },
       problems: { 404: "There is no such grant." },
       async handle({ path: { grant = "" } }) {

@@ -29,15 +29,14 @@ export function outputRoutes({ outputs }: Pick<Toolkit, "outputs">): readonly Ro
       throw gone(id);
     });
   return [
-    route({
-      ...{ method: "GET", path: "/api/outputs/{output}" },
+    route("GET /api/outputs/{output}", {
       summary: "A saved output as text, or the range of bytes that `Range` names.",
       answer: { status: 200, description: "The text. 206 for a range.", types: ["text/plain"] },
       problems: { ...NO_OUTPUT, 416: "There are no such bytes." },
       handle: async ({ path: { output = "" }, headers }) => bytesOf(await open(output), headers.get("range")),
     }),
-    route({
-      ...{ method: "GET", path: "/api/outputs/{output}/download", summary: "Download all of a saved output." },
+    route("GET /api/outputs/{output}/download", {
+      summary: "Download all of a saved output.",
       accepts: "ticket",
       answer: { status: 200, description: "The text, as a file.", types: ["text/plain"] },
       problems: NO_OUTPUT,
@@ -48,8 +47,8 @@ export function outputRoutes({ outputs }: Pick<Toolkit, "outputs">): readonly Ro
         return answer;
       },
     }),
-    route({
-      ...{ method: "GET", path: "/api/outputs/{output}/image", summary: "A saved output that is an image." },
+    route("GET /api/outputs/{output}/image", {
+      summary: "A saved output that is an image.",
       answer: {
         ...{ status: 200, description: "The image." },
         types: ["image/png", "image/jpeg", "image/gif", "image/webp"],
@@ -68,8 +67,8 @@ export function outputRoutes({ outputs }: Pick<Toolkit, "outputs">): readonly Ro
         }
       },
     }),
-    route({
-      ...{ method: "GET", path: "/api/outputs/{output}/search", summary: "Search a saved output for a text." },
+    route("GET /api/outputs/{output}/search", {
+      summary: "Search a saved output for a text.",
       query: Type.Object({
         text: Type.String({ minLength: 1, maxLength: 1_000, description: "Matched without regard to case." }),
         from: Type.Optional(

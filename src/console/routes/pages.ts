@@ -30,12 +30,8 @@ export function pageRoutes({ pages, store }: Pick<Toolkit, "pages" | "store">): 
         each.thread === thread && each.effects.some((effect) => effect.kind === "page" && effect.act === "person"),
     );
   return [
-    route({
-      ...{
-        method: "GET",
-        path: "/api/threads/{thread}/page",
-        summary: "What the browser of a thread shows, as server-sent events.",
-      },
+    route("GET /api/threads/{thread}/page", {
+      summary: "What the browser of a thread shows, as server-sent events.",
       answer: {
         ...{
           status: 200,
@@ -60,24 +56,15 @@ export function pageRoutes({ pages, store }: Pick<Toolkit, "pages" | "store">): 
         );
       },
     }),
-    route({
-      ...{
-        method: "POST",
-        path: "/api/threads/{thread}/page/take",
-        summary: "Take over the page: the actions of the agent wait until the call's question is answered.",
-      },
-      body: Type.Object({}),
+    route("POST /api/threads/{thread}/page/take", {
+      summary: "Take over the page: the actions of the agent wait until the call's question is answered.",
       answer: { status: 202, description: "The call that has the page.", schema: Type.Object({ call: Type.String() }) },
       problems: { 403: "A command asks." },
       people: true,
       handle: async ({ path: { thread = "" } }) => ({ call: pages.takeOver(thread) }),
     }),
-    route({
-      ...{
-        method: "POST",
-        path: "/api/threads/{thread}/page/input",
-        summary: "Click, type and scroll in a page that a person has taken over. Nothing of it is recorded.",
-      },
+    route("POST /api/threads/{thread}/page/input", {
+      summary: "Click, type and scroll in a page that a person has taken over. Nothing of it is recorded.",
       body: Type.Object({ inputs: Type.Array(INPUT, { minItems: 1, maxItems: 256 }) }),
       answer: { status: 200, description: "It is done.", schema: Type.Object({ inputs: Type.Integer() }) },
       problems: {

@@ -9,8 +9,8 @@ const KEY = Type.String({ pattern: "^[A-Za-z0-9_-]{1,200}={0,2}$" });
 /** Routes with which a browser asks for messages, for as long as its session lasts. */
 export function pushRoutes(browsers: BrowserSessions, stateDir: string): readonly Route[] {
   return [
-    route({
-      ...{ method: "GET", path: "/api/push", summary: "The key with which a browser subscribes to messages." },
+    route("GET /api/push", {
+      summary: "The key with which a browser subscribes to messages.",
       answer: {
         ...{
           status: 200,
@@ -20,8 +20,8 @@ export function pushRoutes(browsers: BrowserSessions, stateDir: string): readonl
       },
       handle: async () => ({ key: (await pushKeys(stateDir)).publicKey }),
     }),
-    route({
-      ...{ method: "POST", path: "/api/push", summary: "Send messages to this browser, or with `null` no longer." },
+    route("POST /api/push", {
+      summary: "Send messages to this browser, or with `null` no longer.",
       body: Type.Object({
         subscription: Type.Union([
           Type.Object({

@@ -22,8 +22,8 @@ export function scheduleRoutes({ schedules, backend, mask }: Toolkit): readonly 
     return found;
   };
   return [
-    route({
-      ...{ method: "GET", path: "/api/schedules", summary: "The schedules of all folders, and the newest runs." },
+    route("GET /api/schedules", {
+      summary: "The schedules of all folders, and the newest runs.",
       answer: {
         status: 200,
         description: "`attended`: whether a process runs the schedules of this server's folder.",
@@ -49,8 +49,8 @@ export function scheduleRoutes({ schedules, backend, mask }: Toolkit): readonly 
         return mask({ attended, schedules: all, runs: await schedules.runs({ limit: RUNS }) });
       },
     }),
-    route({
-      ...{ method: "POST", path: "/api/schedules/{schedule}", summary: "Run now, pause, resume or remove a schedule." },
+    route("POST /api/schedules/{schedule}", {
+      summary: "Run now, pause, resume or remove a schedule.",
       people: true,
       body: Type.Object({ action: Type.Enum(["run", "pause", "resume", "remove"]) }),
       answer: { status: 200, description: "It is done; a run is due now.", schema: Type.Object({ id: Type.String() }) },
@@ -65,8 +65,8 @@ export function scheduleRoutes({ schedules, backend, mask }: Toolkit): readonly 
         return { id };
       },
     }),
-    route({
-      ...{ method: "POST", path: "/api/triggers/{schedule}", summary: "Start a run with a signed request." },
+    route("POST /api/triggers/{schedule}", {
+      summary: "Start a run with a signed request.",
       accepts: "signature",
       answer: { status: 202, description: "A run is due now.", schema: Type.Object({ id: Type.String() }) },
       problems: {

@@ -15,8 +15,8 @@ export interface SessionRoutesOptions {
 /** Routes for the sessions of browsers and phones, and for what they cannot send a secret with. */
 export function sessionRoutes({ browsers, access, phoneUrl }: SessionRoutesOptions): readonly Route[] {
   return [
-    route({
-      ...{ method: "POST", path: "/api/sessions", summary: "Begin the session of this browser." },
+    route("POST /api/sessions", {
+      summary: "Begin the session of this browser.",
       accepts: "pairing",
       people: true,
       body: Type.Object({
@@ -38,21 +38,16 @@ export function sessionRoutes({ browsers, access, phoneUrl }: SessionRoutesOptio
         return await browsers.create({ kind, name: shown === "" ? "unnamed" : shown, address: peer.address });
       },
     }),
-    route({
-      ...{ method: "GET", path: "/api/sessions", summary: "The sessions of browsers and phones, the oldest first." },
+    route("GET /api/sessions", {
+      summary: "The sessions of browsers and phones, the oldest first.",
       answer: { status: 200, description: "The sessions.", schema: list("sessions", BROWSER_SESSION) },
       async handle({ caller }) {
         const sessions = await browsers.list();
         return { sessions: sessions.map((each) => ({ ...each, isCaller: each.id === sessionOf(caller) })) };
       },
     }),
-    route({
-      ...{
-        method: "POST",
-        path: "/api/sessions/{session}/revoke",
-        summary: "End a session, and its streams, at once.",
-      },
-      body: Type.Object({}),
+    route("POST /api/sessions/{session}/revoke", {
+      summary: "End a session, and its streams, at once.",
       answer: { status: 200, description: "It has ended.", schema: Type.Object({ session: Type.String() }) },
       problems: { 404: "There is no such session." },
       people: true,
@@ -61,9 +56,8 @@ export function sessionRoutes({ browsers, access, phoneUrl }: SessionRoutesOptio
         return { session };
       },
     }),
-    route({
-      ...{ method: "POST", path: "/api/pairings", summary: "Make a link that begins the session of a phone, once." },
-      body: Type.Object({}),
+    route("POST /api/pairings", {
+      summary: "Make a link that begins the session of a phone, once.",
       answer: {
         ...{ status: 201, description: `The link. It is valid for ${PAIRING_MS / 60_000} minutes.` },
         schema: Type.Object({ url: Type.String(), untilMs: Type.Number() }),
@@ -82,9 +76,8 @@ export function sessionRoutes({ browsers, access, phoneUrl }: SessionRoutesOptio
         );
       },
     }),
-    route({
-      ...{ method: "POST", path: "/api/outputs/{output}/ticket", summary: "Make the address of one download." },
-      body: Type.Object({}),
+    route("POST /api/outputs/{output}/ticket", {
+      summary: "Make the address of one download.",
       answer: {
         ...{ status: 201, description: "The address. It works once, within a minute, without a token." },
         schema: Type.Object({ url: Type.String() }),

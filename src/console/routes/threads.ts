@@ -61,18 +61,18 @@ async function requireThread(store: Store, thread: ThreadId): Promise<void> {
 function listRoutes({ toolkit, overview }: ThreadContext): readonly Route[] {
   const { store, backend } = toolkit;
   return [
-    route({
-      ...{ method: "GET", path: "/api/tools", summary: "The tools that can be called." },
+    route("GET /api/tools", {
+      summary: "The tools that can be called.",
       answer: { status: 200, description: "The tools.", schema: list("tools", TOOL) },
       handle: async () => ({ tools: toolkit.definitions("json") ?? [] }),
     }),
-    route({
-      ...{ method: "GET", path: "/api/threads", summary: "All threads, the one with the newest event last." },
+    route("GET /api/threads", {
+      summary: "All threads, the one with the newest event last.",
       answer: { status: 200, description: "The threads.", schema: list("threads", THREAD) },
       handle: async () => ({ threads: await store.threads() }),
     }),
-    route({
-      ...{ method: "GET", path: "/api/overview", summary: "All threads with their current activity." },
+    route("GET /api/overview", {
+      summary: "All threads with their current activity.",
       answer: {
         ...{ status: 200, description: "The threads, and the newest event in them: follow the events after it." },
         schema: Type.Object({
@@ -83,9 +83,8 @@ function listRoutes({ toolkit, overview }: ThreadContext): readonly Route[] {
       },
       handle: async () => ({ ...(await overview.read()), terminal: backend.terminal !== undefined }),
     }),
-    route({
-      ...{ method: "POST", path: "/api/threads", summary: "Create a thread." },
-      body: Type.Object({}),
+    route("POST /api/threads", {
+      summary: "Create a thread.",
       answer: { status: 201, description: "The thread.", schema: Type.Object({ thread: Type.String() }) },
       async handle() {
         const thread = randomName(10);
@@ -100,12 +99,8 @@ function listRoutes({ toolkit, overview }: ThreadContext): readonly Route[] {
 function readRoutes(store: Store): readonly Route[] {
   const views = createThreadViews(store);
   return [
-    route({
-      ...{
-        method: "GET",
-        path: "/api/threads/{thread}/messages",
-        summary: "The messages of a thread, in their order.",
-      },
+    route("GET /api/threads/{thread}/messages", {
+      summary: "The messages of a thread, in their order.",
       query: Type.Object({
         after: Type.Optional(
           Type.Integer({ minimum: 0, description: "Only messages that an event after this id made or changed." }),
@@ -121,12 +116,8 @@ function readRoutes(store: Store): readonly Route[] {
         return { messages: await readThread(store, thread, { after, collapseRetries }) };
       },
     }),
-    route({
-      ...{
-        method: "GET",
-        path: "/api/threads/{thread}/newest",
-        summary: "The newest messages of a thread, in their order, with long texts cut.",
-      },
+    route("GET /api/threads/{thread}/newest", {
+      summary: "The newest messages of a thread, in their order, with long texts cut.",
       query: Type.Object({
         limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, description: "Default 200." })),
         before: Type.Optional(Type.Integer({ minimum: 1, description: "Only messages before this id." })),
@@ -144,8 +135,8 @@ function readRoutes(store: Store): readonly Route[] {
         return { messages, earlier: asked.length - messages.length, last };
       },
     }),
-    route({
-      ...{ method: "GET", path: "/api/calls/{call}", summary: "A call: its whole message and its live output so far." },
+    route("GET /api/calls/{call}", {
+      summary: "A call: its whole message and its live output so far.",
       answer: {
         ...{ status: 200, description: "The message, the end of its live output, and the newest event in them." },
         schema: Type.Object({
@@ -175,12 +166,8 @@ function readRoutes(store: Store): readonly Route[] {
 function writeRoutes({ toolkit, agents }: ThreadContext): readonly Route[] {
   const { store } = toolkit;
   return [
-    route({
-      ...{
-        method: "POST",
-        path: "/api/threads/{thread}/calls",
-        summary: "Make a call. A thread that does not exist begins with it.",
-      },
+    route("POST /api/threads/{thread}/calls", {
+      summary: "Make a call. A thread that does not exist begins with it.",
       body: Type.Object({
         name: Type.String({ minLength: 1, maxLength: 200 }),
         input: Type.Optional(Type.Unknown({ description: "The arguments: an object, or JSON text." })),
@@ -200,12 +187,8 @@ function writeRoutes({ toolkit, agents }: ThreadContext): readonly Route[] {
         return { call, status, ...asContent(await result) };
       },
     }),
-    route({
-      ...{
-        method: "POST",
-        path: "/api/threads/{thread}/prompts",
-        summary: "Give the agent of a thread a message: a new turn, or steering.",
-      },
+    route("POST /api/threads/{thread}/prompts", {
+      summary: "Give the agent of a thread a message: a new turn, or steering.",
       body: Type.Object({ text: Type.String({ minLength: 1, maxLength: 200_000 }) }),
       answer: { status: 202, description: "The agent has it.", schema: Type.Object({ thread: Type.String() }) },
       problems: { 409: "There is no agent, for example because no model is chosen." },
@@ -214,13 +197,8 @@ function writeRoutes({ toolkit, agents }: ThreadContext): readonly Route[] {
         return { thread };
       },
     }),
-    route({
-      ...{
-        method: "POST",
-        path: "/api/threads/{thread}/stop",
-        summary: "Stop the running calls of a thread, and the turn of its agent.",
-      },
-      body: Type.Object({}),
+    route("POST /api/threads/{thread}/stop", {
+      summary: "Stop the running calls of a thread, and the turn of its agent.",
       answer: { status: 202, description: "The stop is requested.", schema: Type.Object({ thread: Type.String() }) },
       problems: NO_THREAD,
       async handle({ path: { thread = "" } }) {
@@ -234,12 +212,8 @@ function writeRoutes({ toolkit, agents }: ThreadContext): readonly Route[] {
 
 function followRoutes(store: Store): readonly Route[] {
   return [
-    route({
-      ...{
-        method: "GET",
-        path: "/api/threads/{thread}/events",
-        summary: "The events of a thread as server-sent events.",
-      },
+    route("GET /api/threads/{thread}/events", {
+      summary: "The events of a thread as server-sent events.",
       query: Type.Object({ after: AFTER }),
       answer: { status: 200, description: "Events, each with its id.", types: ["text/event-stream"] },
       problems: NO_THREAD,
@@ -248,12 +222,8 @@ function followRoutes(store: Store): readonly Route[] {
         return eventsOf(store, asked, after, thread);
       },
     }),
-    route({
-      ...{
-        method: "GET",
-        path: "/api/events",
-        summary: "The events of all threads and processes as server-sent events.",
-      },
+    route("GET /api/events", {
+      summary: "The events of all threads and processes as server-sent events.",
       query: Type.Object({ after: AFTER }),
       answer: { status: 200, description: "Events, each with its id.", types: ["text/event-stream"] },
       handle: async ({ query: { after }, ...asked }) => eventsOf(store, asked, after),
@@ -288,12 +258,8 @@ async function withQuestion(store: Store, event: StoredEvent, caller: Caller) {
 }
 
 function searchRoute(store: Store): Route {
-  return route({
-    ...{
-      method: "GET",
-      path: "/api/search",
-      summary: "Search what people and models wrote and read, the newest first.",
-    },
+  return route("GET /api/search", {
+    summary: "Search what people and models wrote and read, the newest first.",
     query: Type.Object({
       text: Type.String({ minLength: 1, maxLength: 1_000 }),
       thread: Type.Optional(Type.String()),

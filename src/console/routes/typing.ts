@@ -43,8 +43,8 @@ export function typingRoutes(toolkit: Toolkit): readonly Route[] {
     throw new Problem(409, `The process that has job ${id} did not answer within ${ANSWER_MS / 1_000} s.`);
   };
   return [
-    route({
-      ...{ method: "POST", path: "/api/jobs/{job}/input", summary: "Write to the stdin of a job." },
+    route("POST /api/jobs/{job}/input", {
+      summary: "Write to the stdin of a job.",
       body: Type.Object({
         text: Type.String({ maxLength: 65_536, description: "Line breaks included." }),
         end: Type.Optional(Type.Boolean({ description: "End its stdin after that. Default false." })),
@@ -60,8 +60,8 @@ export function typingRoutes(toolkit: Toolkit): readonly Route[] {
         return type(jobsTool() as Tool, { action: "write", id: known.job, ...body }, known.thread);
       },
     }),
-    route({
-      ...{ method: "POST", path: "/api/terminal/keys", summary: "Type into a pane of the terminal." },
+    route("POST /api/terminal/keys", {
+      summary: "Type into a pane of the terminal.",
       body: Type.Object({
         thread: Type.String({ minLength: 1, maxLength: 200, description: "Where the call is recorded." }),
         pane: Type.Optional(Type.String({ minLength: 1, description: "Default: where commands are typed." })),

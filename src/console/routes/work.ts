@@ -24,9 +24,8 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
 }
 
 function stopCallRoute({ store }: Toolkit): Route {
-  return route({
-    ...{ method: "POST", path: "/api/calls/{call}/stop", summary: "Stop a call, whichever process runs it." },
-    body: Type.Object({}),
+  return route("POST /api/calls/{call}/stop", {
+    summary: "Stop a call, whichever process runs it.",
     answer: { status: 202, description: "The stop is requested.", schema: Type.Object({ call: Type.String() }) },
     problems: { 404: "There is no such call.", 409: "The call has ended." },
     async handle({ path: { call = "" } }) {
@@ -56,9 +55,14 @@ function jobRoutes({ store, jobs, mask }: Toolkit): readonly Route[] {
     return job?.lifetime === "detached" || job?.call === call ? job : undefined;
   };
   /** A route that asks the process of a running job for something, by an event. */
-  const request = (type: "stop.requested" | "job.watched", path: string, summary: string, description: string) =>
-    route({
-      ...{ method: "POST", path, summary, body: Type.Object({}) },
+  const request = (
+    type: "stop.requested" | "job.watched",
+    path: `/api/${string}`,
+    summary: string,
+    description: string,
+  ) =>
+    route(`POST ${path}`, {
+      summary,
       answer: { status: 202, description, schema: Type.Object({ job: Type.Integer() }) },
       problems: { 404: "There is no such job.", 409: "The job has ended." },
       async handle({ path: { job: id = "" } }) {
@@ -70,12 +74,8 @@ function jobRoutes({ store, jobs, mask }: Toolkit): readonly Route[] {
     });
 
   return [
-    route({
-      ...{
-        method: "GET",
-        path: "/api/jobs",
-        summary: "The jobs that calls of all processes have started, the oldest first.",
-      },
+    route("GET /api/jobs", {
+      summary: "The jobs that calls of all processes have started, the oldest first.",
       answer: { status: 200, description: "The jobs.", schema: list("jobs", JOB) },
       async handle() {
         const all = (await store.jobs()).map(async (job) => {
@@ -92,12 +92,8 @@ function jobRoutes({ store, jobs, mask }: Toolkit): readonly Route[] {
       "Stop a job, whichever process has it.",
       "The stop is requested.",
     ),
-    route({
-      ...{
-        method: "POST",
-        path: "/api/jobs/{job}/open",
-        summary: "Open a port of a job in the sandbox to a browser on the machine of the job.",
-      },
+    route("POST /api/jobs/{job}/open", {
+      summary: "Open a port of a job in the sandbox to a browser on the machine of the job.",
       body: Type.Object({ port: Type.Integer({ minimum: 1_024, maximum: 65_535 }) }),
       answer: { status: 200, description: "The address.", schema: Type.Object({ url: Type.String() }) },
       problems: { 404: "There is no such job.", 409: "It cannot be opened." },
@@ -115,12 +111,8 @@ function jobRoutes({ store, jobs, mask }: Toolkit): readonly Route[] {
       "Watch a job of any process: for 30 seconds its last lines arrive as events `job.output`.",
       "The events are requested.",
     ),
-    route({
-      ...{
-        method: "GET",
-        path: "/api/jobs/{job}/output",
-        summary: "The output of a job, so far and as it is written, as server-sent events.",
-      },
+    route("GET /api/jobs/{job}/output", {
+      summary: "The output of a job, so far and as it is written, as server-sent events.",
       query: Type.Object({
         offset: Type.Optional(
           Type.Integer({ minimum: 0, description: "The first byte. Default 0. `Last-Event-ID` counts before it." }),
@@ -153,8 +145,8 @@ function jobRoutes({ store, jobs, mask }: Toolkit): readonly Route[] {
 }
 
 function terminalRoute({ backend }: Toolkit): Route {
-  return route({
-    ...{ method: "GET", path: "/api/terminal", summary: "What a pane of the terminal shows, as server-sent events." },
+  return route("GET /api/terminal", {
+    summary: "What a pane of the terminal shows, as server-sent events.",
     query: Type.Object({
       pane: Type.Optional(Type.String({ description: "As tmux's -t. Default: where commands are typed." })),
     }),

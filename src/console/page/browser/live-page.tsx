@@ -5,6 +5,7 @@ import { isConnected, open, openState } from "../state/model.ts";
 import { useWhileSeen } from "../state/seen.ts";
 import { Safe } from "../text/safe.tsx";
 import { Icon } from "../view/icons.tsx";
+import { ExtraKeys, Keyboard } from "../view/keyboard.tsx";
 import { keyOf } from "./inputs.ts";
 import { type ShownPage, questionOf, shownPage } from "./shown-page.ts";
 
@@ -52,9 +53,7 @@ function Page({ thread }: { readonly thread: string }) {
       {view !== undefined && (
         <div class="well">
           <div class="strip top flex">
-            <code class="clip">
-              <Safe text={view.url} />
-            </code>
+            <Safe in="code" class="clip" text={view.url} />
             <span class="sp" />
             {isTaken ? (
               <button class="btn" disabled={!isConnected.value || question.whyNot !== undefined} onClick={handBack}>
@@ -75,29 +74,15 @@ function Page({ thread }: { readonly thread: string }) {
           {!isHidden.value && (
             <Picture page={page} isTaken={isTaken} onUsed={() => input.current?.focus({ preventScroll: true })} />
           )}
-          <textarea
-            ref={input}
-            class="keyboard"
-            aria-label="Keys for the page"
-            tabIndex={-1}
-            rows={1}
-            autocomplete="off"
-            autocapitalize="off"
-            spellcheck={false}
-            onKeyDown={(event) => {
-              if (isTaken) pressed(event, page);
-            }}
-            onInput={(event) => {
-              if (!event.isComposing) takeText(event.currentTarget, page);
-            }}
-            onCompositionEnd={({ currentTarget }) => takeText(currentTarget, page)}
+          <Keyboard
+            {...{ field: input, label: "Keys for the page", isOn: isTaken, keyOf }}
+            onKey={(key) => page.use({ type: "key", key })}
+            onText={(text) => page.use({ type: "text", text })}
           />
           {(isTaken || page.failure.value !== "") && (
             <p class="says flex meta" role="status">
               {page.failure.value !== "" ? (
-                <span class="problem">
-                  <Safe text={page.failure.value} />
-                </span>
+                <Safe in="span" class="problem" text={page.failure.value} />
               ) : (
                 <span class="wait">
                   {question?.whyNot ??
@@ -109,20 +94,7 @@ function Page({ thread }: { readonly thread: string }) {
               </span>
             </p>
           )}
-          <div class="extra" role="group" aria-label="Keys">
-            {isTaken &&
-              EXTRA_KEYS.map(([key, word]) => (
-                <button
-                  key={key}
-                  class="btn"
-                  aria-label={key}
-                  onPointerDown={(event) => event.preventDefault()}
-                  onClick={() => page.use({ type: "key", key })}
-                >
-                  {word}
-                </button>
-              ))}
-          </div>
+          <ExtraKeys keys={isTaken ? EXTRA_KEYS : []} isOn onKey={(key) => page.use({ type: "key", key })} />
         </div>
       )}
     </section>
@@ -168,23 +140,4 @@ function Picture({ page, isTaken, onUsed }: PictureProps) {
       {...(isTaken && handlers)}
     />
   );
-}
-
-function pressed(event: KeyboardEvent, page: ShownPage): void {
-  event.stopPropagation();
-  if (event.isComposing || event.getModifierState("AltGraph")) return;
-  if (event.ctrlKey && event.key === "]") {
-    event.preventDefault();
-    (event.currentTarget as HTMLElement).blur();
-    return;
-  }
-  const key = keyOf(event);
-  if (key === undefined) return;
-  event.preventDefault();
-  page.use({ type: "key", key });
-}
-
-function takeText(field: HTMLTextAreaElement, page: ShownPage): void {
-  if (field.value !== "") page.use({ type: "text", text: field.value });
-  field.value = "";
 }

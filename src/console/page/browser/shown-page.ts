@@ -2,6 +2,7 @@ import { type Signal, computed, signal } from "@preact/signals";
 import type { PageInput, PageView } from "../../../contract/live-page.ts";
 import { RequestFailed, part, post, readEvents } from "../state/api.ts";
 import { follow } from "../state/followed-calls.ts";
+import { inOrder } from "../state/in-order.ts";
 import { type Question, questions } from "../state/model.ts";
 import { addInput } from "./inputs.ts";
 
@@ -47,8 +48,7 @@ function createShownPage(thread: string): ShownPage {
   let watching = 0;
   let retries = false;
   let source: AbortController | undefined;
-  let waiting: PageInput[] = [];
-  let isSending = false;
+  const waiting: PageInput[] = [];
 
   const onEvent = (event: unknown) => {
     const next = event as PageView;
@@ -72,21 +72,13 @@ function createShownPage(thread: string): ShownPage {
     source = undefined;
   };
 
-  const send = async () => {
-    isSending = true;
-    while (waiting.length > 0) {
-      const inputs = waiting;
-      waiting = [];
-      try {
-        await post(`${path}/input`, { inputs });
-        failure.value = "";
-      } catch (error) {
-        waiting = [];
-        failure.value = error instanceof Error ? error.message : String(error);
-      }
-    }
-    isSending = false;
-  };
+  const send = inOrder(
+    () => (waiting.length === 0 ? undefined : post(`${path}/input`, { inputs: waiting.splice(0) })),
+    (why) => {
+      failure.value = why;
+      if (why !== "") waiting.length = 0;
+    },
+  );
 
   return {
     ...{ view, isTaking, failure },
@@ -110,7 +102,7 @@ function createShownPage(thread: string): ShownPage {
     use(input) {
       if (!isTaken.peek()) return;
       addInput(waiting, input);
-      if (!isSending) void send();
+      send();
     },
   };
 }

@@ -150,9 +150,7 @@ function SessionCoverage({ question: { longest, decision } }: { readonly questio
       {labels.map((label, index) => (
         <span key={label}>
           {index > 0 && ", "}
-          <code>
-            <Exact text={label} />
-          </code>
+          <Exact in="code" text={label} />
         </span>
       ))}
       , until this session ends.
@@ -168,15 +166,8 @@ function AlwaysCoverage({ question: { longest, thread } }: { readonly question: 
   const folder = threads.value.get(thread)?.workDir;
   return (
     <>
-      The same in{" "}
-      {folder === undefined ? (
-        "this workspace"
-      ) : (
-        <code>
-          <Exact text={folder} />
-        </code>
-      )}
-      , by every process, until revoked.
+      The same in {folder === undefined ? "this workspace" : <Exact in="code" text={folder} />}, by every process, until
+      revoked.
     </>
   );
 }

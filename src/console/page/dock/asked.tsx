@@ -83,10 +83,7 @@ function OfThread({ thread }: { readonly thread: string }) {
   const state = threads.value.get(thread);
   return (
     <p class="of">
-      In{" "}
-      <a class="link" href={threadAddress(thread)}>
-        <Safe text={state === undefined ? thread : titleOf(state)} />
-      </a>
+      In <Safe in="a" class="link" href={threadAddress(thread)} text={state === undefined ? thread : titleOf(state)} />
     </p>
   );
 }
@@ -115,9 +112,7 @@ function Arguments({ input }: { readonly input: Question["input"] }) {
     <dl class="given">
       {entries.map(([name, value]) => (
         <div key={name}>
-          <dt>
-            <Safe text={name} />
-          </dt>
+          <Safe in="dt" text={name} />
           <dd>
             <Command text={typeof value === "string" ? value : JSON.stringify(value, undefined, 1)} />
           </dd>
@@ -143,10 +138,7 @@ function Facts({ question: { agent, decision, effects, thread } }: { readonly qu
       )}
       {folder !== undefined && (
         <Fact name="Folder">
-          <code>
-            <Exact text={folder} />
-          </code>{" "}
-          {target !== undefined && <Safe text={machineWords(target)} />}
+          <Exact in="code" text={folder} /> {target !== undefined && <Safe text={machineWords(target)} />}
         </Fact>
       )}
       {commands.length > 0 && (
@@ -162,9 +154,7 @@ function Facts({ question: { agent, decision, effects, thread } }: { readonly qu
       {variables.length > 0 && (
         <Fact name="Variables">
           {variables.map(([name, value]) => (
-            <code key={name} class="variable">
-              <Exact text={`${name}=${value}`} />
-            </code>
+            <Exact key={name} in="code" class="variable" text={`${name}=${value}`} />
           ))}
         </Fact>
       )}
@@ -196,9 +186,7 @@ function Parts({ parts }: { readonly parts: readonly DecisionPart[] }) {
           return (
             <li key={index}>
               <Icon name={icon} class={look} />
-              <code>
-                <Exact text={text} />
-              </code>
+              <Exact in="code" text={text} />
               <span class={look === "ok" ? "off" : look}>{word}</span>
             </li>
           );

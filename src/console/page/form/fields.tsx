@@ -38,9 +38,7 @@ export function FieldView(props: FieldProps) {
       {problem !== undefined && (
         <p class="problem" id={`${id}-p`}>
           <Icon name="fail" />
-          <span>
-            <Safe text={problem} />
-          </span>
+          <Safe in="span" text={problem} />
         </p>
       )}
     </>

@@ -1,24 +1,16 @@
+import type { BrowserSession } from "../../browser-sessions.ts";
 import { useSignal } from "@preact/signals";
 import { type Action, useAction } from "../state/action.ts";
 import { get, part, post } from "../state/api.ts";
 import { useLoaded } from "../state/loaded.ts";
 import { isConnected, now } from "../state/model.ts";
 import { Safe } from "../text/safe.tsx";
-import { ago } from "../text/times.ts";
 import { ActionButton, Facts, Problem } from "../view/row.tsx";
 import { Waiting } from "../view/waiting.tsx";
-import { When } from "../view/when.tsx";
+import { Ago } from "../view/when.tsx";
 
-interface Session {
-  readonly id: string;
-  readonly kind: "browser" | "phone";
-  readonly name: string;
-  readonly createdMs: number;
-  readonly usedMs: number;
-  readonly address: string;
-  /** True for the browser that shows this page. */
-  readonly isCaller: boolean;
-}
+/** `isCaller`: true for the browser that shows this page. */
+type Session = BrowserSession & { readonly isCaller: boolean };
 
 interface Pairing {
   readonly url: string;
@@ -57,17 +49,15 @@ function SessionRow({ session, onRevoked }: RowProps) {
   return (
     <li class="row">
       <div class="what">
-        <b>
-          <Safe text={name} />
-        </b>
+        <Safe in="b" text={name} />
         <Facts
           of={[
             isCaller ? `this ${kind}` : kind,
             <>
-              since <When ms={createdMs} text={ago(createdMs, now.value)} />
+              since <Ago ms={createdMs} />
             </>,
             <>
-              last used <When ms={usedMs} text={ago(usedMs, now.value)} /> from <Safe text={address} />
+              last used <Ago ms={usedMs} /> from <Safe text={address} />
             </>,
           ]}
         />

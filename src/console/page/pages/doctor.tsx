@@ -51,22 +51,16 @@ function Findings({ title, findings }: { readonly title: string; readonly findin
               <Icon name={icon} class={look} />
               <div class="what">
                 <p class="name">
-                  <b>
-                    <Safe text={finding.name} />
-                  </b>
+                  <Safe in="b" text={finding.name} />
                   {finding.status === "ok" ? (
                     <span class="vh">{word}</span>
                   ) : (
                     <span class={`state ${look}`}>{word}</span>
                   )}
                 </p>
-                <p class="text free">
-                  <Safe text={finding.detail} />
-                </p>
+                <Safe in="p" class="text free" text={finding.detail} />
                 {finding.fix !== undefined && finding.status !== "ok" && (
-                  <p class="fix free">
-                    <Safe text={finding.fix} />
-                  </p>
+                  <Safe in="p" class="fix free" text={finding.fix} />
                 )}
               </div>
             </li>

@@ -1,20 +1,13 @@
+import type { Grant as KeptGrant } from "../../../policy/kept-grants.ts";
 import { useAction } from "../state/action.ts";
 import { get, part, post } from "../state/api.ts";
 import { useLoaded } from "../state/loaded.ts";
-import { now } from "../state/model.ts";
 import { Safe } from "../text/safe.tsx";
-import { ago } from "../text/times.ts";
 import { ActionButton, Facts, Nothing, Problem } from "../view/row.tsx";
 import { Waiting } from "../view/waiting.tsx";
-import { When } from "../view/when.tsx";
+import { Ago, When } from "../view/when.tsx";
 
-interface Grant {
-  readonly id: string;
-  readonly label: string;
-  readonly workspace: { readonly backend: string; readonly folder: string };
-  readonly since: number;
-  readonly until?: number;
-}
+type Grant = Omit<KeptGrant, "key"> & { readonly id: string };
 
 /** Permanent grants, and a button to revoke each. */
 export function Grants() {
@@ -40,24 +33,19 @@ export function Grants() {
 }
 
 function GrantRow({ grant, onRevoked }: { readonly grant: Grant; readonly onRevoked: () => void }) {
-  const { id, label, workspace, since: sinceMs, until } = grant;
+  const { id, label, workspace, since, until } = grant;
   const action = useAction();
-  const since = (
-    <>
-      since <When ms={sinceMs} text={ago(sinceMs, now.value)} />
-    </>
-  );
   return (
     <li class="row">
       <div class="what">
-        <code class="free">
-          <Safe text={label} />
-        </code>
+        <Safe in="code" class="free" text={label} />
         <Facts
           of={[
             <Safe text={workspace.folder} />,
             ...(workspace.backend === "local" ? [] : [<Safe text={`on ${workspace.backend}`} />]),
-            since,
+            <>
+              since <Ago ms={since} />
+            </>,
             until === undefined ? "until revoked" : <>until {<When ms={until} text={later(until)} />}</>,
           ]}
         />

@@ -3,12 +3,10 @@ import { useEffect } from "preact/hooks";
 import { MEMORY_CATEGORIES, type Memory, type MemoryCategory } from "../../../contract/memory.ts";
 import { get, post } from "../state/api.ts";
 import { useLoaded } from "../state/loaded.ts";
-import { now } from "../state/model.ts";
 import { Safe, safeText } from "../text/safe.tsx";
-import { ago } from "../text/times.ts";
 import { Confirm } from "../view/confirm.tsx";
 import { Waiting } from "../view/waiting.tsx";
-import { When } from "../view/when.tsx";
+import { Ago } from "../view/when.tsx";
 import { SearchField } from "../view/search-field.tsx";
 
 /** Memories per request. */
@@ -114,15 +112,11 @@ function MemoryRow({ memory, forget }: { readonly memory: Memory; readonly forge
     <li class="row" data-memory={key}>
       <div class="what">
         <p class="name">
-          <b>
-            <Safe text={key} />
-          </b>
+          <Safe in="b" text={key} />
           <span class="tag">{category}</span>
-          <When ms={storedMs} text={ago(storedMs, now.value)} />
+          <Ago ms={storedMs} />
         </p>
-        <p class="text free">
-          <Safe text={isWhole.value ? content : `${content.slice(0, FOLDED)}…`} />
-        </p>
+        <Safe in="p" class="text free" text={isWhole.value ? content : `${content.slice(0, FOLDED)}…`} />
         {!isWhole.value && (
           <button class="link" onClick={() => (isWhole.value = true)}>
             Show all of {content.length.toLocaleString("en")} characters

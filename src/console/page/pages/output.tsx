@@ -10,6 +10,7 @@ import { route } from "../state/route.ts";
 import { Output, Safe } from "../text/safe.tsx";
 import { sizeOf } from "../text/sizes.ts";
 import { Icon } from "../view/icons.tsx";
+import { Problem } from "../view/row.tsx";
 import { SearchField } from "../view/search-field.tsx";
 
 /** Distance from either end at which more is loaded, in pixels. */
@@ -120,9 +121,7 @@ function Viewer({ id }: { readonly id: string }) {
     return (
       <div class="void" role="alert">
         <h2>This output cannot be shown</h2>
-        <p>
-          <Safe text={failure} />
-        </p>
+        <Safe in="p" text={failure} />
       </div>
     );
   }
@@ -131,19 +130,13 @@ function Viewer({ id }: { readonly id: string }) {
   return (
     <div class="output">
       <div class="tools flex">
-        <code class="clip">
-          <Safe text={job?.command ?? id} />
-        </code>
+        <Safe in="code" class="clip" text={job?.command ?? id} />
         <Search search={search} size={size} goTo={goTo} />
         <button class="btn" onClick={() => void download().catch((error) => (text.failure.value = messageOf(error)))}>
           Download
         </button>
       </div>
-      {failure !== "" && (
-        <p class="problem" role="alert">
-          {failure}
-        </p>
-      )}
+      <Problem text={failure} />
       <div
         {...{ class: "lines mono", ref: box, tabIndex: 0, role: "region", "aria-label": "Output" }}
         onScroll={scrolled}

@@ -1,14 +1,15 @@
 import { useEffect } from "preact/hooks";
+import type { Run } from "../../../contract/schedule.ts";
 import { useAction } from "../state/action.ts";
 import { get, part, post } from "../state/api.ts";
 import { useLoaded } from "../state/loaded.ts";
 import { now } from "../state/model.ts";
 import { threadAddress } from "../state/route.ts";
 import { Safe, safeText } from "../text/safe.tsx";
-import { ago, clock } from "../text/times.ts";
+import { clock } from "../text/times.ts";
 import { ActionButton, Facts, Nothing, Problem } from "../view/row.tsx";
 import { Waiting } from "../view/waiting.tsx";
-import { When } from "../view/when.tsx";
+import { Ago, When } from "../view/when.tsx";
 
 interface Schedule {
   readonly id: string;
@@ -19,16 +20,6 @@ interface Schedule {
   readonly prompt?: string;
   readonly paused?: string;
   readonly next: readonly number[];
-}
-
-interface Run {
-  readonly id: number;
-  readonly name: string;
-  readonly state: string;
-  readonly plannedMs: number;
-  readonly startedMs: number;
-  readonly thread?: string;
-  readonly note?: string;
 }
 
 interface SchedulesBody {
@@ -130,12 +121,8 @@ function ScheduleRow({ schedule, onChanged }: { readonly schedule: Schedule; rea
   return (
     <li class="row">
       <div class="what">
-        <b>
-          <Safe text={name} />
-        </b>
-        <code class="free">
-          <Safe text={command ?? `Agent: ${prompt}`} />
-        </code>
+        <Safe in="b" text={name} />
+        <Safe in="code" class="free" text={command ?? `Agent: ${prompt}`} />
         <Facts of={[<Safe text={words} />, ...soon, <Safe text={target} />]} />
         {paused !== undefined && (
           <p class="problem">
@@ -161,22 +148,12 @@ function Runs({ title, runs }: { readonly title: string; readonly runs: readonly
             <div class="what">
               <p class="facts-line">
                 <b class="state">{state === "waiting" ? "waits for a person" : state}</b>
-                {thread === undefined ? (
-                  <Safe text={name} />
-                ) : (
-                  <a href={threadAddress(thread)}>
-                    <Safe text={name} />
-                  </a>
-                )}
+                {thread === undefined ? <Safe text={name} /> : <Safe in="a" href={threadAddress(thread)} text={name} />}
                 <span class="meta num">
-                  <When ms={startedMs} text={ago(startedMs, now.value)} />
+                  <Ago ms={startedMs} />
                 </span>
               </p>
-              {note !== "" && (
-                <code class="free meta">
-                  <Safe text={note} />
-                </code>
-              )}
+              {note !== "" && <Safe in="code" class="free meta" text={note} />}
             </div>
           </li>
         ))}

@@ -2,6 +2,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { Fields, FieldView } from "../form/fields.tsx";
 import { type Entered, type Field, fieldOf, inputOf, problemsIn } from "../form/schema.ts";
+import { useAction } from "../state/action.ts";
 import { get, part, post } from "../state/api.ts";
 import { useLoaded } from "../state/loaded.ts";
 import { beside, isConnected, open, threads } from "../state/model.ts";
@@ -10,6 +11,7 @@ import { route, threadAddress } from "../state/route.ts";
 import { titleOf } from "../state/thread-status.ts";
 import { Safe, safeText } from "../text/safe.tsx";
 import { Cell } from "../view/cell.tsx";
+import { Problem } from "../view/row.tsx";
 import { Waiting } from "../view/waiting.tsx";
 import { SearchField } from "../view/search-field.tsx";
 import { withoutBoundaries } from "../../../util/boundary.ts";
@@ -46,12 +48,8 @@ export function Tools() {
           {shown?.map((each) => (
             <li key={each.name}>
               <a class="pick" href={`#/tools/${part(each.name)}`} aria-current={each === tool ? "true" : undefined}>
-                <code>
-                  <Safe text={each.name} />
-                </code>
-                <small class="clip">
-                  <Safe text={firstSentence(each.description)} />
-                </small>
+                <Safe in="code" text={each.name} />
+                <Safe in="small" class="clip" text={firstSentence(each.description)} />
               </a>
             </li>
           ))}
@@ -82,8 +80,7 @@ function ToolForm({ tool }: { readonly tool: ListedTool }) {
   const problems = useSignal<ReadonlyMap<string, string>>(new Map());
   const thread = useSignal(beside.peek() ?? "");
   const made = useSignal<readonly Made[]>([]);
-  const failure = useSignal("");
-  const isBusy = useSignal(false);
+  const { failure, isBusy, attempt } = useAction();
   const form = useRef<HTMLFormElement>(null);
 
   const report = (found: ReadonlyMap<string, string>) => {
@@ -94,24 +91,20 @@ function ToolForm({ tool }: { readonly tool: ListedTool }) {
     places.find((each) => each.dataset["field"] === first)?.focus();
   };
 
-  const run = async () => {
+  const run = () => {
     if (isBusy.value || !isConnected.value) return;
     const input = inputOf(field, entered.value);
     failure.value = "";
     report(input.problems);
     if (input.problems.size > 0) return;
-    isBusy.value = true;
-    try {
+    void attempt(async () => {
       const chosen = thread.value || (await post<{ readonly thread: string }>("/api/threads")).thread;
       // The thread is followed before the call is made, so that its cell updates live from the start.
       [thread.value, beside.value] = [chosen, chosen];
       const body = { name: tool.name, input: input.value ?? {} };
       const { call } = await post<{ readonly call: string }>(`/api/threads/${part(chosen)}/calls`, body);
       made.value = [{ thread: chosen, call }, ...made.value].slice(0, MOST_CALLS);
-    } catch (error) {
-      failure.value = error instanceof Error ? error.message : String(error);
-    }
-    isBusy.value = false;
+    });
   };
 
   const unplaced = [...problems.value].filter(([path]) => !isPlaced(field, path));
@@ -121,24 +114,20 @@ function ToolForm({ tool }: { readonly tool: ListedTool }) {
         All tools
       </a>
       <h2>
-        <code>
-          <Safe text={tool.name} />
-        </code>
+        <Safe in="code" text={tool.name} />
       </h2>
-      <p class="lead free">
-        <Safe text={tool.description} />
-      </p>
+      <Safe in="p" class="lead free" text={tool.description} />
       <form
         ref={form}
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          void run();
+          run();
         }}
         onKeyDown={(event) => {
           if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
           event.preventDefault();
-          void run();
+          run();
         }}
       >
         {field.kind === "object" ? (
@@ -151,15 +140,9 @@ function ToolForm({ tool }: { readonly tool: ListedTool }) {
         )}
         {field.kind === "object" && field.fields.length === 0 && <p class="off">It takes no arguments.</p>}
         {unplaced.map(([path, problem]) => (
-          <p key={path} class="problem" role="alert">
-            <Safe text={problem} />
-          </p>
+          <Safe key={path} in="p" class="problem" role="alert" text={problem} />
         ))}
-        {failure.value !== "" && (
-          <p class="problem" role="alert">
-            {failure.value}
-          </p>
-        )}
+        <Problem text={failure.value} />
         <div class="submit flex">
           <button class="btn ink" type="submit" disabled={isBusy.value || !isConnected.value}>
             Run tool

@@ -1,3 +1,4 @@
+import { messageOf } from "../../../util/errors.ts";
 import { type Signal, useSignal } from "@preact/signals";
 
 /** What buttons of a page do, and why the last one failed. */
@@ -19,7 +20,7 @@ export function useAction(): Action {
       try {
         await work();
       } catch (error) {
-        failure.value = error instanceof Error ? error.message : String(error);
+        failure.value = messageOf(error);
       }
       isBusy.value = false;
     },

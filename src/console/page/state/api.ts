@@ -1,3 +1,4 @@
+import { messageOf } from "../../../util/errors.ts";
 /** A failed request. The message is shown to people. */
 export class RequestFailed extends Error {
   /** HTTP status; 0 if there was no response. */
@@ -83,7 +84,7 @@ export async function readEvents(
       }
     }
   } catch (error) {
-    if (!signal.aborted) throw new RequestFailed(0, error instanceof Error ? error.message : String(error));
+    if (!signal.aborted) throw new RequestFailed(0, messageOf(error));
   }
 }
 

@@ -1,3 +1,4 @@
+import { messageOf } from "../../../util/errors.ts";
 import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
@@ -33,7 +34,7 @@ export function useLoaded<T>(
       failure.value = "";
     } catch (error) {
       if (controller.signal.aborted) return;
-      failure.value = error instanceof Error ? error.message : String(error);
+      failure.value = messageOf(error);
     }
     isLoading.value = false;
   };

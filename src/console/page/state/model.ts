@@ -3,6 +3,7 @@ import type { StoredEvent } from "../../../contract/activity.ts";
 import type { Approval } from "../../../contract/decision.ts";
 import type { RecordedJob } from "../../../contract/job.ts";
 import type { OpenQuestion } from "../../../contract/question.ts";
+import { messageOf } from "../../../util/errors.ts";
 import { STATE_EVENTS, type ThreadState, foldThread } from "../../thread-state.ts";
 import { RequestFailed, forget, get } from "./api.ts";
 import { type OpenThread, openThread } from "./open-thread.ts";
@@ -110,7 +111,7 @@ export function showFailure(error: unknown): void {
   if (isRefused) forget();
   failure.value = isRefused
     ? "This browser has no session, or it was ended. Open the address that `handrail serve` prints."
-    : String(error instanceof Error ? error.message : error);
+    : messageOf(error);
 }
 
 /** Opens the thread that the address names. */

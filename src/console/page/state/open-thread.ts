@@ -1,3 +1,4 @@
+import { messageOf } from "../../../util/errors.ts";
 import { type Signal, batch, signal } from "@preact/signals";
 import { type CallMessage, type ThreadMessage, type ThreadView, createThreadView } from "../../../activity/messages.ts";
 import type { StoredEvent } from "../../../contract/activity.ts";
@@ -116,7 +117,7 @@ export function openThread(thread: string): OpenThread {
   };
 
   const report = (error: unknown) => {
-    if (!gone.signal.aborted) failure.value = error instanceof Error ? error.message : String(error);
+    if (!gone.signal.aborted) failure.value = messageOf(error);
   };
 
   void loadNewest().catch(report);

@@ -1,3 +1,4 @@
+import { messageOf } from "../../../util/errors.ts";
 import { type Signal, signal } from "@preact/signals";
 import { RequestFailed, readEvents } from "../state/api.ts";
 
@@ -38,7 +39,7 @@ export function watchScreen(): WatchedScreen {
     } catch (error) {
       if (!(error instanceof RequestFailed) || error.status > 0) {
         if (opened.signal.aborted) return;
-        failure.value = error instanceof Error ? error.message : String(error);
+        failure.value = messageOf(error);
         if (source === opened) source = undefined;
         return;
       }

@@ -4,6 +4,7 @@ import { isConnected } from "../state/model.ts";
 import { useWhileSeen } from "../state/seen.ts";
 import { Output, Safe } from "../text/safe.tsx";
 import { Icon } from "../view/icons.tsx";
+import { ExtraKeys, Keyboard } from "../view/keyboard.tsx";
 import { keyOf, typeable } from "./keys.ts";
 import { type WatchedScreen, watchScreen } from "./screen.ts";
 import { type Typing, createTyping } from "./typing.ts";
@@ -49,11 +50,7 @@ export function Terminal() {
       <div class="bar flex">
         <Icon name="terminal" />
         <h2>Terminal</h2>
-        {screen !== undefined && (
-          <code class="off">
-            <Safe text={screen.pane} />
-          </code>
-        )}
+        {screen !== undefined && <Safe in="code" class="off" text={screen.pane} />}
         <span class="sp" />
         <button
           class="sw flex"
@@ -68,53 +65,23 @@ export function Terminal() {
         </button>
       </div>
       <ScreenView watched={watched} />
-      <textarea
-        ref={input}
-        class="keyboard"
-        aria-label="Keys for the terminal"
-        tabIndex={-1}
-        rows={1}
-        autocomplete="off"
-        autocapitalize="off"
-        spellcheck={false}
-        // The field regains the focus with the window, but typing stays off.
-        onBlur={() => turn(false)}
-        onKeyDown={(event) => {
-          if (isOn.value) pressed(event, typing, turn);
-        }}
-        onInput={(event) => {
-          if (!event.isComposing) takeText(event.currentTarget, isOn.value ? typing : undefined);
-        }}
-        onCompositionEnd={({ currentTarget }) => takeText(currentTarget, isOn.value ? typing : undefined)}
+      <Keyboard
+        {...{ field: input, label: "Keys for the terminal", isOn: isOn.value, keyOf }}
+        onKey={(key) => typing.add({ key })}
+        onText={(text) => typing.add({ text: typeable(text) })}
+        onLeave={() => turn(false)} // the field regains the focus with the window, but typing stays off
       />
       <p class="says flex meta" role="status">
         <Words isOn={isOn.value} typing={typing} />
       </p>
-      <div class="extra" role="group" aria-label="Keys">
-        {EXTRA_KEYS.map(([key, word]) => (
-          <button
-            key={key}
-            class="btn"
-            aria-label={key}
-            onPointerDown={(event) => event.preventDefault()}
-            disabled={!isOn.value}
-            onClick={() => typing.add({ key })}
-          >
-            {word}
-          </button>
-        ))}
-      </div>
+      <ExtraKeys keys={EXTRA_KEYS} isOn={isOn.value} onKey={(key) => typing.add({ key })} />
     </section>
   );
 }
 
 function Words({ isOn, typing }: { readonly isOn: boolean; readonly typing: Typing }) {
   if (typing.failure.value !== "") {
-    return (
-      <span class="problem">
-        <Safe text={typing.failure.value} />
-      </span>
-    );
+    return <Safe in="span" class="problem" text={typing.failure.value} />;
   }
   if (typing.isAsked.value) return <span class="wait">Waiting for you. Keys are ignored until you answer.</span>;
   if (!isOn) return <>What the pane shows, live.</>;
@@ -148,9 +115,7 @@ function ScreenView({ watched }: { readonly watched: WatchedScreen }) {
   if (watched.failure.value !== "") {
     return (
       <div class="scr none">
-        <p>
-          <Safe text={watched.failure.value} />
-        </p>
+        <Safe in="p" text={watched.failure.value} />
         <button class="btn" onClick={watched.watch}>
           Try again
         </button>
@@ -170,23 +135,4 @@ function linesOf(text: string, cursorRow = 0): readonly string[] {
   const lines = text.split("\n");
   const last = lines.findLastIndex((line) => line.replaceAll(/\x1b\[[0-9;:]*m/g, "").trim() !== "");
   return lines.slice(0, Math.max(last, cursorRow) + 1);
-}
-
-function pressed(event: KeyboardEvent, typing: Typing, turn: (on: boolean) => void): void {
-  event.stopPropagation();
-  if (event.isComposing || event.getModifierState("AltGraph")) return;
-  if (event.ctrlKey && event.key === "]") {
-    event.preventDefault();
-    turn(false);
-    return;
-  }
-  const key = keyOf(event);
-  if (key === undefined) return;
-  event.preventDefault();
-  typing.add({ key });
-}
-
-function takeText(field: HTMLTextAreaElement, typing: Typing | undefined): void {
-  typing?.add({ text: typeable(field.value) });
-  field.value = "";
 }

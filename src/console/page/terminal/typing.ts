@@ -1,6 +1,7 @@
 import { type Signal, signal } from "@preact/signals";
 import { post } from "../state/api.ts";
 import { follow } from "../state/followed-calls.ts";
+import { inOrder } from "../state/in-order.ts";
 import { type Batch, type Stroke, nextBatch } from "./keys.ts";
 
 /** Sends keys to a pane in order: one call after another. */
@@ -23,8 +24,6 @@ export function createTyping(pane: () => string | undefined): Typing {
   const isAsked = signal(false);
   const failure = signal("");
   let waiting: Stroke[] = [];
-  let isTyping = false;
-
   const send = async (batch: Batch): Promise<void> => {
     const target = pane();
     const body = { thread: THREAD, ...batch, ...(target !== undefined && { pane: target }) };
@@ -38,18 +37,13 @@ export function createTyping(pane: () => string | undefined): Typing {
     if (status !== "ok") throw new Error(error ?? "It was not typed.");
   };
 
-  const run = async () => {
-    while (waiting.length > 0) {
-      try {
-        await send(nextBatch(waiting));
-        failure.value = "";
-      } catch (error) {
-        waiting = [];
-        failure.value = error instanceof Error ? error.message : String(error);
-      }
-    }
-    isTyping = false;
-  };
+  const run = inOrder(
+    () => (waiting.length === 0 ? undefined : send(nextBatch(waiting))),
+    (why) => {
+      failure.value = why;
+      if (why !== "") waiting = [];
+    },
+  );
 
   return {
     ...{ isAsked, failure },
@@ -60,9 +54,7 @@ export function createTyping(pane: () => string | undefined): Typing {
         return;
       }
       waiting.push(stroke);
-      if (isTyping) return;
-      isTyping = true;
-      setTimeout(() => void run(), TOGETHER_MS);
+      setTimeout(run, TOGETHER_MS);
     },
   };
 }

@@ -7,9 +7,7 @@ export function Quoted({ text }: { readonly text: string }) {
   return (
     <>
       <Safe text={before} />
-      <code>
-        <Exact text={quoted} />
-      </code>
+      <Exact in="code" text={quoted} />
       <Safe text={after} />
     </>
   );

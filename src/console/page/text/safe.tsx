@@ -1,4 +1,4 @@
-import { Fragment, type VNode } from "preact";
+import { Fragment, type VNode, h } from "preact";
 import { UNSEEN_CHARACTER } from "../../../util/unseen.ts";
 import { type Look, parseAnsi } from "./ansi.ts";
 
@@ -35,27 +35,34 @@ function Chip({ character }: { readonly character: string }) {
   );
 }
 
+interface SafeProps {
+  readonly text: string;
+  readonly class?: string;
+  readonly title?: string;
+  readonly href?: string;
+  readonly role?: "alert";
+  /** The element around it. Default: none. */
+  readonly in?: "a" | "b" | "code" | "dt" | "mark" | "p" | "small" | "span" | "strong";
+}
+
 /** Renders untrusted text as text nodes. Invisible characters become chips. */
-export function Safe({ text }: { readonly text: string }) {
-  if (!UNSEEN.test(text)) return <>{text}</>;
+export function Safe({ text, in: element, ...rest }: SafeProps): VNode {
   const pieces = text.split(UNSEEN);
-  return <>{pieces.map((piece, index) => (index % 2 === 1 ? <Chip key={index} character={piece} /> : piece))}</>;
+  const shown = pieces.map((piece, index) => (index % 2 === 1 ? <Chip key={index} character={piece} /> : piece));
+  return h((element ?? Fragment) as "span", rest, pieces.length === 1 ? text : shown);
 }
 
 /** Spaces other than U+0020. */
 const SPACES = new RegExp(String.raw`([\t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000])`);
 
 /** Renders text that a person approves. Unusual spaces become chips too. */
-export function Exact({ text }: { readonly text: string }) {
-  if (!SPACES.test(text)) return <Safe text={text} />;
-  const pieces = text.split(SPACES);
-  return (
-    <>
-      {pieces.map((piece, index) =>
-        index % 2 === 1 ? <Chip key={index} character={piece} /> : <Safe key={index} text={piece} />,
-      )}
-    </>
-  );
+export function Exact({ text, in: element, ...rest }: SafeProps): VNode {
+  const shown = text
+    .split(SPACES)
+    .map((piece, index) =>
+      index % 2 === 1 ? <Chip key={index} character={piece} /> : <Safe key={index} text={piece} />,
+    );
+  return h((element ?? Fragment) as "span", rest, shown);
 }
 
 /** Returns untrusted text for attributes, with invisible characters in brackets. */

@@ -232,9 +232,7 @@ function SubAgent({ state }: { readonly state: ThreadState }) {
                 <span class="vh">{status}: </span>
                 <Safe text={name} />
               </code>
-              <code class="args clip">
-                <Safe text={line} />
-              </code>
+              <Safe in="code" class="args clip" text={line} />
               <span class="num off">{endedMs === undefined ? counting(now.value - at) : duration(endedMs - at)}</span>
             </li>
           );

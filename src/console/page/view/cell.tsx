@@ -26,12 +26,8 @@ export function Cell({ message }: { readonly message: CallShown }) {
     <li class={`cell ${isOpen ? "" : "shut"}`} data-call={call} data-state={status.state}>
       <Icon name={status.icon} class={`st ${status.look} ${isRunning && status.icon === "run" ? "spin" : ""}`} />
       <button class="ch flex" aria-expanded={isOpen} onClick={() => (chosen.value = !isOpen)}>
-        <code class="tool clip">
-          <Safe text={name} />
-        </code>
-        <code class="args clip">
-          <Safe text={callLine(input)} />
-        </code>
+        <Safe in="code" class="tool clip" text={name} />
+        <Safe in="code" class="args clip" text={callLine(input)} />
         <span class="res clip num">
           {status.state === "success" && <span class="vh">Success. </span>}
           <Result message={message} status={status} />
@@ -56,11 +52,7 @@ function Result({ message, status }: { readonly message: CallShown; readonly sta
         : duration(endedMs - from);
   const code = data["exit_code"];
   const facts = [
-    status.word !== "" && (
-      <b class={status.look}>
-        <Safe text={status.word} />
-      </b>
-    ),
+    status.word !== "" && <Safe in="b" class={status.look} text={status.word} />,
     result === "ok" && typeof code === "number" && code !== 0 && <b class="a-yellow">exit {code}</b>,
     result === "ok" && typeof data["diff"] === "string" && <Changes diff={data["diff"]} />,
     time,

@@ -20,9 +20,7 @@ export function Code({ text, language }: CodeProps) {
         <Fragment key={index}>
           {index > 0 && "\n"}
           {segments.map((segment, at) => (
-            <span key={at} class={segment.look}>
-              <Safe text={segment.text} />
-            </span>
+            <Safe key={at} in="span" class={segment.look} text={segment.text} />
           ))}
         </Fragment>
       ))}

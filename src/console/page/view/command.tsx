@@ -14,9 +14,7 @@ export function Command({ text }: { readonly text: string }) {
               piece.trim() === "" ? (
                 <Exact key={at} text={piece} />
               ) : (
-                <span key={at} class="arg">
-                  <Exact text={piece} />
-                </span>
+                <Exact key={at} in="span" class="arg" text={piece} />
               ),
             )}
           </span>

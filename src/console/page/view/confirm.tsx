@@ -1,6 +1,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { useAction } from "../state/action.ts";
 import { isConnected } from "../state/model.ts";
+import { Problem } from "./row.tsx";
 
 interface ConfirmProps {
   /** The action, such as "Forget". */
@@ -14,8 +16,7 @@ interface ConfirmProps {
 /** A button for an action that cannot be undone. Asks for confirmation in place; Esc cancels. */
 export function Confirm({ word, what, act }: ConfirmProps) {
   const asks = useSignal(false);
-  const isBusy = useSignal(false);
-  const failure = useSignal("");
+  const { failure, isBusy, attempt } = useAction();
   const first = useRef<HTMLButtonElement>(null);
   const keep = useRef<HTMLButtonElement>(null);
   const wasAsked = useRef(false);
@@ -26,24 +27,13 @@ export function Confirm({ word, what, act }: ConfirmProps) {
     wasAsked.current = asks.value;
   }, [asks.value]);
   const run = async () => {
-    isBusy.value = true;
-    failure.value = "";
-    try {
-      await act();
-    } catch (error) {
-      failure.value = error instanceof Error ? error.message : String(error);
-      asks.value = false;
-    }
-    isBusy.value = false;
+    await attempt(act);
+    if (failure.value !== "") asks.value = false;
   };
   if (!asks.value) {
     return (
       <span class="confirm flex">
-        {failure.value !== "" && (
-          <span class="problem" role="alert">
-            {failure.value}
-          </span>
-        )}
+        <Problem text={failure.value} />
         <button
           class="btn"
           ref={first}

@@ -45,13 +45,9 @@ function Line({ line }: { readonly line: DiffLine }) {
       <span class={`l free ${kind}`}>
         {line.parts.map(({ text, isChanged, look = "" }, index) =>
           isChanged ? (
-            <mark key={index} class={look}>
-              <Safe text={text} />
-            </mark>
+            <Safe key={index} in="mark" class={look} text={text} />
           ) : (
-            <span key={index} class={look}>
-              <Safe text={text} />
-            </span>
+            <Safe key={index} in="span" class={look} text={text} />
           ),
         )}
       </span>

@@ -1,3 +1,4 @@
+import { messageOf } from "../../../util/errors.ts";
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { StoredEvent } from "../../../contract/activity.ts";
@@ -8,6 +9,7 @@ import { outputAddress } from "../state/route.ts";
 import { Output, Safe, safeText } from "../text/safe.tsx";
 import { clock, counting, duration } from "../text/times.ts";
 import { Icon, type IconName } from "./icons.tsx";
+import { Problem } from "./row.tsx";
 
 /** The maximum number of ended jobs listed at first. A button shows the others. */
 const MOST_ENDED = 8;
@@ -58,11 +60,9 @@ function JobRow({ job, isOld }: { readonly job: ListedJob; readonly isOld: boole
   const { ended, here } = job;
   const isRunning = ended === undefined;
   const stop = () => {
-    failure.value = "";
-    isStopping.value = true;
+    [failure.value, isStopping.value] = ["", true];
     post(`/api/jobs/${part(job.id)}/stop`).catch((error: Error) => {
-      failure.value = error.message;
-      isStopping.value = false;
+      [failure.value, isStopping.value] = [error.message, false];
     });
   };
   const open = (port: number) => {
@@ -82,9 +82,7 @@ function JobRow({ job, isOld }: { readonly job: ListedJob; readonly isOld: boole
     <article class="job" data-job={job.id}>
       <h3 class="flex">
         <Icon name={iconOf(job)} class={isRunning ? "run spin" : "off"} />
-        <code class="clip" title={safeText(job.command)}>
-          <Safe text={job.command} />
-        </code>
+        <Safe in="code" class="clip" title={safeText(job.command)} text={job.command} />
         {isRunning ? (
           <button
             class="btn"
@@ -124,11 +122,7 @@ function JobRow({ job, isOld }: { readonly job: ListedJob; readonly isOld: boole
           </a>
         )}
       </div>
-      {failure.value !== "" && (
-        <p class="problem" role="alert">
-          {failure.value}
-        </p>
-      )}
+      <Problem text={failure.value} />
       {!isOld && <Tail job={job} />}
       {isOld && !here && isLost(job) && <p class="meta">{GONE}</p>}
     </article>
@@ -220,7 +214,7 @@ function Input({ job }: { readonly job: ListedJob }) {
       text.value = "";
       isEnded.value ||= body.end === true;
     } catch (error) {
-      state.value = error instanceof Error ? error.message : String(error);
+      state.value = messageOf(error);
     }
   };
   if (isEnded.value) return <p class="in flex off">Input ended.</p>;

@@ -107,9 +107,7 @@ function End({ thread }: { readonly thread: string }) {
       {ended !== undefined && (
         <>
           <Icon name={isStop ? "stop" : "fail"} />
-          <span>
-            <Safe text={endOf(ended)} />
-          </span>
+          <Safe in="span" text={endOf(ended)} />
         </>
       )}
       {ended === undefined && isWaiting && (

@@ -1,8 +1,10 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { useAction } from "../state/action.ts";
 import { part, post } from "../state/api.ts";
 import { isConnected, isAgentAtWork } from "../state/model.ts";
 import { goTo, threadAddress } from "../state/route.ts";
+import { Problem } from "./row.tsx";
 
 /** Unsent prompts, by thread. They are kept when another page is opened. */
 const drafts = new Map<string | undefined, string>();
@@ -19,8 +21,7 @@ export function Prompt({ thread }: { readonly thread: string | undefined }) {
   /** The thread that was created for a prompt. Used again when the prompt was not accepted. */
   const created = useRef<string>(undefined);
   const text = useSignal(drafts.get(thread) ?? "");
-  const isSending = useSignal(false);
-  const failure = useSignal("");
+  const { failure, isBusy, attempt } = useAction();
 
   useLayoutEffect(() => {
     const { current } = area;
@@ -33,37 +34,27 @@ export function Prompt({ thread }: { readonly thread: string | undefined }) {
     text.value = value;
     drafts.set(thread, value);
   };
-  const send = async () => {
+  const send = () => {
     const asked = text.value.trim();
-    if (asked === "" || isSending.value || !isConnected.value) return;
-    isSending.value = true;
-    failure.value = "";
-    try {
+    if (asked === "" || isBusy.value || !isConnected.value) return;
+    void attempt(async () => {
       const id = thread ?? (created.current ??= (await post<{ thread: string }>("/api/threads")).thread);
       await post(`/api/threads/${part(id)}/prompts`, { text: asked });
       type("");
       if (thread === undefined) goTo(threadAddress(id));
-    } catch (error) {
-      failure.value = error instanceof Error ? error.message : String(error);
-    } finally {
-      isSending.value = false;
-    }
+    });
   };
   const pressed = (event: KeyboardEvent) => {
     const isTouch = matchMedia("(pointer: coarse)").matches;
     if (event.key === "Escape") area.current?.blur();
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || isTouch) return;
     event.preventDefault();
-    void send();
+    send();
   };
-  const isOff = !isConnected.value || isSending.value || text.value.trim() === "";
+  const isOff = !isConnected.value || isBusy.value || text.value.trim() === "";
   return (
     <div class="prompt">
-      {failure.value !== "" && (
-        <p class="problem" role="alert">
-          {failure.value}
-        </p>
-      )}
+      <Problem text={failure.value} />
       <div class={`box ${isConnected.value ? "" : "off-line"}`}>
         <textarea
           ref={area}
@@ -75,7 +66,7 @@ export function Prompt({ thread }: { readonly thread: string | undefined }) {
           onInput={({ currentTarget }) => type(currentTarget.value)}
           onKeyDown={pressed}
         />
-        <button class={`btn ${text.value.trim() === "" ? "" : "ink"}`} disabled={isOff} onClick={() => void send()}>
+        <button class={`btn ${text.value.trim() === "" ? "" : "ink"}`} disabled={isOff} onClick={send}>
           {isAgentAtWork.value ? "Steer" : "Send"}
         </button>
       </div>

@@ -46,18 +46,10 @@ function paragraphs(text: string, part: number): ComponentChildren {
 function inline(text: string): ComponentChildren {
   return text.split(/(`[^`\n]+`|\*\*[^*\n]+\*\*)/).map((piece, index) => {
     if (piece.length > 2 && piece.startsWith("`")) {
-      return (
-        <code key={index}>
-          <Safe text={piece.slice(1, -1)} />
-        </code>
-      );
+      return <Safe key={index} in="code" text={piece.slice(1, -1)} />;
     }
     if (piece.length > 4 && piece.startsWith("**")) {
-      return (
-        <strong key={index}>
-          <Safe text={piece.slice(2, -2)} />
-        </strong>
-      );
+      return <Safe key={index} in="strong" text={piece.slice(2, -2)} />;
     }
     return <Safe key={index} text={piece} />;
   });

@@ -1,5 +1,5 @@
-import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useAction } from "../state/action.ts";
 import { post } from "../state/api.ts";
 import { isConnected } from "../state/model.ts";
 import { Icon } from "./icons.tsx";
@@ -12,12 +12,11 @@ interface StopButtonProps {
 
 /** Stops a call or an agent. Shows why if that fails. */
 export function StopButton({ path, children }: StopButtonProps) {
-  const failure = useSignal("");
-  const stop = () => void post(path).catch((error: Error) => (failure.value = error.message));
+  const { failure, attempt } = useAction();
   return (
     <>
       {failure.value !== "" && <span class="problem">{failure.value}</span>}
-      <button class="btn" data-stop="" disabled={!isConnected.value} onClick={stop}>
+      <button class="btn" data-stop="" disabled={!isConnected.value} onClick={() => void attempt(() => post(path))}>
         <Icon name="stop" />
         {children}
       </button>

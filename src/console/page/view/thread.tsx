@@ -20,20 +20,14 @@ export function Thread() {
           <>
             {parent !== undefined && (
               <>
-                <a class="link clip" href={threadAddress(parent.thread)}>
-                  <Safe text={titleOf(parent)} />
-                </a>
+                <Safe in="a" class="link clip" href={threadAddress(parent.thread)} text={titleOf(parent)} />
                 <span aria-hidden="true">›</span>
               </>
             )}
             <h1 class="clip">
               {value === undefined ? "New thread" : <Safe text={state === undefined ? value.thread : titleOf(state)} />}
             </h1>
-            {state?.workDir !== undefined && (
-              <span class="clip">
-                <Safe text={state.workDir} />
-              </span>
-            )}
+            {state?.workDir !== undefined && <Safe in="span" class="clip" text={state.workDir} />}
           </>
         }
       >

@@ -6,9 +6,9 @@ import { askForNotifications, permission } from "../state/notifications.ts";
 import { goTo, route, threadAddress, view } from "../state/route.ts";
 import { type ThreadStatus, statusOf, titleOf, wordsOf } from "../state/thread-status.ts";
 import { Safe } from "../text/safe.tsx";
-import { ago, clock, dayName } from "../text/times.ts";
+import { clock, dayName } from "../text/times.ts";
 import { Icon, type IconName } from "./icons.tsx";
-import { When } from "./when.tsx";
+import { Ago } from "./when.tsx";
 import { SearchField } from "./search-field.tsx";
 
 /** The maximum number of listed threads. Search finds older ones. */
@@ -105,10 +105,8 @@ function ThreadRow({ state, status, isChild }: Row) {
         <span class="vh">{word}: </span>
         <Safe text={titleOf(state)} />
       </b>
-      <When ms={at} text={ago(at, now.value)} />
-      <small class="clip">
-        <Safe text={wordsOf(state, status)} />
-      </small>
+      <Ago ms={at} />
+      <Safe in="small" class="clip" text={wordsOf(state, status)} />
     </a>
   );
 }

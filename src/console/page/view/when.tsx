@@ -1,4 +1,5 @@
-import { exact } from "../text/times.ts";
+import { now } from "../state/model.ts";
+import { ago, exact } from "../text/times.ts";
 
 /** A short time. The exact time is in its tooltip and for screen readers. */
 export function When({ ms, text }: { readonly ms: number; readonly text: string }) {
@@ -7,4 +8,9 @@ export function When({ ms, text }: { readonly ms: number; readonly text: string 
       {text}
     </time>
   );
+}
+
+/** A past moment, in short: "5m", "14:02", "Tue". */
+export function Ago({ ms }: { readonly ms: number }) {
+  return <When ms={ms} text={ago(ms, now.value)} />;
 }
