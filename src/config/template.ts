@@ -50,9 +50,8 @@ export function configTemplate(owner: Owner, schema: string | undefined): string
     ...HEADS[owner].map((line) => `# ${line}`),
   ];
   const all = Object.entries(ROW_OF).filter(([, { project }]) => owner === "user" || project.rule !== "never");
-  const rank = (key: string) => (FIRST.indexOf(groupOf(key)) + FIRST.length + 1) % (FIRST.length + 1);
   let above: readonly string[] = [];
-  for (const [key, row] of all.toSorted(([one], [other]) => rank(one) - rank(other))) {
+  for (const [key, row] of all.toSorted(([one], [other]) => compared(placeOf(one), placeOf(other)))) {
     const groups = key.split(".").slice(0, -1);
     if (groupOf(key) !== above[0] || groups.length === 0) lines.push("");
     for (const [depth, group] of groups.entries())
@@ -90,6 +89,18 @@ export function plainDoc(doc: string): string {
 export function defaultOf({ default: value, otherwise }: (typeof ROW_OF)[string]): string {
   const written = typeof value === "string" ? value : JSON.stringify(value);
   return otherwise ?? (written === "[]" || written === "{}" ? "none" : `\`${written}\``);
+}
+
+/** Where a key is written: the place of its group, of each group in it, and its own. */
+function placeOf(key: string): readonly number[] {
+  const rank = (FIRST.indexOf(groupOf(key)) + FIRST.length + 1) % (FIRST.length + 1);
+  const firstOf = (start: string) => Object.keys(ROW_OF).findIndex((each) => `${each}.`.startsWith(`${start}.`));
+  return [rank, ...key.split(".").map((_, depth, parts) => firstOf(parts.slice(0, depth + 1).join(".")))];
+}
+
+function compared(one: readonly number[], other: readonly number[]): number {
+  const differs = one.findIndex((place, depth) => place !== other[depth]);
+  return differs === -1 ? 0 : (one[differs] ?? 0) - (other[differs] ?? 0);
 }
 
 function groupOf(key: string): string {

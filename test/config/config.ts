@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { ConfigError } from "../../src/config/problem.ts";
 import { type FileSettings, readSettings } from "../../src/config/read-settings.ts";
 import type { Given } from "../../src/config/settings.ts";
+import { ROW_OF } from "../../src/config/rows.ts";
 import { type Trust, createTrust } from "../../src/config/trust.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
@@ -29,6 +30,9 @@ export interface Place {
   /** Returns the problems of these files as shown to people, without the folders of the names. */
   problems(files: Files, env?: NodeJS.ProcessEnv): Promise<readonly string[]>;
 }
+
+/** The keys of a file, without what is below them, as messages list them. */
+export const GROUPS = [...new Set(Object.keys(ROW_OF).map((key) => key.split(".")[0]))].join(", ");
 
 export async function place(): Promise<Place> {
   const root = temporaryFolder();

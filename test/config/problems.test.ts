@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { ConfigError } from "../../src/config/problem.ts";
 import { readSettings } from "../../src/config/read-settings.ts";
 import { readSource } from "../../src/config/source.ts";
-import { asOrdinaryUser, place } from "./config.ts";
+import { GROUPS, asOrdinaryUser, place } from "./config.ts";
 
 describe("a problem in a file is reported with line, column, key, what was expected and what came", () => {
   test.for([
@@ -42,7 +42,7 @@ describe("a problem in a file is reported with line, column, key, what was expec
     [
       "an unknown key that is near none",
       "colour: red\n",
-      "config.yaml:1:1: colour: unknown key. Keys here: tools, toolsets, policy, search, browser, model, agents, memory, approvers, notify, park, store, state, undo, log_file.",
+      `config.yaml:1:1: colour: unknown key. Keys here: ${GROUPS}.`,
     ],
     [
       "an agent with a toolset that is not there",
@@ -75,16 +75,8 @@ describe("a problem in a file is reported with line, column, key, what was expec
       "tools: [a]\n",
       "config.yaml:1:8: tools: expected a map of preset, work_dir, disable, options, plugins, modules, mcp, got a list",
     ],
-    [
-      "a list at the top",
-      "- a\n",
-      "config.yaml:1:1: expected a map of tools, toolsets, policy, search, browser, model, agents, memory, approvers, notify, park, store, state, undo, log_file, got a list",
-    ],
-    [
-      "text at the top",
-      "hello\n",
-      "config.yaml:1:1: expected a map of tools, toolsets, policy, search, browser, model, agents, memory, approvers, notify, park, store, state, undo, log_file, got text",
-    ],
+    ["a list at the top", "- a\n", `config.yaml:1:1: expected a map of ${GROUPS}, got a list`],
+    ["text at the top", "hello\n", `config.yaml:1:1: expected a map of ${GROUPS}, got text`],
     [
       "a map in place of a list",
       "tools:\n  disable: { bash: true }\n",
@@ -201,15 +193,11 @@ describe("a problem in a file is reported with line, column, key, what was expec
       "7: x\n",
       "config.yaml:1:1: expected a name as key; put it in quotes if it is meant as text",
     ],
-    [
-      "a merge key",
-      "<<: { store: memory }\n",
-      "config.yaml:1:1: unknown key. Keys here: tools, toolsets, policy, search, browser, model, agents, memory, approvers, notify, park, store, state, undo, log_file.",
-    ],
+    ["a merge key", "<<: { store: memory }\n", `config.yaml:1:1: unknown key. Keys here: ${GROUPS}.`],
     [
       "a key of every object",
       "__proto__: { store: memory }\n",
-      "config.yaml:1:1: __proto__: unknown key. Keys here: tools, toolsets, policy, search, browser, model, agents, memory, approvers, notify, park, store, state, undo, log_file.",
+      `config.yaml:1:1: __proto__: unknown key. Keys here: ${GROUPS}.`,
     ],
   ] as const)("%s", async ([, user, line]) => {
     expect(await (await place()).problems({ user })).toEqual([line]);
