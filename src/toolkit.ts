@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { createAlarms } from "./activity/alarms.ts";
 import { createJobs } from "./activity/jobs.ts";
 import { memoryStore } from "./activity/memory-store.ts";
-import { type ProcessIdentity, livenessOf, thisProcess } from "./util/process-identity.ts";
+import { type ProcessIdentity, identityText, livenessOf, thisProcess } from "./util/process-identity.ts";
 import { type Surroundings, openBackend, openPrograms } from "./backends/open.ts";
 import { describeCall } from "./policy/describe.ts";
 import type { Notice } from "./contract/notice.ts";
@@ -119,7 +119,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     alarms,
   });
   const workspace = { backend: backend.name, folder: backend.workDir };
-  const { memories, schedules } = openStores(stateDir, memoryScope, workspace, mask);
+  const { memories, schedules } = openStores(stateDir, store.url, memoryScope, workspace, mask);
   const conversations = createConversations(store);
   const rules = createRules(options.policy?.commands, backend);
   const maxActs = options.policy?.maxActionsPerHour;
@@ -241,24 +241,30 @@ function pagesOf(browsers: Browsers, toolkit: () => Toolkit): Toolkit["pages"] {
   };
 }
 
-/** The databases of memories and schedules. Each is opened with its first use. */
+/** The databases of memories and schedules: files, or on the server of the store. Each is opened with its first use. */
 function openStores(
   stateDir: string,
+  url: string | undefined,
   scope: NonNullable<ToolkitOptions["memoryScope"]>,
   workspace: { readonly backend: string; readonly folder: string },
   mask: Mask,
 ) {
   const memories = openMemories({
     file: `${stateDir}/memory.db`,
+    url,
     scope,
     workspace: `${workspace.backend}:${workspace.folder}`,
     mask: mask.text,
   });
   const schedules = openSchedules({
     file: `${stateDir}/schedule.db`,
+    url,
     process: {
-      own: () => JSON.stringify(thisProcess()),
-      isDead: (identity) => livenessOf(JSON.parse(identity) as ProcessIdentity) === "dead",
+      own: () => identityText(thisProcess()),
+      isDead(identity, isSilent) {
+        const liveness = livenessOf(JSON.parse(identity) as ProcessIdentity);
+        return liveness === "dead" || (liveness === "unknown" && isSilent);
+      },
     },
     mask: mask.text,
   });

@@ -1,4 +1,5 @@
-import type { Database } from "../db/database.ts";
+import type { Sql } from "../db/sql.ts";
+import { type Work, all, run } from "../db/work.ts";
 
 /** How often an attending process reports, and after how long without a report it no longer counts. Milliseconds. */
 const BEAT_MS = 2_000;
@@ -7,35 +8,35 @@ const SILENT_MS = 8_000;
 /** Tracks the processes through which people can answer questions. */
 export function createAttendance(now: () => number) {
   const beats = new Set<NodeJS.Timeout>();
+  const clocked = (clock: string) => (clock === "?" ? [now()] : []);
 
   return {
     /** Attends until the returned function is called. Rejects if this cannot be recorded. */
-    async begin(database: Database): Promise<() => void> {
-      const id = await database.patiently(() =>
-        database.transaction((connection) => {
-          connection.run("DELETE FROM attendance WHERE beat_at < ?", [now() - SILENT_MS]);
-          return connection.run("INSERT INTO attendance (beat_at) VALUES (?)", [now()]).lastId;
-        }),
-      );
-      const write = (sql: string, values: readonly number[]) => {
-        try {
-          database.transaction((connection) => connection.run(sql, values));
-        } catch {
-          // locked or full: the next report follows soon
-        }
+    async begin(database: Sql): Promise<() => Promise<void>> {
+      const { clock } = database.dialect;
+      const begin = function* (): Work<number> {
+        yield* run(`DELETE FROM attendance WHERE beat_at < ${clock} - ${SILENT_MS}`, clocked(clock));
+        const added = `INSERT INTO attendance (beat_at) VALUES (${clock}) RETURNING id`;
+        return (yield* all<{ id: number }>(added, clocked(clock)))[0]?.id ?? 0;
       };
-      const beat = setInterval(() => {
-        // Inserts a new row if another process took this one for dead, for example after the machine slept.
-        write("INSERT OR REPLACE INTO attendance (id, beat_at) VALUES (?, ?)", [id, now()]);
-      }, BEAT_MS).unref();
+      const id = await database.transaction(begin);
+      // Locked, full or away: the next report follows soon.
+      const write = (sql: string, values: readonly number[]) =>
+        database.transaction(() => run(sql, values)).catch(() => undefined);
+      // Inserts a new row if another process took this one for dead, for example after the machine slept.
+      const report = `INSERT INTO attendance (id, beat_at) VALUES (?, ${clock})
+        ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at`;
+      const beat = setInterval(() => void write(report, [id, ...clocked(clock)]), BEAT_MS).unref();
       beats.add(beat);
-      return () => {
+      return async () => {
         clearInterval(beat);
-        if (beats.delete(beat)) write("DELETE FROM attendance WHERE id = ?", [id]);
+        if (beats.delete(beat)) await write("DELETE FROM attendance WHERE id = ?", [id]);
       };
     },
-    isAttended({ connection }: Database): boolean {
-      return connection.all("SELECT 1 FROM attendance WHERE beat_at >= ? LIMIT 1", [now() - SILENT_MS]).length > 0;
+    async isAttended(database: Sql): Promise<boolean> {
+      const { clock } = database.dialect;
+      const recent = `SELECT 1 FROM attendance WHERE beat_at >= ${clock} - ${SILENT_MS} LIMIT 1`;
+      return (await database.read(() => all(recent, clocked(clock)))).length > 0;
     },
   };
 }

@@ -1,7 +1,9 @@
 import type { FeedOptions, StoredEvent } from "../contract/activity.ts";
 import type { ThreadId } from "../contract/identity.ts";
-import type { Database } from "../db/database.ts";
 import type { Value } from "../db/driver.ts";
+import type { Sql } from "../db/sql.ts";
+import { all } from "../db/work.ts";
+import { Stop } from "../util/abort.ts";
 import { keyOf, threadKey } from "./event-rows.ts";
 import { type Choice, isAskedFor } from "./threads.ts";
 import { type Wake, createWake } from "./wake.ts";
@@ -14,13 +16,11 @@ const TEND_MS = 5_000;
 
 export interface EventFeedOptions {
   /** The database while it is being read; call `release` afterwards. */
-  readonly borrow: () => Promise<{ readonly database: Database; release(): void }>;
+  readonly borrow: () => Promise<{ readonly database: Sql; release(): void }>;
   /** Resolves when all events taken so far are readable. */
   readonly settled: () => Promise<void>;
-  /** How often followers check for events of other processes, in milliseconds. */
-  readonly lookMs: number;
   /** Closes what dead processes left in progress. Resolves to whether there was anything. Never rejects. */
-  readonly tend: (database: Database) => Promise<boolean>;
+  readonly tend: (database: Sql) => Promise<boolean>;
 }
 
 /** Reads events from the database, and follows it. */
@@ -32,13 +32,13 @@ export interface EventFeed {
   close(): void;
 }
 
-export function createEventFeed({ borrow, settled, tend, lookMs }: EventFeedOptions): EventFeed {
+export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): EventFeed {
   let change: Wake | undefined;
   let closed = false;
   let followers = 0;
-  let watch: NodeJS.Timeout | undefined;
-  let version: number | undefined;
-  let looks = 0;
+  let tending: NodeJS.Timeout | undefined;
+  let stopWatching = () => {};
+  const closing = new AbortController();
 
   const wake = () => {
     change?.resolve();
@@ -46,47 +46,49 @@ export function createEventFeed({ borrow, settled, tend, lookMs }: EventFeedOpti
   };
 
   /**
-   * One timer for all followers, and none without followers. A change since the last check wakes all; a follower may be
+   * One watch for all followers, and none without followers. A change since the last check wakes all; a follower may be
    * woken once too often.
    */
-  const startWatching = (database: Database) => {
+  const join = (database: Sql) => {
     followers += 1;
-    version ??= database.dataVersion();
-    watch ??= setInterval(() => {
-      if (++looks % Math.ceil(TEND_MS / lookMs) === 0) void tend(database).then((hasClosed) => hasClosed && wake());
-      const found = versionOf(database);
-      if (found === version) return;
-      version = found;
-      wake();
-    }, lookMs).unref();
+    if (followers > 1) return;
+    stopWatching = database.watch(wake);
+    const tendOnce = () => void tend(database).then((hasClosed) => hasClosed && wake());
+    tending = setInterval(tendOnce, TEND_MS).unref();
   };
 
-  const stopWatching = () => {
+  const leave = () => {
     followers -= 1;
     if (followers > 0) return;
-    clearInterval(watch);
-    watch = undefined;
+    clearInterval(tending);
+    stopWatching();
   };
 
   return {
     wake,
     close() {
       closed = true;
+      closing.abort(new Error("the store is closed"));
       wake();
     },
     async *events({ after = 0, thread, follow = false, signal, ...choice } = {}) {
       if (signal?.aborted) return;
       await settled();
       const { database, release } = await borrow();
-      if (follow) startWatching(database);
+      if (follow) join(database);
+      // A follower waits for a server that is away.
+      const stop = follow ? new Stop(closing.signal, ...(signal === undefined ? [] : [signal])) : undefined;
+      const until = stop?.signal;
       try {
         let seen = after === "now" ? await newestId(database) : after;
-        const readPage = pageReader(database, thread, choice);
+        let end = follow ? 0 : await database.readableTo("all");
+        const readPage = pageReader(database, thread, choice, until);
         while (!signal?.aborted) {
           change ??= createWake();
           const next = change; // before reading, so that later events wake it
           const last = closed;
-          const page = await readPage(seen);
+          if (follow) end = await database.readableTo(last ? "all" : "known", until);
+          const page = await readPage(seen, end);
           for (const { id, body } of page) {
             seen = id;
             if (body === null) continue;
@@ -100,24 +102,28 @@ export function createEventFeed({ borrow, settled, tend, lookMs }: EventFeedOpti
           if (!follow || last) return;
           if (!closed) await next.untilResolved(signal);
         }
+      } catch (error) {
+        if (signal?.aborted !== true) throw error;
       } finally {
-        if (follow) stopWatching();
+        stop?.unlink();
+        if (follow) leave();
         release();
       }
     },
   };
 }
 
-type PageReader = (after: number) => Promise<readonly { readonly id: number; readonly body: string | null }[]>;
+type PageReader = (after: number, to: number) => Promise<readonly { readonly id: number; readonly body: string | null }[]>;
 
 /**
  * A call has one thread and few events, so its id alone selects them. Events of other types come without a body: a
  * follower of rare types advances past them, and does not read them again.
  */
 function pageReader(
-  database: Database,
+  database: Sql,
   thread: ThreadId | undefined,
   { call, messages = false, types }: Choice,
+  until: AbortSignal | undefined,
 ): PageReader {
   const key = call ?? (messages && thread !== undefined ? threadKey(thread) : undefined);
   const values: Value[] = [];
@@ -128,28 +134,18 @@ function pageReader(
   const chosen =
     (key === undefined ? "" : where("call = ?", keyOf(key))) +
     (key === undefined && thread !== undefined ? where("thread = ?", keyOf(thread)) : "");
-  const body = types === undefined ? "body" : `iif(type IN (${types.map((type) => `'${type}'`).join()}), body, NULL)`;
-  const sql = `SELECT id, ${body} AS body FROM events WHERE id > ?${chosen} ORDER BY id LIMIT ${PAGE_ROWS}`;
-  return (after) => database.patiently(() => database.connection.all(sql, [after, ...values]));
+  const body = types === undefined ? "body" : `CASE WHEN type IN (${types.map((type) => `'${type}'`).join()}) THEN body END`;
+  const sql = `SELECT id, ${body} AS body FROM events WHERE id > ? AND id <= ?${chosen} ORDER BY id LIMIT ${PAGE_ROWS}`;
+  return (after, to) =>
+    database.read(() => all(sql, [after, to, ...values]), until === undefined ? {} : { until });
 }
 
-async function newestId(database: Database): Promise<number> {
-  const [newest] = await database.patiently(() =>
-    database.connection.all<{ id: number | null }>("SELECT max(id) AS id FROM events"),
-  );
-  return newest?.id ?? 0;
+/** The position after which everything is new. */
+async function newestId(database: Sql): Promise<number> {
+  return Math.min(await database.readableTo("all"), await database.newest());
 }
 
 function storedEvent(id: number, body: string): StoredEvent {
   const event = JSON.parse(body) as StoredEvent;
   return Object.assign(event, { id });
-}
-
-/** A failed check (the database is busy) is retried soon. */
-function versionOf(database: Database): number | undefined {
-  try {
-    return database.dataVersion();
-  } catch {
-    return undefined;
-  }
 }

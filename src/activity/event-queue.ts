@@ -16,8 +16,8 @@ export interface Batch {
   readonly rows: readonly EventRow[];
   /** Whether one of them was committed. */
   readonly durable: boolean;
-  /** How many waiting events it includes. */
-  readonly count: number;
+  /** The number of its last event in the queue. */
+  readonly last: number;
 }
 
 /** The events that wait to be written, in order. */
@@ -28,8 +28,8 @@ export interface EventQueue {
   push(row: EventRow, commit: Commit | undefined): void;
   /** Returns the oldest events, which stay in the queue until `written`. */
   batch(): Batch;
-  /** Removes events that were written, and settles their commits. */
-  written(count: number): void;
+  /** Removes the events up to this number, which were written, and settles their commits. */
+  written(last: number): void;
   /**
    * Rejects all commits and withdraws their events: a caller that gets the error does not act, and must not appear to
    * have acted. Other events keep waiting.
@@ -40,6 +40,7 @@ export interface EventQueue {
 }
 
 interface Waiting {
+  readonly number: number;
   readonly row: EventRow;
   readonly commit: Commit | undefined;
   settled: Wake | undefined;
@@ -48,6 +49,7 @@ interface Waiting {
 export function createEventQueue(): EventQueue {
   let waiting: Waiting[] = [];
   let size = 0;
+  let pushed = 0;
 
   return {
     get length() {
@@ -57,7 +59,7 @@ export function createEventQueue(): EventQueue {
       return size;
     },
     push(row, commit) {
-      waiting.push({ row, commit, settled: undefined });
+      waiting.push({ number: ++pushed, row, commit, settled: undefined });
       size += row.body.length;
     },
     batch() {
@@ -66,9 +68,11 @@ export function createEventQueue(): EventQueue {
         batch.map(({ row }) => row),
         (index) => batch[index]?.commit === undefined,
       );
-      return { rows, durable: batch.some(({ commit }) => commit !== undefined), count: batch.length };
+      return { rows, durable: batch.some(({ commit }) => commit !== undefined), last: batch.at(-1)?.number ?? 0 };
     },
-    written(count) {
+    written(last) {
+      const next = waiting.findIndex(({ number }) => number > last);
+      const count = next === -1 ? waiting.length : next;
       const gone = waiting.slice(0, count);
       waiting = waiting.slice(count);
       for (const { row, commit, settled } of gone) {

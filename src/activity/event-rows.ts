@@ -1,16 +1,12 @@
 import type { ActivityEvent } from "../contract/activity.ts";
 import type { ThreadId } from "../contract/identity.ts";
-import type { DatabaseConnection, Value } from "../db/driver.ts";
+import type { EventColumns, Work } from "../db/work.ts";
 
-/** A row of the database: the columns for lookups, and the event as JSON. */
-export interface EventRow {
-  /** The call, or `threadKey` for an event of a thread. Rows with the same key are removed together. */
-  readonly call: string;
-  readonly thread: string;
-  readonly at: number;
-  readonly type: string;
-  readonly body: string;
-}
+/**
+ * A row of the database: the columns for lookups, and the event as JSON. `call` is that of a call, or `threadKey` for
+ * an event of a thread: rows with the same key are removed together.
+ */
+export type EventRow = EventColumns;
 
 /**
  * Makes the row of an event. Serializes it at once, since a tool may go on changing its input and data: 1 to 2 µs for a
@@ -26,26 +22,26 @@ export function rowOf(event: ActivityEvent): EventRow {
       `expected an event with call, thread and type as text and at in milliseconds, got ${JSON.stringify(event)}`,
     );
   }
-  return { call, thread, at, type, body: JSON.stringify(event) };
+  return { call: keyOf(call), thread: keyOf(thread), at, type, body: JSON.stringify(event), facet: facetOf(event) };
 }
 
-// Written by hand: every call needs this statement, and the builder takes longer to load than it takes to run. Many
-// rows in one statement are nearly twice as fast as one by one (libsql; a tenth with node:sqlite).
-const INSERT = "INSERT INTO events (session, call, thread, at, type, body) VALUES (?, ?, ?, ?, ?, ?)";
-const INSERTS = [64, 8, 1].map((count) => ({ count, sql: INSERT + ", (?, ?, ?, ?, ?, ?)".repeat(count - 1) }));
-
-/** Inserts the rows in order. Call it inside a transaction. */
-export function insertEvents(connection: DatabaseConnection, session: number, rows: readonly EventRow[]): void {
-  let next = 0;
-  for (const { count, sql } of INSERTS) {
-    for (; rows.length - next >= count; next += count) {
-      const values: Value[] = [];
-      for (const { call, thread, at, type, body } of rows.slice(next, next + count)) {
-        values.push(session, keyOf(call), keyOf(thread), at, type, body);
-      }
-      connection.run(sql, values);
-    }
+function facetOf(event: ActivityEvent): string | null {
+  switch (event.type) {
+    case "approval.requested":
+    case "approval.decided":
+      return keyOf(event.question);
+    case "job.started":
+      return event.lifetime;
+    case "message.added":
+      return event.message.role === "user" ? (event.message.from ?? null) : null;
+    default:
+      return null;
   }
+}
+
+/** Appends the rows in order. Call it inside a transaction. `session`: that of the process that writes. */
+export function* insertEvents(session: number, events: readonly EventRow[]): Work<void> {
+  if (events.length > 0) yield { events, session };
 }
 
 /** The value of the column `call` for events of a thread. No call has such an id. */

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ActivityEvent } from "../contract/activity.ts";
-import type { Database } from "../db/database.ts";
-import type { DatabaseConnection } from "../db/driver.ts";
+import { type Sql, UnknownOutcome } from "../db/sql.ts";
+import type { Work } from "../db/work.ts";
 import { formatSize } from "../output/size.ts";
 import { plural } from "../util/text.ts";
 import { BATCH_ROWS, type Commit, createEventQueue } from "./event-queue.ts";
@@ -23,12 +23,12 @@ const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 30_000;
 
 export interface EventWriterOptions {
-  readonly open: () => Promise<Database>;
+  readonly open: () => Promise<Sql>;
   /** How much live output of one call is recorded, in characters. */
   readonly liveOutput: number;
   readonly now: () => number;
   /** Called when events of this process have become readable. */
-  readonly onWritten: (database: Database, rows: readonly EventRow[]) => void;
+  readonly onWritten: (database: Sql, rows: readonly EventRow[]) => void;
 }
 
 /** Writes events to the database in order, many in one transaction. */
@@ -36,7 +36,7 @@ export interface EventWriter {
   append(event: ActivityEvent): void;
   commit(event: ActivityEvent): Promise<void>;
   /** Runs a durable transaction as this process's session, after the events taken so far. Rejects if that fails. */
-  transact<T>(work: (connection: DatabaseConnection, session: number) => T): Promise<T>;
+  transact<T>(work: (database: Sql, session: number) => Work<T>): Promise<T>;
   /** Resolves when the events taken so far are written, or could not be. Never rejects. */
   settled(): Promise<void>;
   /** Writes the remaining events and ends the session. Rejects when that fails. */
@@ -46,8 +46,11 @@ export interface EventWriter {
 export function createEventWriter({ open, liveOutput, now, onWritten }: EventWriterOptions): EventWriter {
   const queue = createEventQueue();
   const limit = createLiveOutputLimit(liveOutput);
-  let database: Database | undefined;
+  let database: Sql | undefined;
   let session: number | undefined;
+  let lapses = 0;
+  /** The batch of which nobody knows whether it was recorded. */
+  let doubt: { readonly outcome: UnknownOutcome; readonly last: number } | undefined;
   let writing: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let immediate: NodeJS.Immediate | undefined;
@@ -55,32 +58,60 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
   let problem: Error | undefined;
   let closed: Promise<void> | undefined;
 
-  /** Writes the oldest events in one transaction. Throws SQLite's errors; then all events still wait. */
-  const writeBatch = (into: Database) => {
-    const { rows, durable, count } = queue.batch();
-    const by = into.transaction(
-      (connection) => {
-        const writer = session ?? beginSession(connection, now());
-        insertEvents(connection, writer, rows);
-        return writer;
-      },
-      { durable },
-    );
+  /** This process's session: the number that it has, or begins. A lapsed one was closed by others. */
+  const ownSession = function* (into: Sql): Work<number> {
+    if (session !== undefined && into.lapses() === lapses) return session;
+    return yield* beginSession(now());
+  };
+
+  const began = (into: Sql, by: number) => {
     session = by; // only now: a failed transaction leaves no session
-    problem = undefined;
-    retryMs = FIRST_RETRY_MS;
-    queue.written(count);
-    onWritten(into, rows);
+    lapses = into.lapses();
+  };
+
+  /** Writes the oldest events in one transaction. If that fails, all events still wait. */
+  const batchInto = (into: Sql) => {
+    let batch = queue.batch();
+    const work = function* (): Work<number> {
+      batch = queue.batch(); // again with each attempt
+      const writer = yield* ownSession(into);
+      yield* insertEvents(writer, batch.rows);
+      return writer;
+    };
+    const committed = (by: number) => {
+      began(into, by);
+      problem = undefined;
+      retryMs = FIRST_RETRY_MS;
+      queue.written(batch.last);
+      onWritten(into, batch.rows);
+    };
+    return { work, how: { durable: batch.durable, committed }, last: () => batch.last };
+  };
+
+  const writeBatch = async (into: Sql) => {
+    const { work, how, last } = batchInto(into);
+    try {
+      await into.transaction(work, how);
+    } catch (error) {
+      if (error instanceof UnknownOutcome) doubt = { outcome: error, last: last() };
+      throw error;
+    }
+  };
+
+  /** Finds out what became of the batch in doubt, so that no event is written twice. */
+  const settleDoubt = async () => {
+    if (doubt === undefined) return;
+    if (await doubt.outcome.wasRecorded()) queue.written(doubt.last);
+    doubt = undefined;
   };
 
   const writeAll = async () => {
     try {
       database ??= await open();
       const into = database;
+      await settleDoubt();
       while (queue.length > 0) {
-        await into.patiently(() => {
-          if (queue.length > 0) writeBatch(into);
-        });
+        await writeBatch(into);
         if (queue.length > 0) await nextTurn();
       }
     } catch (error) {
@@ -117,9 +148,12 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
 
   /** Makes room when appends are faster than the event loop. */
   const makeRoom = () => {
-    if (problem !== undefined || database === undefined) return;
+    if (problem !== undefined || database?.transactionNow === undefined) return;
     try {
-      while (queue.length > 0) writeBatch(database);
+      while (queue.length > 0) {
+        const { work, how } = batchInto(database);
+        database.transactionNow(work, how);
+      }
     } catch (error) {
       if (queue.size > MAX_WAITING) problem = database.explain(error);
     }
@@ -155,7 +189,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
     }
     const [into, ours] = [database, session];
     // A session that cannot be ended is closed when its process has ended, like that of a dead process.
-    if (into !== undefined && ours !== undefined) await into.patiently(() => endSession(into, ours)).catch(() => {});
+    if (into !== undefined && ours !== undefined) await into.transaction(() => endSession(ours)).catch(() => {});
   };
 
   const settled = async () => {
@@ -189,17 +223,12 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
       if (problem !== undefined) throw problem;
       database ??= await open();
       const into = database;
-      return await into.patiently(() => {
-        const [result, by] = into.transaction(
-          (connection) => {
-            const own = session ?? beginSession(connection, now());
-            return [work(connection, own), own] as const;
-          },
-          { durable: true },
-        );
-        session = by;
-        return result;
-      });
+      const both = function* () {
+        const own = yield* ownSession(into);
+        return [yield* work(into, own), own] as const;
+      };
+      const [result] = await into.transaction(both, { durable: true, committed: ([, by]) => began(into, by) });
+      return result;
     },
     settled,
     close() {

@@ -1,6 +1,7 @@
 import type { ParkedCall, ParkedFilter } from "../contract/parked.ts";
-import type { Database } from "../db/database.ts";
-import type { DatabaseConnection, Value } from "../db/driver.ts";
+import type { Value } from "../db/driver.ts";
+import type { Sql } from "../db/sql.ts";
+import { type Work, all, lock, run } from "../db/work.ts";
 import { insertEvents, keyOf, rowOf } from "./event-rows.ts";
 import { type Move, type Moved, moved } from "./parked.ts";
 
@@ -8,17 +9,12 @@ import { type Move, type Moved, moved } from "./parked.ts";
 export const NO_SESSION = 0;
 
 /** The parked calls of a database for which a condition holds, oldest first. */
-export function parkedIn(
-  connection: DatabaseConnection,
-  condition: string,
-  values: readonly Value[],
-): readonly ParkedCall[] {
-  return connection
-    .all<{ state: ParkedCall["state"]; body: string }>(
-      `SELECT state, body FROM parked_calls WHERE ${condition} ORDER BY rowid`,
-      values,
-    )
-    .map(({ state, body }) => ({ ...(JSON.parse(body) as ParkedCall), state }));
+export function* parkedIn(condition: string, values: readonly Value[]): Work<readonly ParkedCall[]> {
+  const rows = yield* all<{ state: ParkedCall["state"]; body: string }>(
+    `SELECT state, body FROM parked_calls WHERE ${condition} ORDER BY rowid`,
+    values,
+  );
+  return rows.map(({ state, body }) => ({ ...(JSON.parse(body) as ParkedCall), state }));
 }
 
 /** The condition for a filter, with its values. */
@@ -32,25 +28,24 @@ export function conditionOf({ call, thread, target, states }: ParkedFilter): [st
 }
 
 /** Moves a parked call. Call it inside a transaction. `session`: that of the process that takes it. */
-export function moveIn(
-  connection: DatabaseConnection,
+export function* moveIn(
   row: ParkedCall | undefined,
   move: Move,
   { at, session }: { readonly at: number; readonly session: number },
-): Moved {
+): Work<Moved> {
   const result = moved(row, move, at);
-  insertEvents(connection, NO_SESSION, result.events.map(rowOf));
-  if (result.row !== undefined && result.row !== row) writeParked(connection, result.row, session);
+  yield* insertEvents(NO_SESSION, result.events.map(rowOf));
+  if (result.row !== undefined && result.row !== row) yield* writeParked(result.row, session);
   if (result.row === undefined && row !== undefined) {
-    connection.run("DELETE FROM parked_calls WHERE call = ?", [keyOf(row.call)]);
+    yield* run("DELETE FROM parked_calls WHERE call = ?", [keyOf(row.call)]);
   }
   return result;
 }
 
 /** Writes the row of a parked call. */
-export function writeParked(connection: DatabaseConnection, row: ParkedCall, session: number): void {
+export function* writeParked(row: ParkedCall, session: number): Work<void> {
   const { call, question, thread, target, state, turn, untilMs } = row;
-  connection.run(
+  yield* run(
     `INSERT INTO parked_calls (call, question, thread, target, state, has_turn, until, session, body)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (call) DO UPDATE SET question = excluded.question, state = excluded.state, until = excluded.until,
@@ -63,10 +58,14 @@ export function writeParked(connection: DatabaseConnection, row: ParkedCall, ses
 }
 
 /** Ends the parked calls whose time is over. Returns how many. */
-export function expire(database: Database, at: number): number {
-  const late = () => parkedIn(database.connection, "state IN ('parked', 'ready', 'ended') AND until < ?", [at]);
-  if (late().length === 0) return 0;
-  return database.transaction((connection) => {
-    return late().map((row) => moveIn(connection, row, { to: "expired" }, { at, session: NO_SESSION })).length;
+export async function expire(sql: Sql, at: number): Promise<number> {
+  const late = () => parkedIn("state IN ('parked', 'ready', 'ended') AND until < ?", [at]);
+  const found = await sql.read(late);
+  if (found.length === 0) return 0;
+  return await sql.transaction(function* () {
+    yield* lock(...found.map(({ call }) => keyOf(call)));
+    const rows = yield* late();
+    for (const row of rows) yield* moveIn(row, { to: "expired" }, { at, session: NO_SESSION });
+    return rows.length;
   });
 }

@@ -2,7 +2,8 @@ import type { CallEvent } from "../contract/activity.ts";
 import type { Approval } from "../contract/decision.ts";
 import type { ParkedCall } from "../contract/parked.ts";
 import type { AnswerOutcome, OpenQuestion, QuestionId } from "../contract/question.ts";
-import type { DatabaseConnection } from "../db/driver.ts";
+import type { Dialect } from "../db/dialect.ts";
+import { type Work, all, lock } from "../db/work.ts";
 import { insertEvents, keyOf, rowOf } from "./event-rows.ts";
 import { closedBecause } from "./parked.ts";
 import { NO_SESSION, moveIn, parkedIn } from "./parked-rows.ts";
@@ -40,73 +41,78 @@ export function answerTo(
 /** The condition of the index of questions, in the form that SQLite matches. */
 const IS_QUESTION = "type IN ('approval.requested', 'approval.decided')";
 
-const IS_OPEN = `NOT EXISTS (
+const isOpen = ({ facet }: Dialect) => `NOT EXISTS (
     SELECT 1 FROM events AS decided WHERE ${IS_QUESTION} AND decided.type = 'approval.decided'
-      AND json_extract(decided.body, '$.question') = json_extract(asked.body, '$.question'))
+      AND ${facet("question", "decided")} = ${facet("question", "asked")})
   AND NOT EXISTS (
     SELECT 1 FROM events AS finished WHERE finished.call = asked.call AND finished.type = 'call.finished')`;
 
 /** The open questions in a database, oldest first. */
-export function questionsIn(connection: DatabaseConnection): readonly OpenQuestion[] {
-  return connection
-    .all<{ asked: string; started: string | null; parked: string | null }>(
-      `SELECT asked.body AS asked,
-         (SELECT body FROM parked_calls WHERE call = asked.call AND state = 'parked') AS parked,
-         (SELECT body FROM events AS started
-          WHERE started.call = asked.call AND started.type = 'call.started') AS started
-       FROM events AS asked INDEXED BY events_questions WHERE ${IS_QUESTION} AND asked.type = 'approval.requested'
-         AND json_extract(asked.body, '$.question') IS NOT NULL AND ${IS_OPEN}
-       ORDER BY id`,
-    )
-    .map(({ asked, started, parked }) => {
-      const question = openQuestion(
-        JSON.parse(asked) as Requested,
-        started === null ? undefined : (JSON.parse(started) as Started),
-      );
-      return parked === null ? question : parkedQuestion(question, JSON.parse(parked) as ParkedCall);
-    });
+export function* questionsIn(dialect: Dialect): Work<readonly OpenQuestion[]> {
+  const rows = yield* all<{ asked: string; started: string | null; parked: string | null }>(
+    `SELECT asked.body AS asked,
+       (SELECT body FROM parked_calls WHERE call = asked.call AND state = 'parked') AS parked,
+       (SELECT body FROM events AS started
+        WHERE started.call = asked.call AND started.type = 'call.started' LIMIT 1) AS started
+     FROM events AS asked ${dialect.indexed("events_questions")}
+     WHERE ${IS_QUESTION} AND asked.type = 'approval.requested'
+       AND ${dialect.facet("question", "asked")} IS NOT NULL AND ${isOpen(dialect)}
+     ORDER BY id`,
+  );
+  return rows.map(({ asked, started, parked }) => {
+    const question = openQuestion(
+      JSON.parse(asked) as Requested,
+      started === null ? undefined : (JSON.parse(started) as Started),
+    );
+    return parked === null ? question : parkedQuestion(question, JSON.parse(parked) as ParkedCall);
+  });
 }
 
 /** Answers a question in a database if it is open. Call it inside a transaction. */
-export function answerIn(
-  connection: DatabaseConnection,
+export function* answerIn(
+  dialect: Dialect,
   question: QuestionId,
   approval: Approval,
   given: { readonly by: string; readonly at: number },
-): AnswerOutcome {
-  const parked = parkedIn(connection, "question = ?", [keyOf(question)])[0];
+): Work<AnswerOutcome> {
+  const [event] = yield* eventsOf(dialect, question);
+  if (event !== undefined) yield* lock(keyOf(event.call));
+  const [parked] = yield* parkedIn("question = ?", [keyOf(question)]);
   if (parked?.state === "parked") {
     const { by, at } = given;
-    const { refused } = moveIn(connection, parked, { to: "ready", approval, by }, { at, session: NO_SESSION });
+    const { refused } = yield* moveIn(parked, { to: "ready", approval, by }, { at, session: NO_SESSION });
     return refused === undefined ? { status: "answered" } : { status: "closed", reason: refused };
   }
-  const asked = askedIn(connection, question);
+  const asked = yield* askedIn(dialect, question);
   if ("status" in asked) return asked;
-  insertEvents(connection, NO_SESSION, [rowOf(answerTo(asked, approval, given))]);
+  yield* insertEvents(NO_SESSION, [rowOf(answerTo(asked, approval, given))]);
   return { status: "answered" };
 }
 
 /** Returns the event that asked a question which is open, or why it is not. */
-export function askedIn(
-  connection: DatabaseConnection,
+export function* askedIn(
+  dialect: Dialect,
   question: QuestionId,
-): Requested | Exclude<AnswerOutcome, { status: "answered" }> {
-  const events = connection
-    .all<{ body: string }>(
-      `SELECT body FROM events WHERE ${IS_QUESTION} AND json_extract(body, '$.question') = ? ORDER BY id`,
-      [keyOf(question)],
-    )
-    .map(({ body }) => JSON.parse(body) as Requested | Decided);
+): Work<Requested | Exclude<AnswerOutcome, { status: "answered" }>> {
+  const events = yield* eventsOf(dialect, question);
   const asked = events.find((event) => event.type === "approval.requested");
   if (asked === undefined) return { status: "unknown" };
   const decided = events.find((event) => event.type === "approval.decided");
   const call = keyOf(asked.call);
-  const [finished] = connection.all<{ body: string }>(
+  const [finished] = yield* all<{ body: string }>(
     "SELECT body FROM events WHERE call = ? AND type = 'call.finished'",
     [call],
   );
   if (decided === undefined && finished === undefined) return asked;
   const ending = finished && (JSON.parse(finished.body) as { error?: string });
-  const [later] = parkedIn(connection, "call = ? AND question <> ?", [call, keyOf(question)]);
+  const [later] = yield* parkedIn("call = ? AND question <> ?", [call, keyOf(question)]);
   return closedBecause(decided, ending, later);
+}
+
+function* eventsOf(dialect: Dialect, question: QuestionId): Work<readonly (Requested | Decided)[]> {
+  const rows = yield* all<{ body: string }>(
+    `SELECT body FROM events WHERE ${IS_QUESTION} AND ${dialect.facet("question")} = ? ORDER BY id`,
+    [keyOf(question)],
+  );
+  return rows.map(({ body }) => JSON.parse(body) as Requested | Decided);
 }

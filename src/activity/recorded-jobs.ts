@@ -1,6 +1,7 @@
 import type { CallEvent, StoredEvent } from "../contract/activity.ts";
 import type { RecordedJob } from "../contract/job.ts";
-import type { DatabaseConnection } from "../db/driver.ts";
+import type { Dialect } from "../db/dialect.ts";
+import { type Work, all } from "../db/work.ts";
 
 type Ended = Extract<CallEvent, { type: "job.ended" }>;
 
@@ -19,13 +20,11 @@ export function recordedJobs(events: readonly StoredEvent[]): readonly RecordedJ
 }
 
 /** The jobs in a database. */
-export function jobsIn(connection: DatabaseConnection): readonly RecordedJob[] {
-  const events = connection
-    .all<{ id: number; body: string }>(
-      "SELECT id, body FROM events INDEXED BY events_jobs WHERE type IN ('job.started', 'job.ended') ORDER BY id",
-    )
-    .map(({ id, body }) => Object.assign(JSON.parse(body) as StoredEvent, { id }));
-  return recordedJobs(events);
+export function* jobsIn({ indexed }: Dialect): Work<readonly RecordedJob[]> {
+  const rows = yield* all<{ id: number; body: string }>(
+    `SELECT id, body FROM events ${indexed("events_jobs")} WHERE type IN ('job.started', 'job.ended') ORDER BY id`,
+  );
+  return recordedJobs(rows.map(({ id, body }) => Object.assign(JSON.parse(body) as StoredEvent, { id })));
 }
 
 function keyOfJob({ call, job }: Pick<Ended, "call" | "job">): string {

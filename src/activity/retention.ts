@@ -1,13 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Database } from "../db/database.ts";
-import type { DatabaseConnection } from "../db/driver.ts";
+import type { Dialect } from "../db/dialect.ts";
+import type { Sql } from "../db/sql.ts";
+import { type Work, all, lock, run } from "../db/work.ts";
 import { THREAD_PREFIX } from "./event-rows.ts";
 import { closeSession, sessionsThatAre } from "./sessions.ts";
 
 export interface RetentionOptions {
   readonly maxAgeDays: number;
   readonly maxEvents: number;
-  /** The largest size of the database, in bytes. */
+  /** The largest size of the database, in bytes. Only where `Sql.usedBytes` knows it. */
   readonly maxBytes: number;
 }
 
@@ -22,12 +23,8 @@ const CHORES = {
 } as const;
 type Chore = keyof typeof CHORES;
 
-/**
- * How many events one step checks, and how many pages it returns. A step takes some milliseconds; others can write in
- * between.
- */
+/** How many events one step checks. A step takes some milliseconds; others can write in between. */
 const STEP_ROWS = 200;
-const STEP_PAGES = 200;
 
 /** How much one process writes, as fractions of the limits and in bytes, before it checks the limits. */
 const LOOK_AFTER = 1 / 32;
@@ -40,9 +37,9 @@ const ROW_BYTES = 250;
 /** Keeps a database within its limits while processes write to it. */
 export interface Retention {
   /** Checks whether there is something to remove, and removes it in the background. Never throws. */
-  look(database: Database): void;
+  look(database: Sql): void;
   /** Counts what this process has written, and checks after each 1/32 of a limit, and once a day. Never throws. */
-  wrote(database: Database, rows: readonly { readonly body: string }[]): void;
+  wrote(database: Sql, rows: readonly { readonly body: string }[]): void;
   /** Stops removing; the next process continues. Resolves when nothing is being removed any more. Never rejects. */
   stop(): Promise<void>;
 }
@@ -59,10 +56,10 @@ export function createRetention(limits: RetentionOptions, now: () => number): Re
   let bytes = 0;
   let lookedAt = -Infinity;
 
-  const look = (database: Database) => {
+  const look = (database: Sql) => {
     if (running !== undefined || stopping.signal.aborted) return;
     [events, bytes, lookedAt] = [0, 0, now()];
-    database.shortenLog();
+    database.tidy();
     running = retain(database, limits, now, stopping.signal).finally(() => (running = undefined));
   };
 
@@ -83,101 +80,97 @@ export function createRetention(limits: RetentionOptions, now: () => number): Re
 }
 
 /** Never rejects. */
-async function retain(
-  database: Database,
-  limits: RetentionOptions,
-  now: () => number,
-  stop: AbortSignal,
-): Promise<void> {
+async function retain(database: Sql, limits: RetentionOptions, now: () => number, stop: AbortSignal): Promise<void> {
   let claimed: readonly Chore[] = [];
   try {
-    const { connection } = database;
-    const isDaily = isDue(connection, "retention", now());
-    if (!isDaily && !isOver(connection, limits)) return;
+    const isDaily = await database.read(() => isDue("retention", now()));
+    if (!isDaily && !(await isOver(database, limits))) return;
     const chores = isDaily ? (["retention", "removal"] as const) : (["removal"] as const);
-    if (!claim(database, chores, now())) return;
+    if (!(await database.transaction(() => claim(chores, now())))) return;
     claimed = chores;
-    if (isOver(connection, limits) || hasOld(connection, limits, now())) {
+    if ((await isOver(database, limits)) || (await database.read(() => hasOld(database.dialect, limits, now())))) {
       const { step } = await removal(database, limits, now());
-      while (!stop.aborted && !step()) await nextTurn();
+      while (!stop.aborted && !(await step())) await nextTurn();
     }
-    release(database, stop.aborted ? claimed : ["removal"]);
+    await release(database, stop.aborted ? claimed : ["removal"]);
   } catch {
-    release(database, claimed);
+    await release(database, claimed);
   }
 }
 
 /** A cheap check before the claim. Usually there is nothing to remove, and no process should be locked out. */
-function isDue(connection: DatabaseConnection, chore: Chore, at: number): boolean {
-  const [row] = connection.all<{ begun_at: number }>("SELECT begun_at FROM chores WHERE name = ?", [chore]);
+function* isDue(chore: Chore, at: number): Work<boolean> {
+  const [row] = yield* all<{ begun_at: number }>("SELECT begun_at FROM chores WHERE name = ?", [chore]);
   return (row?.begun_at ?? 0) <= at - CHORES[chore];
 }
 
-// Both may return true needlessly, but never false wrongly. Written by hand, so that the builder is rarely loaded.
+// Both may return true needlessly, but seldom false wrongly. Written by hand, so that the builder is rarely loaded.
 
-function isOver(connection: DatabaseConnection, { maxEvents, maxBytes }: RetentionOptions): boolean {
-  const [events] = connection.all<{ count: number | null }>(
-    "SELECT (SELECT max(id) FROM events) - (SELECT min(id) FROM events) + 1 AS count",
-  );
-  return (events?.count ?? 0) > maxEvents || usedBytes(connection) > maxBytes * USED;
+async function isOver(database: Sql, { maxEvents, maxBytes }: RetentionOptions): Promise<boolean> {
+  const [events] = await database.read(() => all<{ count: number | null }>(database.dialect.roughCount));
+  return (events?.count ?? 0) > maxEvents || ((await database.usedBytes()) ?? 0) > maxBytes * USED;
 }
 
-function hasOld(connection: DatabaseConnection, { maxAgeDays }: RetentionOptions, at: number): boolean {
-  const [first] = connection.all<{ at: number }>("SELECT at FROM events ORDER BY id LIMIT 1");
+function* hasOld(dialect: Dialect, { maxAgeDays }: RetentionOptions, at: number): Work<boolean> {
+  const [first] = yield* all<{ at: number }>("SELECT at FROM events ORDER BY id LIMIT 1");
   const oldest = at - maxAgeDays * DAY_MS;
-  return (first?.at ?? at) < oldest || sessionsThatAre(connection, "unknown").some(({ openedAt }) => openedAt < oldest);
+  if ((first?.at ?? at) < oldest) return true;
+  return (yield* sessionsThatAre(dialect, "unknown")).some(({ openedAt }) => openedAt < oldest);
 }
 
-function claim(database: Database, chores: readonly Chore[], at: number): boolean {
-  return database.transaction((connection) => {
-    if (!chores.every((chore) => isDue(connection, chore, at))) return false;
-    for (const chore of chores) begun(connection, chore, at);
-    return true;
-  });
+function* claim(chores: readonly Chore[], at: number): Work<boolean> {
+  yield* lock("chores");
+  for (const chore of chores) if (!(yield* isDue(chore, at))) return false;
+  yield* begun(chores, at);
+  return true;
 }
 
-function release(database: Database, chores: readonly Chore[]): void {
+async function release(database: Sql, chores: readonly Chore[]): Promise<void> {
   if (chores.length === 0) return;
-  try {
-    database.transaction((connection) => chores.forEach((chore) => begun(connection, chore, 0)));
-  } catch {
-    // locked or full: retried when the claim expires
+  // Locked, full or away: retried when the claim expires.
+  await database.transaction(() => begun(chores, 0)).catch(() => undefined);
+}
+
+function* begun(chores: readonly Chore[], at: number): Work<void> {
+  for (const chore of chores) {
+    yield* run(
+      "INSERT INTO chores (name, begun_at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET begun_at = excluded.begun_at",
+      [chore, at],
+    );
   }
 }
 
-function begun(connection: DatabaseConnection, chore: Chore, at: number): void {
-  connection.run("INSERT OR REPLACE INTO chores (name, begun_at) VALUES (?, ?)", [chore, at]);
-}
-
-/** `step` returns true when nothing is left to do. */
-async function removal(database: Database, { maxAgeDays, maxEvents, maxBytes }: RetentionOptions, at: number) {
+/** `step` resolves to true when nothing is left to do. */
+async function removal(database: Sql, { maxAgeDays, maxEvents, maxBytes }: RetentionOptions, at: number) {
   const { builder, changes, rows } = await import("../db/builder.ts");
   const { sql } = await import("kysely");
-  const { connection } = database;
+  const { facet } = database.dialect;
   const oldest = at - maxAgeDays * DAY_MS;
-  closeLostSessions();
-  let excess = countEvents() - maxEvents;
+  await closeLostSessions();
+  let excess = (await countEvents()) - maxEvents;
   let looked = 0;
   return { step };
 
-  function step(): boolean {
-    let excessBytes = usedBytes(connection) - maxBytes * USED;
-    const page = rows(connection, nextPage());
+  async function step(): Promise<boolean> {
+    let excessBytes = ((await database.usedBytes()) ?? 0) - maxBytes * USED;
+    const page = await database.read(() => rows(nextPage()));
     const [first, last] = [page[0], page.at(-1)];
     if (first === undefined || last === undefined || !(excess > 0 || excessBytes > 0 || first.at < oldest)) {
-      return giveBack(connection);
+      return await database.giveBack();
     }
     looked = last.id;
-    const gone = rows(connection, finished([...new Set(page.map(({ call }) => call))])).filter((call) => {
+    const ended = await database.read(() => rows(finished([...new Set(page.map(({ call }) => call))])));
+    const gone = ended.filter((call) => {
       const isRecentThread = call.call.startsWith(THREAD_PREFIX) && call.latest >= at - DAY_MS;
       const goes = !isRecentThread && (excess > 0 || excessBytes > 0 || call.latest < oldest);
       if (goes) excess -= call.count;
       if (goes) excessBytes -= call.bytes;
       return goes;
     });
-    const deletions = gone.map(({ call }) => builder.deleteFrom("events").where("call", "=", call));
-    database.transaction(() => deletions.forEach((deletion) => void changes(connection, deletion)));
-    giveBack(connection);
+    await database.transaction(function* () {
+      for (const { call } of gone) yield* changes(builder.deleteFrom("events").where("call", "=", call));
+    });
+    await database.giveBack();
     return false;
   }
 
@@ -203,12 +196,16 @@ async function removal(database: Database, { maxAgeDays, maxEvents, maxBytes }: 
       ])
       .where("call", "in", calls)
       .groupBy("call")
-      .having(count(sql`type = 'call.finished'`), ">=", sql<number>`min(1, ${count(sql`type = 'call.started'`)})`)
+      .having(
+        count(sql`type = 'call.finished'`),
+        ">=",
+        sql<number>`CASE WHEN ${count(sql`type = 'call.started'`)} > 0 THEN 1 ELSE 0 END`,
+      )
       .orderBy(({ fn }) => fn.min("id"))
       .having(
         count(sql`type = 'job.ended'`),
         ">=",
-        count(sql`type = 'job.started' AND json_extract(body, '$.lifetime') = 'toolkit'`),
+        count(sql`type = 'job.started' AND ${sql.raw(facet("lifetime"))} = 'toolkit'`),
       );
   }
 
@@ -216,41 +213,20 @@ async function removal(database: Database, { maxAgeDays, maxEvents, maxBytes }: 
    * Ends sessions of other hosts and containers that were silent for too long. Whether their processes are alive is not
    * visible from here.
    */
-  function closeLostSessions() {
-    for (const { id } of sessionsThatAre(connection, "unknown").filter(({ openedAt }) => openedAt < oldest)) {
+  async function closeLostSessions() {
+    const lost = await database.read(() => sessionsThatAre(database.dialect, "unknown"));
+    for (const { id } of lost.filter(({ openedAt }) => openedAt < oldest)) {
       const latest = builder.selectFrom("events").select("at").where("session", "=", id).orderBy("id", "desc").limit(1);
-      if (rows(connection, latest).some((event) => event.at >= oldest)) continue;
-      closeSession(database, id, at);
+      if ((await database.read(() => rows(latest))).some((event) => event.at >= oldest)) continue;
+      await closeSession(database, id, at);
     }
   }
 
-  /** Avoids counting, which reads a whole index: the ids show faster that there cannot be too many. */
-  function countEvents(): number {
-    const [most] = rows(
-      connection,
-      builder.selectFrom("events").select(sql<number>`max(id) - min(id) + 1`.as("count")),
-    );
-    if ((most?.count ?? 0) <= maxEvents) return 0;
-    return (
-      rows(
-        connection,
-        builder.selectFrom("events").select(({ fn }) => fn.countAll<number>().as("count")),
-      )[0]?.count ?? 0
-    );
+  /** Avoids counting, which reads a whole index: a rough number shows faster that there cannot be too many. */
+  async function countEvents(): Promise<number> {
+    const [rough] = await database.read(() => all<{ count: number | null }>(database.dialect.roughCount));
+    if ((rough?.count ?? 0) <= maxEvents) return 0;
+    const exact = builder.selectFrom("events").select(({ fn }) => fn.countAll<number>().as("count"));
+    return (await database.read(() => rows(exact)))[0]?.count ?? 0;
   }
-}
-
-/** Returns the size of the pages in use, in bytes. */
-function usedBytes(connection: DatabaseConnection): number {
-  const [pages] = connection.all<{ bytes: number }>(
-    `SELECT (page_count - freelist_count) * page_size AS bytes
-     FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
-  );
-  return pages?.bytes ?? 0;
-}
-
-/** Shrinks the file by some unused pages. Returns true when none are left. */
-function giveBack(connection: DatabaseConnection): boolean {
-  connection.exec(`PRAGMA incremental_vacuum(${STEP_PAGES})`);
-  return (connection.all<{ freelist_count: number }>("PRAGMA freelist_count")[0]?.freelist_count ?? 0) === 0;
 }

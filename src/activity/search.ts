@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ActivityEvent, SearchHit, SearchOptions, StoredEvent } from "../contract/activity.ts";
 import type { Json } from "../contract/schema.ts";
-import type { Database } from "../db/database.ts";
+import type { Sql } from "../db/sql.ts";
+import { all } from "../db/work.ts";
 import { clip } from "../util/text.ts";
 
-/** How many ids one statement covers, so that the event loop gets a turn in between. */
-const STEP_IDS = 2_000;
+/** The most rows of one statement. */
+const STEP_ROWS = 2_000;
 
 const MAX_TEXT = 1_000;
 const EXCERPT = 200;
@@ -41,20 +42,18 @@ export function createSearch({ text, thread, limit = DEFAULT_LIMIT }: SearchOpti
 }
 
 /** Searches a database, newest events first. SQL finds candidate rows; their texts decide. */
-export async function searchIn(database: Database, options: SearchOptions): Promise<readonly SearchHit[]> {
+export async function searchIn(database: Sql, options: SearchOptions): Promise<readonly SearchHit[]> {
   const search = createSearch(options);
   const json = JSON.stringify(options.text).slice(1, -1);
   const pattern = `%${json.replaceAll(/[%_^]/g, "^$&")}%`;
-  const [newest] = database.connection.all<{ id: number | null }>("SELECT max(id) AS id FROM events");
-  for (let to = newest?.id ?? 0; to > 0 && !search.isFull(); to -= STEP_IDS) {
-    const rows = await database.patiently(() =>
-      database.connection.all<{ id: number; body: string }>(
-        `SELECT id, body FROM events WHERE id <= ? AND id > ? AND body LIKE ? ESCAPE '^'
-           AND type IN ('message.added', 'call.started', 'call.finished') ORDER BY id DESC`,
-        [to, to - STEP_IDS, pattern],
-      ),
-    );
+  const { like, searchedIds } = database.dialect;
+  const sql = `SELECT id, body FROM events WHERE id <= ? AND id > ? AND ${like("body")}
+    AND type IN ('message.added', 'call.started', 'call.finished') ORDER BY id DESC LIMIT ${STEP_ROWS}`;
+  for (let to = await database.newest(); to > 0 && !search.isFull(); ) {
+    const from = to - searchedIds;
+    const rows = await database.read(() => all<{ id: number; body: string }>(sql, [to, from, pattern]));
     for (const { id, body } of rows) search.look({ ...(JSON.parse(body) as ActivityEvent), id });
+    to = rows.length < STEP_ROWS ? from : (rows.at(-1)?.id ?? 0) - 1;
     await nextTurn();
   }
   return search.hits;

@@ -1,6 +1,7 @@
 import type { ActivityEvent, ActivityEventType, ThreadSummary } from "../contract/activity.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
-import type { Database } from "../db/database.ts";
+import type { Dialect } from "../db/dialect.ts";
+import { type Work, all } from "../db/work.ts";
 import { clip } from "../util/text.ts";
 import { keyOf, threadKey } from "./event-rows.ts";
 
@@ -40,34 +41,48 @@ export function summarize(events: readonly ActivityEvent[]): readonly ThreadSumm
   });
 }
 
+/** How many threads one statement looks up. */
+const STEP_THREADS = 100;
+
 /** The threads of a database, with some index lookups per thread. */
-export function threadsIn({ connection }: Database): readonly ThreadSummary[] {
-  const one = (sql: string, value: string | number): ActivityEvent | undefined => {
-    const [row] = connection.all<{ body: string }>(`SELECT body FROM events WHERE ${sql} LIMIT 1`, [value]);
-    return row === undefined ? undefined : (JSON.parse(row.body) as ActivityEvent);
-  };
+export function* threadsIn({ facet }: Dialect): Work<readonly ThreadSummary[]> {
   // Steps from thread to thread: the index covers every event.
-  const ends = connection.all<{ first: number; last: number }>(
+  const ends = yield* all<{ first: string; last: string }>(
     `WITH RECURSIVE threads(thread) AS (
        SELECT min(thread) FROM events
        UNION ALL
-       SELECT (SELECT min(thread) FROM events WHERE thread > threads.thread) FROM threads WHERE thread IS NOT NULL)
-     SELECT (SELECT min(id) FROM events WHERE events.thread = threads.thread) AS first,
-            (SELECT max(id) FROM events WHERE events.thread = threads.thread) AS last
-     FROM threads WHERE thread IS NOT NULL ORDER BY last`,
+       SELECT (SELECT min(thread) FROM events WHERE thread > threads.thread) FROM threads WHERE thread IS NOT NULL),
+     ends AS (
+       SELECT (SELECT min(id) FROM events WHERE events.thread = threads.thread) AS first,
+              (SELECT max(id) FROM events WHERE events.thread = threads.thread) AS last
+       FROM threads WHERE thread IS NOT NULL)
+     SELECT (SELECT body FROM events WHERE id = first) AS first, (SELECT body FROM events WHERE id = last) AS last
+     FROM ends ORDER BY ends.last`,
   );
-  return ends.flatMap((end) => {
-    const [first, last] = [one("id = ?", end.first), one("id = ?", end.last)];
-    if (first === undefined || last === undefined) return [];
-    const key = keyOf(threadKey(last.thread));
-    const created = one("type = 'thread.created' AND call = ?", key);
-    const firstWords = one(
-      `call = ? AND type = 'message.added' AND json_extract(body, '$.message.from') = 'person' ORDER BY id`,
-      key,
+  const threads = ends.map((end) => ({ first: eventOf(end.first), last: eventOf(end.last) }));
+  const summaries: ThreadSummary[] = [];
+  for (let next = 0; next < threads.length; next += STEP_THREADS) {
+    const some = threads.slice(next, next + STEP_THREADS);
+    const rows = yield* all<{ key: string; created: string | null; words: string | null }>(
+      `SELECT column1 AS key,
+         (SELECT body FROM events WHERE call = column1 AND type = 'thread.created' LIMIT 1) AS created,
+         (SELECT body FROM events WHERE call = column1 AND type = 'message.added' AND ${facet("message.from")} = 'person'
+          ORDER BY id LIMIT 1) AS words
+       FROM (VALUES ${some.map(() => "(?)").join(", ")}) AS keys`,
+      some.map(({ last }) => keyOf(threadKey(last.thread))),
     );
-    return [summaryOf({ first, last, created, firstWords })];
-  });
+    const found = new Map(rows.map((row) => [row.key, row]));
+    for (const { first, last } of some) {
+      const { created = null, words = null } = found.get(keyOf(threadKey(last.thread))) ?? {};
+      const own = { created: optional(created), firstWords: optional(words) };
+      summaries.push(summaryOf({ first, last, ...own }));
+    }
+  }
+  return summaries;
 }
+
+const eventOf = (body: string) => JSON.parse(body) as ActivityEvent;
+const optional = (body: string | null) => (body === null ? undefined : eventOf(body));
 
 function isOfPerson(event: ActivityEvent): boolean {
   return event.type === "message.added" && event.message.role === "user" && event.message.from === "person";

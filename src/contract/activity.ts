@@ -321,5 +321,7 @@ export interface Store {
   takeThread(thread: ThreadId, signal: AbortSignal): Promise<() => Promise<void>>;
   /** The jobs of all processes, oldest first. */
   jobs(): Promise<readonly RecordedJob[]>;
+  /** The server, where it also keeps memories and schedules. Default: they are files of this machine. */
+  readonly url?: string;
   close(): Promise<void>;
 }

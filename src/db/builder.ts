@@ -1,10 +1,11 @@
 import { type Compilable, DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
-import type { DatabaseConnection, Value } from "./driver.ts";
+import type { Value } from "./driver.ts";
 import type { Schema } from "./schema.ts";
+import { type Work, all, run } from "./work.ts";
 
 /**
- * Builds typed statements for the tables. It runs nothing: `rows` and `changes` do, since work on SQLite is synchronous
- * (database.ts). Import this file where it is used (`await import`): it takes 10 ms to load, which the command line
+ * Builds typed statements for the tables, in what both databases understand. It runs nothing: `rows` and `changes` are
+ * work for either (work.ts). Import this file where it is used (`await import`): it takes 10 ms to load, which the command line
  * saves.
  */
 export const builder = new Kysely<Schema>({
@@ -17,13 +18,13 @@ export const builder = new Kysely<Schema>({
 });
 
 /** Runs a built statement. Returns its rows. */
-export function rows<Row>(connection: DatabaseConnection, query: Compilable<Row>): Row[] {
+export function rows<Row>(query: Compilable<Row>): Work<Row[]> {
   const { sql, parameters } = query.compile();
-  return connection.all<Row>(sql, parameters as readonly Value[]);
+  return all<Row>(sql, parameters as readonly Value[]);
 }
 
 /** Runs a built statement. Returns how many rows it changed. */
-export function changes(connection: DatabaseConnection, query: Compilable): number {
+export function changes(query: Compilable): Work<number> {
   const { sql, parameters } = query.compile();
-  return connection.run(sql, parameters as readonly Value[]).changes;
+  return run(sql, parameters as readonly Value[]);
 }

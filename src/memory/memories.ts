@@ -7,8 +7,11 @@ import {
   type MemoryScope,
   type NewMemory,
 } from "../contract/memory.ts";
-import { type Database, openDatabase } from "../db/database.ts";
-import { type DatabaseConnection, type Engine, type Value, loadTextEngine } from "../db/driver.ts";
+import type { Dialect } from "../db/dialect.ts";
+import { type Engine, type Value, loadTextEngine } from "../db/driver.ts";
+import type { Sql } from "../db/sql.ts";
+import { openSqlite } from "../db/sqlite.ts";
+import { type Work, all, lock, run } from "../db/work.ts";
 import { type ScopeRow, recallIds } from "./recall.ts";
 import { addSpellings, removeSpelling } from "./spelling.ts";
 import { MEMORY_TABLES } from "./tables.ts";
@@ -17,6 +20,8 @@ import { wordsOf } from "./words.ts";
 export interface MemoriesOptions {
   /** Created with mode 0600 (missing folders 0700). Several processes may share it. */
   readonly file: string;
+  /** A PostgreSQL server that has them instead of the file. */
+  readonly url?: string | undefined;
   readonly scope: MemoryScope;
   /** Identifies the workspace. Only for the scope "workspace". */
   readonly workspace?: string;
@@ -28,9 +33,10 @@ export interface MemoriesOptions {
   readonly now?: () => number;
 }
 
-/** Memories in a SQLite file, which is opened on first use. */
+/** Memories in a SQLite file or on a server, which is opened on first use. */
 export function openMemories({
   file,
+  url,
   scope,
   workspace = "",
   mask,
@@ -39,11 +45,11 @@ export function openMemories({
 }: MemoriesOptions): Memories & { close(): Promise<void> } {
   const path = resolve(file);
   const name = scope === "user" ? "user" : `workspace:${workspace}`;
-  let opened: Promise<Database> | undefined;
+  let opened: Promise<Sql> | undefined;
 
   const open = async () => {
-    const database = openDatabase({ file: path, tables: MEMORY_TABLES, engine: engine ?? (await loadTextEngine()) });
-    return await database;
+    if (url !== undefined) return await (await import("../db/postgres.ts")).openPostgres(url);
+    return await openSqlite({ file: path, tables: MEMORY_TABLES, engine: engine ?? (await loadTextEngine()) });
   };
   const database = () => {
     opened ??= open().catch((error: unknown) => {
@@ -52,36 +58,29 @@ export function openMemories({
     });
     return opened;
   };
-  /** Reads a consistent state of the file, whatever others write meanwhile. */
-  const read = async <T>(work: (connection: DatabaseConnection, row: ScopeRow) => T, none: T): Promise<T> => {
-    const { connection, patiently } = await database();
-    return await patiently(() => {
-      connection.exec("BEGIN");
-      try {
-        const row = scopeRow(connection, name);
-        return row === undefined ? none : work(connection, row);
-      } finally {
-        connection.exec("COMMIT");
-      }
-    });
+  /** Reads a consistent state, whatever others write meanwhile. */
+  const read = async <T>(work: (row: ScopeRow, dialect: Dialect) => Work<T>, none: T): Promise<T> => {
+    const sql = await database();
+    const inScope = function* () {
+      const row = yield* scopeRow(name);
+      return row === undefined ? none : yield* work(row, sql.dialect);
+    };
+    return await sql.read(inScope, { consistent: true });
   };
-  const change = async <T>(work: (connection: DatabaseConnection, scopeId: number) => T): Promise<T> => {
-    const { transaction, patiently } = await database();
-    return await patiently(() =>
-      transaction(
-        (connection) => {
-          connection.run("INSERT OR IGNORE INTO scopes (name) VALUES (?)", [name]);
-          return work(connection, scopeRow(connection, name)?.id ?? 0);
-        },
-        { durable: true },
-      ),
-    );
+  const change = async <T>(work: (scopeId: number, dialect: Dialect) => Work<T>): Promise<T> => {
+    const sql = await database();
+    const inScope = function* () {
+      yield* lock(`memories ${name}`);
+      yield* run("INSERT INTO scopes (name) VALUES (?) ON CONFLICT DO NOTHING", [name]);
+      return yield* work((yield* scopeRow(name))?.id ?? 0, sql.dialect);
+    };
+    return await sql.transaction(inScope, { durable: true });
   };
   const list: Memories["list"] = ({ limit, before = Number.MAX_SAFE_INTEGER, category }) =>
-    read((connection, { id }) => {
+    read(({ id }) => {
       const ofCategory = category === undefined ? "" : "AND category = ?";
       const given = category === undefined ? [] : [category];
-      return select(connection, `scope = ? AND id < ? ${ofCategory} ORDER BY id DESC LIMIT ?`, [
+      return select(`scope = ? AND id < ? ${ofCategory} ORDER BY id DESC LIMIT ?`, [
         ...[id, before],
         ...given,
         limit,
@@ -93,39 +92,42 @@ export function openMemories({
     list,
     async store(memories) {
       const clean = memories.map((memory) => cleaned(memory, mask, now()));
-      await change((connection, id) => {
-        for (const memory of clean) replace(connection, id, memory);
+      await change(function* (id, dialect) {
+        for (const memory of clean) yield* replace(dialect, id, memory);
       });
     },
     async recall(query, limit) {
       if (query.trim() === "" || query.trim() === "*") return await list({ limit });
-      return await read((connection, row) => {
-        const ids = recallIds(connection, row, query, limit, now());
-        return ids.flatMap((id) => select(connection, "id = ?", [id]));
+      return await read(function* (row, dialect) {
+        const found: Memory[] = [];
+        for (const id of yield* recallIds(dialect, row, query, { limit, now: now() })) {
+          found.push(...(yield* select("id = ?", [id])));
+        }
+        return found;
       }, []);
     },
-    get: (key) => read((connection, { id }) => find(connection, id, keyOf(key, mask)), undefined),
-    forget: (key) => change((connection, id) => remove(connection, id, keyOf(key, mask))),
+    get: (key) => read<Memory | undefined>(({ id }) => find(id, keyOf(key, mask)), undefined),
+    forget: (key) => change((id, dialect) => remove(dialect, id, keyOf(key, mask))),
     async close() {
-      (await opened?.catch(() => undefined))?.close();
+      await (await opened?.catch(() => undefined))?.close();
       opened = undefined;
     },
   };
 }
 
-function scopeRow(connection: DatabaseConnection, name: string): ScopeRow | undefined {
-  return connection.all<ScopeRow>("SELECT id, memories FROM scopes WHERE name = ?", [name])[0];
+function* scopeRow(name: string): Work<ScopeRow | undefined> {
+  return (yield* all<ScopeRow>("SELECT id, memories FROM scopes WHERE name = ?", [name]))[0];
 }
 
-function select(connection: DatabaseConnection, condition: string, parameters: readonly Value[]): readonly Memory[] {
-  return connection.all<Memory>(
-    `SELECT id, key, content, category, stored_ms AS storedMs FROM memories WHERE ${condition}`,
+function select(condition: string, parameters: readonly Value[]): Work<readonly Memory[]> {
+  return all<Memory>(
+    `SELECT id, key, content, category, stored_ms AS "storedMs" FROM memories WHERE ${condition}`,
     parameters,
   );
 }
 
-function find(connection: DatabaseConnection, scope: number, key: string): Memory | undefined {
-  return select(connection, "scope = ? AND key = ?", [scope, key])[0];
+function* find(scope: number, key: string): Work<Memory | undefined> {
+  return (yield* select("scope = ? AND key = ?", [scope, key]))[0];
 }
 
 /** The stored form of a key: one line. */
@@ -158,40 +160,39 @@ function cleaned(
   return memory;
 }
 
-function replace(connection: DatabaseConnection, scope: number, memory: Required<NewMemory>): void {
+function* replace(dialect: Dialect, scope: number, memory: Required<NewMemory>): Work<void> {
   const { key, content, category, storedMs } = memory;
   const words = indexedWords(memory);
-  remove(connection, scope, key, new Set(words));
-  const { lastId } = connection.run(
-    "INSERT INTO memories (scope, key, content, category, stored_ms) VALUES (?, ?, ?, ?, ?)",
+  yield* remove(dialect, scope, key, new Set(words));
+  const [added] = yield* all<{ id: number }>(
+    "INSERT INTO memories (scope, key, content, category, stored_ms) VALUES (?, ?, ?, ?, ?) RETURNING id",
     [scope, key, content, category, storedMs],
   );
-  connection.run("INSERT INTO memory_words (rowid, words) VALUES (?, ?)", [
-    lastId,
+  yield* run("INSERT INTO memory_words (rowid, words) VALUES (?, ?)", [
+    added?.id ?? 0,
     words.map((word) => `${scope}:${word}`).join(" "),
   ]);
-  connection.run("UPDATE scopes SET memories = memories + 1 WHERE id = ?", [scope]);
-  addSpellings(connection, scope, new Set(words));
+  yield* run("UPDATE scopes SET memories = memories + 1 WHERE id = ?", [scope]);
+  yield* addSpellings(scope, new Set(words));
 }
 
 /** Removes a memory, and the spellings that only it has; those in `keeping` stay. */
-function remove(
-  connection: DatabaseConnection,
+function* remove(
+  { hasWords }: Dialect,
   scope: number,
   key: string,
   keeping: ReadonlySet<string> = new Set(),
-): boolean {
-  const memory = find(connection, scope, key);
+): Work<boolean> {
+  const memory = yield* find(scope, key);
   if (memory === undefined) return false;
-  connection.run("DELETE FROM memory_words WHERE rowid = ?", [memory.id]);
-  connection.run("DELETE FROM memories WHERE id = ?", [memory.id]);
-  connection.run("UPDATE scopes SET memories = memories - 1 WHERE id = ?", [scope]);
+  yield* run("DELETE FROM memory_words WHERE rowid = ?", [memory.id]);
+  yield* run("DELETE FROM memories WHERE id = ?", [memory.id]);
+  yield* run("UPDATE scopes SET memories = memories - 1 WHERE id = ?", [scope]);
   for (const word of new Set(indexedWords(memory))) {
     if (keeping.has(word)) continue;
-    const others = connection.all("SELECT 1 FROM memory_words WHERE memory_words MATCH ? LIMIT 1", [
-      `"${scope}:${word}"`,
-    ]);
-    if (others.length === 0) removeSpelling(connection, scope, word);
+    const { sql, value } = hasWords([`${scope}:${word}`]);
+    const others = yield* all(`SELECT 1 FROM memory_words WHERE ${sql} LIMIT 1`, [value]);
+    if (others.length === 0) yield* removeSpelling(scope, word);
   }
   return true;
 }

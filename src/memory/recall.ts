@@ -1,4 +1,5 @@
-import type { DatabaseConnection } from "../db/driver.ts";
+import type { Dialect } from "../db/dialect.ts";
+import { type Work, all } from "../db/work.ts";
 import { nearestWords } from "./spelling.ts";
 import { wordsOf } from "./words.ts";
 
@@ -54,19 +55,20 @@ interface Term {
  * not grow with the number of memories: for a common word, only the newest memories are ranked, and those that have the
  * two rarest of the common words.
  */
-export function recallIds(
-  connection: DatabaseConnection,
+export function* recallIds(
+  dialect: Dialect,
   scope: ScopeRow,
   query: string,
-  limit: number,
-  now: number,
-): readonly number[] {
-  const terms = termsOf(connection, scope, query);
-  const candidates = candidatesOf(connection, terms);
-  const rows = connection.all<{ id: number; stored_ms: number; words: string }>(
+  { limit, now }: { readonly limit: number; readonly now: number },
+): Work<readonly number[]> {
+  const terms = yield* termsOf(dialect, scope, query);
+  const candidates = yield* candidatesOf(dialect, terms);
+  if (candidates.length === 0) return [];
+  const rows = yield* all<{ id: number; stored_ms: number; words: string }>(
     `SELECT m.id, m.stored_ms, substr(w.words, 1, ${MOST_COUNTED}) AS words
-     FROM json_each(?) AS c JOIN memories AS m ON m.id = c.value JOIN memory_words AS w ON w.rowid = c.value`,
-    [JSON.stringify(candidates)],
+     FROM memories AS m JOIN memory_words AS w ON w.rowid = m.id
+     WHERE m.id IN (${candidates.map(() => "?").join(", ")})`,
+    candidates,
   );
   const weights = new Map(terms.map(({ token, weight }) => [token, weight]));
   const matches = rows.map(({ id, stored_ms: storedMs, words }) => {
@@ -81,18 +83,18 @@ export function recallIds(
     .map(({ id }) => id);
 }
 
-function termsOf(connection: DatabaseConnection, scope: ScopeRow, query: string): readonly Term[] {
-  const [span] = connection.all<{ first: number | null; last: number | null }>(
-    "SELECT (SELECT min(id) FROM memories WHERE scope = ?1) AS first, (SELECT max(id) FROM memories WHERE scope = " +
-      "?1) AS last",
-    [scope.id],
+function* termsOf(dialect: Dialect, scope: ScopeRow, query: string): Work<readonly Term[]> {
+  const [span] = yield* all<{ first: number | null; last: number | null }>(
+    "SELECT (SELECT min(id) FROM memories WHERE scope = ?) AS first, (SELECT max(id) FROM memories WHERE scope = ?) " +
+      "AS last",
+    [scope.id, scope.id],
   );
   const { first, last } = span ?? {};
   if (typeof first !== "number" || typeof last !== "number") return [];
 
-  const term = (word: string, part: number): Term => {
+  const term = function* (word: string, part: number): Work<Term> {
     const token = `${scope.id}:${word}`;
-    const ids = newestWith(connection, `"${token}"`, 0);
+    const ids = yield* newestWith(dialect, [token], 0);
     const oldest = ids.at(-1) ?? last;
     // Only the newest memories with a common word are known. The word's frequency in older memories is assumed to be the same.
     const count = ids.length < MOST_LISTED ? ids.length : (ids.length * (last - first + 1)) / (last - oldest + 1);
@@ -100,19 +102,22 @@ function termsOf(connection: DatabaseConnection, scope: ScopeRow, query: string)
   };
 
   let corrections = 0;
-  return [...new Set(wordsOf(query, "query"))].slice(0, MOST_WORDS).flatMap((word) => {
-    const exact = term(word, 1);
-    if (exact.ids.length > 0) return [exact];
-    if (++corrections > MOST_CORRECTED) return [];
-    return nearestWords(connection, scope.id, word).map((nearest) => term(nearest, CORRECTED));
-  });
+  const terms: Term[] = [];
+  for (const word of [...new Set(wordsOf(query, "query"))].slice(0, MOST_WORDS)) {
+    const exact = yield* term(word, 1);
+    if (exact.ids.length > 0) terms.push(exact);
+    else if (++corrections <= MOST_CORRECTED) {
+      for (const nearest of yield* nearestWords(scope.id, word)) terms.push(yield* term(nearest, CORRECTED));
+    }
+  }
+  return terms;
 }
 
 /**
  * The ids to rank: those with the most and rarest words; of equal ones the newest. Omits those that cannot reach the
  * result.
  */
-function candidatesOf(connection: DatabaseConnection, terms: readonly Term[]): readonly number[] {
+function* candidatesOf(dialect: Dialect, terms: readonly Term[]): Work<readonly number[]> {
   const weights = new Map<number, number>();
   for (const { ids, weight } of terms) for (const id of ids) weights.set(id, (weights.get(id) ?? 0) + weight);
   const [rarest, next] = terms
@@ -122,7 +127,7 @@ function candidatesOf(connection: DatabaseConnection, terms: readonly Term[]): r
     const last = rarest.ids[0] ?? 0;
     const oldest = rarest.ids.at(-1) ?? 0;
     const walked = (MOST_WALKED * (last - oldest + 1)) / rarest.ids.length;
-    for (const id of newestWith(connection, `"${rarest.token}" AND "${next.token}"`, Math.floor(last - walked))) {
+    for (const id of yield* newestWith(dialect, [rarest.token, next.token], Math.floor(last - walked))) {
       weights.set(id, Math.max(weights.get(id) ?? 0, rarest.weight + next.weight));
     }
   }
@@ -134,14 +139,13 @@ function candidatesOf(connection: DatabaseConnection, terms: readonly Term[]): r
     .map(([id]) => id);
 }
 
-function newestWith(connection: DatabaseConnection, match: string, above: number): readonly number[] {
-  return connection
-    .all<{ id: number }>(
-      "SELECT rowid AS id FROM memory_words WHERE memory_words MATCH ? AND rowid > ? ORDER BY rowid DESC LIMIT " +
-        `${MOST_LISTED}`,
-      [match, above],
-    )
-    .map(({ id }) => id);
+function* newestWith({ hasWords }: Dialect, tokens: readonly string[], above: number): Work<readonly number[]> {
+  const { sql, value } = hasWords(tokens);
+  const rows = yield* all<{ id: number }>(
+    `SELECT rowid AS id FROM memory_words WHERE ${sql} AND rowid > ? ORDER BY rowid DESC LIMIT ${MOST_LISTED}`,
+    [value, above],
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** The inverse document frequency of Robertson and Spärck Jones. */

@@ -1,5 +1,5 @@
 import { distance } from "fastest-levenshtein";
-import type { DatabaseConnection } from "../db/driver.ts";
+import { type Work, all, run } from "../db/work.ts";
 import { isSpelled } from "./words.ts";
 
 /** The most words of one length with the same beginning or end that are compared. */
@@ -12,7 +12,7 @@ const MOST_NEAREST = 3;
  * also two. With one mistake (a letter, or two swapped letters) the first or last half is still right, so only words
  * with the same half are compared.
  */
-export function nearestWords(connection: DatabaseConnection, scope: number, word: string): readonly string[] {
+export function* nearestWords(scope: number, word: string): Work<readonly string[]> {
   const { length } = word;
   if (length < 4 || !isSpelled(word)) return [];
   const most = length < 6 ? 1 : 2;
@@ -23,7 +23,7 @@ export function nearestWords(connection: DatabaseConnection, scope: number, word
       ["word", word.slice(0, half)],
       ["reversed", reversed(word).slice(0, half)],
     ] as const) {
-      const alike = connection.all<{ word: string }>(
+      const alike = yield* all<{ word: string }>(
         `SELECT word FROM spellings WHERE scope = ? AND length = ? AND ${column} >= ? AND ${column} < ? LIMIT ` +
           `${MOST_ALIKE}`,
         [scope, each, start, `${start}\u{10ffff}`],
@@ -37,18 +37,18 @@ export function nearestWords(connection: DatabaseConnection, scope: number, word
 }
 
 /** Stores the spellings of words. */
-export function addSpellings(connection: DatabaseConnection, scope: number, words: Iterable<string>): void {
+export function* addSpellings(scope: number, words: Iterable<string>): Work<void> {
   for (const word of words) {
     if (!isSpelled(word)) continue;
-    connection.run("INSERT OR IGNORE INTO spellings (scope, length, word, reversed) VALUES (?, ?, ?, ?)", [
-      ...[scope, word.length],
-      ...[word, reversed(word)],
-    ]);
+    yield* run(
+      "INSERT INTO spellings (scope, length, word, reversed) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+      [scope, word.length, word, reversed(word)],
+    );
   }
 }
 
-export function removeSpelling(connection: DatabaseConnection, scope: number, word: string): void {
-  connection.run("DELETE FROM spellings WHERE scope = ? AND length = ? AND word = ?", [scope, word.length, word]);
+export function* removeSpelling(scope: number, word: string): Work<void> {
+  yield* run("DELETE FROM spellings WHERE scope = ? AND length = ? AND word = ?", [scope, word.length, word]);
 }
 
 function reversed(word: string): string {

@@ -9,8 +9,11 @@ import type {
   Schedule,
   ScheduleOrigin,
 } from "../contract/schedule.ts";
-import { type Database, openDatabase } from "../db/database.ts";
-import type { DatabaseConnection, Engine, Value } from "../db/driver.ts";
+import { silentProcesses } from "../db/dialect.ts";
+import type { Engine, Value } from "../db/driver.ts";
+import type { Sql } from "../db/sql.ts";
+import { openSqlite } from "../db/sqlite.ts";
+import { type Work, all, lock, run } from "../db/work.ts";
 import { randomName } from "../util/identifier.ts";
 import { plural } from "../util/text.ts";
 import { SCHEDULE_TABLES } from "./tables.ts";
@@ -19,8 +22,16 @@ import { isRecurring, loadCron, newestDue, nextAfter, timeIn } from "./timing.ts
 export interface SchedulesOptions {
   /** Created with mode 0600 (missing folders 0700). Several processes may share it. */
   readonly file: string;
-  /** The identity of this process as text, and whether the process with such an identity has died for certain. */
-  readonly process: { readonly own: () => string; readonly isDead: (identity: string) => boolean };
+  /** A PostgreSQL server that has them instead of the file. */
+  readonly url?: string | undefined;
+  /**
+   * The identity of this process as text, and whether the process with such an identity has died for certain.
+   * `isSilent`: it no longer reports to the server.
+   */
+  readonly process: {
+    readonly own: () => string;
+    readonly isDead: (identity: string, isSilent: boolean) => boolean;
+  };
   /** Masks secrets in what is recorded about runs. */
   readonly mask: (text: string) => string;
   /** Milliseconds since 1970. Default: the clock. */
@@ -56,33 +67,45 @@ interface ScheduleRow {
   readonly secret: string | null;
 }
 
-/** Schedules in a SQLite file, which is opened on first use. */
+/** Schedules in a SQLite file or on a server, which is opened on first use. */
 export function openSchedules({
   file,
+  url,
   process: processes,
   mask,
   now = Date.now,
   engine,
 }: SchedulesOptions): RunnerSchedules & { close(): Promise<void> } {
-  let opened: Promise<Database> | undefined;
+  let opened: Promise<Sql> | undefined;
+  const openDatabase = async (): Promise<Sql> => {
+    if (url !== undefined) return await (await import("../db/postgres.ts")).openPostgres(url);
+    return await openSqlite({ file, tables: SCHEDULE_TABLES, ...(engine !== undefined && { engine }) });
+  };
   const database = () => {
     opened ??= loadCron()
-      .then(() => openDatabase({ file, tables: SCHEDULE_TABLES, ...(engine !== undefined && { engine }) }))
+      .then(openDatabase)
       .catch((error: unknown) => {
         opened = undefined; // the cause may be gone the next time
         throw error;
       });
     return opened;
   };
-  const { isDead } = processes;
-  const scopeOf = (connection: DatabaseConnection): Scope => ({ connection, now: now(), own: processes.own(), isDead });
-  const read = async <T>(work: (scope: Scope) => T): Promise<T> => {
-    const { connection, patiently } = await database();
-    return await patiently(() => work(scopeOf(connection)));
+  const inScope = function* <T>({ dialect }: Sql, work: (scope: Scope) => Work<T>): Work<T> {
+    const silent = yield* silentProcesses(dialect);
+    const isDead = (identity: string) => processes.isDead(identity, silent.has(identity));
+    return yield* work({ now: now(), own: processes.own(), isDead });
   };
-  const change = async <T>(work: (scope: Scope) => T): Promise<T> => {
-    const { transaction, patiently } = await database();
-    return await patiently(() => transaction((connection) => work(scopeOf(connection)), { durable: true }));
+  const read = async <T>(work: (scope: Scope) => Work<T>): Promise<T> => {
+    const sql = await database();
+    return await sql.read(() => inScope(sql, work));
+  };
+  const change = async <T>(work: (scope: Scope) => Work<T>): Promise<T> => {
+    const sql = await database();
+    const alone = function* () {
+      yield* lock("schedules");
+      return yield* inScope(sql, work);
+    };
+    return await sql.transaction(alone, { durable: true });
   };
 
   return {
@@ -91,55 +114,49 @@ export function openSchedules({
       const at = now();
       const secret = schedule.timing.kind === "http" ? randomBytes(32).toString("base64url") : null;
       const definition: NewSchedule & ScheduleOrigin = { ...schedule, ...origin };
-      return await change(({ connection }) => {
-        connection.run(
+      return await change(function* () {
+        yield* run(
           "INSERT INTO schedules (id, target, definition, created_ms, next_ms, secret) VALUES (?, ?, ?, ?, ?, ?)",
           [id, origin.target, JSON.stringify(definition), at, nextAfter(schedule.timing, at) ?? null, secret],
         );
-        return scheduleOf(rowOf(connection, id) as ScheduleRow);
+        return scheduleOf((yield* rowOf(id)) as ScheduleRow);
       });
     },
-    list: (target) =>
-      read(({ connection }) =>
-        connection
-          .all<ScheduleRow>(
-            `SELECT * FROM schedules ${target === undefined ? "" : "WHERE target = ?"}
-             ORDER BY paused IS NOT NULL, next_ms IS NULL, next_ms, created_ms`,
-            target === undefined ? [] : [target],
-          )
-          .map(scheduleOf),
-      ),
-    get: (id) => read(({ connection }) => optional(rowOf(connection, id))),
+    async list(target) {
+      const sql = `SELECT * FROM schedules ${target === undefined ? "" : "WHERE target = ?"}
+        ORDER BY paused IS NOT NULL, next_ms IS NULL, next_ms, created_ms`;
+      return (await read(() => all<ScheduleRow>(sql, target === undefined ? [] : [target]))).map(scheduleOf);
+    },
+    get: async (id) => optional(await read(() => rowOf(id))),
     remove: (id) =>
-      change(({ connection }) => {
-        const row = rowOf(connection, id);
-        connection.run("DELETE FROM schedules WHERE id = ?", [id]);
+      change(function* () {
+        const row = yield* rowOf(id);
+        yield* run("DELETE FROM schedules WHERE id = ?", [id]);
         return optional(row);
       }),
     isAttended: (target) =>
-      read(({ connection }) =>
-        connection
-          .all<{ process: string }>("SELECT process FROM runners WHERE target = ?", [target])
-          .some((runner) => !isDead(runner.process)),
-      ),
-    runs: ({ run, schedule, thread, states, limit = 100 } = {}) =>
-      read(({ connection }) => {
+      read(function* ({ isDead }) {
+        const runners = yield* all<{ process: string }>("SELECT process FROM runners WHERE target = ?", [target]);
+        return runners.some((runner) => !isDead(runner.process));
+      }),
+    runs: ({ run: id, schedule, thread, states, limit = 100 } = {}) =>
+      read(() => {
         const conditions = [
-          ...(run === undefined ? [] : ["id = ?"]),
+          ...(id === undefined ? [] : ["id = ?"]),
           ...(schedule === undefined ? [] : ["schedule = ?"]),
           ...(thread === undefined ? [] : ["thread = ?"]),
           ...(states === undefined ? [] : [`state IN (${states.map(() => "?").join(", ")})`]),
         ];
         const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
-        const given = [run, schedule, thread, ...(states ?? [])].filter((value) => value !== undefined);
-        return runsWhere(connection, `${where} ORDER BY id DESC LIMIT ?`, [...given, limit]);
+        const given = [id, schedule, thread, ...(states ?? [])].filter((value) => value !== undefined);
+        return runsWhere(`${where} ORDER BY id DESC LIMIT ?`, [...given, limit]);
       }),
     pause: (id, reason) =>
-      change(({ connection }) => {
-        const row = rowOf(connection, id);
+      change(function* () {
+        const row = yield* rowOf(id);
         if (row === undefined) return false;
         const next = reason === undefined ? (nextAfter(scheduleOf(row).timing, now()) ?? null) : row.next_ms;
-        connection.run("UPDATE schedules SET paused = ?, next_ms = ?, queued_ms = NULL, failures = 0 WHERE id = ?", [
+        yield* run("UPDATE schedules SET paused = ?, next_ms = ?, queued_ms = NULL, failures = 0 WHERE id = ?", [
           ...[reason === undefined ? null : mask(reason), next],
           id,
         ]);
@@ -149,15 +166,15 @@ export function openSchedules({
 
     async attend(target) {
       const own = processes.own();
-      await change(({ connection }) => {
-        for (const { process } of connection.all<{ process: string }>("SELECT DISTINCT process FROM runners"))
-          if (isDead(process)) connection.run("DELETE FROM runners WHERE process = ?", [process]);
-        connection.run("INSERT OR IGNORE INTO runners (target, process) VALUES (?, ?)", [target, own]);
+      await change(function* ({ isDead }) {
+        for (const { process } of yield* all<{ process: string }>("SELECT DISTINCT process FROM runners"))
+          if (isDead(process)) yield* run("DELETE FROM runners WHERE process = ?", [process]);
+        yield* run("INSERT INTO runners (target, process) VALUES (?, ?) ON CONFLICT DO NOTHING", [target, own]);
       });
       return async () => {
-        await change(({ connection }) =>
-          connection.run("DELETE FROM runners WHERE target = ? AND process = ?", [target, own]),
-        ).catch(() => undefined); // others see that this process has ended
+        await change(() => run("DELETE FROM runners WHERE target = ? AND process = ?", [target, own])).catch(
+          () => undefined, // others see that this process has ended
+        );
       };
     },
     async claim(target, asked) {
@@ -165,35 +182,29 @@ export function openSchedules({
       return await change((scope) => claimDue(scope, target, asked));
     },
     take: (id) =>
-      change(
-        ({ connection }) =>
-          connection.run("UPDATE runs SET state = 'running', process = ? WHERE id = ? AND state = 'waiting'", [
-            processes.own(),
-            id,
-          ]).changes > 0,
-      ),
+      change(function* ({ own }) {
+        const taken = "UPDATE runs SET state = 'running', process = ? WHERE id = ? AND state = 'waiting'";
+        return (yield* run(taken, [own, id])) > 0;
+      }),
     end: (id, { state, note }) =>
       change((scope) => endRun(scope, id, state, note === undefined ? undefined : mask(note))),
     observe: (id, state) => change((scope) => observe(scope, id, state)),
-    secret: (id) => read(({ connection }) => rowOf(connection, id)?.secret ?? undefined),
+    secret: async (id) => (await read(() => rowOf(id)))?.secret ?? undefined,
     useSignature: (signature, keepMs) =>
-      change(({ connection }) => {
-        connection.run("DELETE FROM signatures WHERE until_ms < ?", [now()]);
-        const { changes } = connection.run("INSERT OR IGNORE INTO signatures (signature, until_ms) VALUES (?, ?)", [
-          ...[signature, now() + keepMs],
-        ]);
-        return changes > 0;
+      change(function* (scope) {
+        yield* run("DELETE FROM signatures WHERE until_ms < ?", [scope.now]);
+        const added = "INSERT INTO signatures (signature, until_ms) VALUES (?, ?) ON CONFLICT DO NOTHING";
+        return (yield* run(added, [signature, scope.now + keepMs])) > 0;
       }),
     async close() {
-      (await opened?.catch(() => undefined))?.close();
+      await (await opened?.catch(() => undefined))?.close();
       opened = undefined;
     },
   };
 }
 
-/** One look at the file, or one change of it. */
+/** What one look at the database, or one change of it, goes by. */
 interface Scope {
-  readonly connection: DatabaseConnection;
   /** Milliseconds since 1970. */
   readonly now: number;
   /** The identity of this process. */
@@ -204,45 +215,47 @@ interface Scope {
 type Asked = Parameters<RunnerSchedules["claim"]>[1];
 
 /** The schedules of a target that are due, among those that are asked for. */
-function dueIn({ connection, now }: Scope, target: string, { may, only }: Asked): readonly ScheduleRow[] {
-  return connection
-    .all<ScheduleRow>(
-      `SELECT * FROM schedules WHERE target = ? AND (queued_ms IS NOT NULL OR (paused IS NULL AND next_ms <= ?))`,
-      [target, now],
-    )
-    .filter((row) => (only === undefined || row.id === only) && may(scheduleOf(row)))
-    .filter((row) => isPlanned(row, now) || openRun(connection, row.id) === undefined);
+function* dueIn({ now }: Scope, target: string, { may, only }: Asked): Work<readonly ScheduleRow[]> {
+  const rows = yield* all<ScheduleRow>(
+    `SELECT * FROM schedules WHERE target = ? AND (queued_ms IS NOT NULL OR (paused IS NULL AND next_ms <= ?))`,
+    [target, now],
+  );
+  const due: ScheduleRow[] = [];
+  for (const row of rows) {
+    if ((only !== undefined && row.id !== only) || !may(scheduleOf(row))) continue;
+    if (isPlanned(row, now) || (yield* openRun(row.id)) === undefined) due.push(row);
+  }
+  return due;
 }
 
-function hasWork(scope: Scope, target: string, asked: Asked): boolean {
-  const isDead = (row: { readonly process: string }) => scope.isDead(row.process);
-  return dueIn(scope, target, asked).length > 0 || runningOf(scope.connection, target).some(isDead);
+function* hasWork(scope: Scope, target: string, asked: Asked): Work<boolean> {
+  if ((yield* dueIn(scope, target, asked)).length > 0) return true;
+  return (yield* runningOf(target)).some((row) => scope.isDead(row.process));
 }
 
 /** Begins the runs that are due, up to the limit. Closes the runs of dead processes. */
-function claimDue(scope: Scope, target: string, asked: Asked): Awaited<ReturnType<RunnerSchedules["claim"]>> {
-  const { connection } = scope;
+function* claimDue(scope: Scope, target: string, asked: Asked): Work<Awaited<ReturnType<RunnerSchedules["claim"]>>> {
   const claimed: Claimed[] = [];
-  const told: Run[] = runningOf(connection, target)
-    .filter((row) => scope.isDead(row.process))
-    .map(({ id }) =>
-      ended(connection, id, "interrupted", "its process ended while it ran; it is not repeated", scope.now),
-    );
+  const told: Run[] = [];
+  for (const { id, process } of yield* runningOf(target)) {
+    const note = "its process ended while it ran; it is not repeated";
+    if (scope.isDead(process)) told.push(yield* ended(id, "interrupted", note, scope.now));
+  }
   const replaced: Run[] = [];
-  for (const row of dueIn(scope, target, asked)) {
+  for (const row of yield* dueIn(scope, target, asked)) {
     if (claimed.length >= asked.limit) break;
     const schedule = scheduleOf(row);
-    const { planned, cause, missed } = plannedNow(scope, schedule, row);
+    const { planned, cause, missed } = yield* plannedNow(scope, schedule, row);
     told.push(...missed);
     if (planned === undefined) continue;
-    const open = openRun(connection, row.id);
+    const open = yield* openRun(row.id);
     if (open === undefined) {
-      const run = begin(scope, schedule, planned, cause);
-      if (run !== undefined) claimed.push({ schedule, run });
+      const begun = yield* begin(scope, schedule, planned, cause);
+      if (begun !== undefined) claimed.push({ schedule, run: begun });
     } else if (schedule.overlap === "skip" || row.queued_ms !== null) {
-      if (row.queued_ms !== planned) told.push(skipped(scope, schedule, planned, cause, stillOpen(open)));
+      if (row.queued_ms !== planned) told.push(yield* skipped(scope, schedule, planned, cause, stillOpen(open)));
     } else {
-      connection.run("UPDATE schedules SET queued_ms = ?, queued_by = ? WHERE id = ?", [planned, cause, row.id]);
+      yield* run("UPDATE schedules SET queued_ms = ?, queued_by = ? WHERE id = ?", [planned, cause, row.id]);
       if (schedule.overlap === "replace" && open.state === "running") replaced.push(open);
     }
   }
@@ -250,66 +263,65 @@ function claimDue(scope: Scope, target: string, asked: Asked): Awaited<ReturnTyp
 }
 
 /** Records how a run ended, and what follows for its schedule. Returns that; `undefined` if it is gone. */
-function endRun(scope: Scope, id: number, state: RunState, note: string | undefined): Schedule | undefined {
-  const { connection } = scope;
-  const [before] = runsWhere(connection, "WHERE id = ?", [id]);
-  const row = before && rowOf(connection, before.schedule);
-  ended(connection, id, state, note, scope.now);
+function* endRun(scope: Scope, id: number, state: RunState, note: string | undefined): Work<Schedule | undefined> {
+  const [before] = yield* runsWhere("WHERE id = ?", [id]);
+  const row = before && (yield* rowOf(before.schedule));
+  yield* ended(id, state, note, scope.now);
   if (row === undefined || before === undefined || !OPEN.has(before.state)) return optional(row);
   const schedule = scheduleOf(row);
   if (state === "succeeded" && schedule.deleteAfterRun) {
-    connection.run("DELETE FROM schedules WHERE id = ?", [schedule.id]);
+    yield* run("DELETE FROM schedules WHERE id = ?", [schedule.id]);
     return undefined;
   }
-  if (state === "succeeded") connection.run("UPDATE schedules SET failures = 0 WHERE id = ?", [schedule.id]);
-  if (state === "failed" || state === "denied") countFailure(scope, schedule, row.next_ms);
-  return optional(rowOf(connection, schedule.id));
+  if (state === "succeeded") yield* run("UPDATE schedules SET failures = 0 WHERE id = ?", [schedule.id]);
+  if (state === "failed" || state === "denied") yield* countFailure(scope, schedule, row.next_ms);
+  return optional(yield* rowOf(schedule.id));
 }
 
 /** Fires a schedule whose job has ended, or whose file has changed, since it was last seen. */
-function observe(scope: Scope, id: string, state: string): void {
-  const row = rowOf(scope.connection, id);
+function* observe(scope: Scope, id: string, state: string): Work<void> {
+  const row = yield* rowOf(id);
   if (row === undefined || row.seen === state) return;
-  scope.connection.run("UPDATE schedules SET seen = ? WHERE id = ?", [state, id]);
+  yield* run("UPDATE schedules SET seen = ? WHERE id = ?", [state, id]);
   const { timing } = scheduleOf(row);
   const fires = timing.kind === "job" ? state === "ended" : row.seen !== null;
-  if (fires && row.paused === null) fire(scope, id, timing.kind === "job" ? "job" : "file");
+  if (fires && row.paused === null) yield* fire(scope, id, timing.kind === "job" ? "job" : "file");
 }
 
 /** The planned time that is due now, after the schedule was advanced past it. Records what was missed. */
-function plannedNow(
+function* plannedNow(
   scope: Scope,
   schedule: Schedule,
   row: ScheduleRow,
-): { readonly planned: number | undefined; readonly cause: RunCause; readonly missed: readonly Run[] } {
+): Work<{ readonly planned: number | undefined; readonly cause: RunCause; readonly missed: readonly Run[] }> {
   const { timing, id } = schedule;
   const { next_ms: next, queued_ms: queued } = row;
   const at = scope.now;
   if (!isPlanned(row, at) || next === null)
     return { planned: queued ?? undefined, cause: row.queued_by ?? "clock", missed: [] };
   const newest = newestDue(timing, Math.max(next, at - GRACE_MS), at);
-  scope.connection.run("UPDATE schedules SET next_ms = ? WHERE id = ?", [nextAfter(timing, at) ?? null, id]);
+  yield* run("UPDATE schedules SET next_ms = ? WHERE id = ?", [nextAfter(timing, at) ?? null, id]);
   if (newest === next) return { planned: newest, cause: "clock", missed: [] };
   const until = newest === undefined ? "" : `; it runs once for ${timeIn(newest, timing.tz)}`;
   const note = `missed: nothing ran schedules at ${timeIn(next, timing.tz)} and later${until}`;
-  return { planned: newest, cause: "clock", missed: [skipped(scope, schedule, next, "clock", note)] };
+  return { planned: newest, cause: "clock", missed: [yield* skipped(scope, schedule, next, "clock", note)] };
 }
 
 /** Inserts the run that this process makes. `undefined` if this planned time has run before. */
-function begin(scope: Scope, schedule: Schedule, planned: number, cause: RunCause): Claimed["run"] | undefined {
-  scope.connection.run("UPDATE schedules SET queued_ms = NULL, queued_by = NULL WHERE id = ?", [schedule.id]);
+function* begin(scope: Scope, schedule: Schedule, planned: number, cause: RunCause): Work<Claimed["run"] | undefined> {
+  yield* run("UPDATE schedules SET queued_ms = NULL, queued_by = NULL WHERE id = ?", [schedule.id]);
   const thread = `run-${randomName(10)}`;
-  const run = insert(scope, schedule, { planned, cause, state: "running", note: null, thread });
-  return run === undefined ? undefined : { ...run, thread };
+  const begun = yield* insert(scope, schedule, { planned, cause, state: "running", note: null, thread });
+  return begun === undefined ? undefined : { ...begun, thread };
 }
 
-function skipped(scope: Scope, schedule: Schedule, planned: number, cause: RunCause, note: string): Run {
+function* skipped(scope: Scope, schedule: Schedule, planned: number, cause: RunCause, note: string): Work<Run> {
   const given = { cause, state: "skipped" as const, note, thread: null };
   // A planned time has one line; that of a run which is skipped twice is the first.
-  return insert(scope, schedule, { planned, ...given }) ?? (runAt(scope.connection, schedule.id, planned) as Run);
+  return (yield* insert(scope, schedule, { planned, ...given })) ?? ((yield* runAt(schedule.id, planned)) as Run);
 }
 
-function insert(
+function* insert(
   scope: Scope,
   { id, name, target }: Schedule,
   given: {
@@ -319,55 +331,55 @@ function insert(
     readonly note: string | null;
     readonly thread: string | null;
   },
-): Run | undefined {
+): Work<Run | undefined> {
   const { planned, cause, state, note, thread } = given;
   const at = scope.now;
-  const { changes, lastId } = scope.connection.run(
-    `INSERT OR IGNORE INTO runs
+  const [added] = yield* all<{ id: number }>(
+    `INSERT INTO runs
        (schedule, name, target, planned_ms, cause, state, started_ms, ended_ms, thread, note, process)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id`,
     [id, name, target, planned, cause, state, at, OPEN.has(state) ? null : at, thread, note, scope.own],
   );
-  if (changes === 0) return undefined;
-  scope.connection.run(
+  if (added === undefined) return undefined;
+  yield* run(
     `DELETE FROM runs WHERE schedule = ? AND ended_ms IS NOT NULL
      AND id <= (SELECT id FROM runs WHERE schedule = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
     [id, id, RUNS_KEPT],
   );
-  return runsWhere(scope.connection, "WHERE id = ?", [lastId])[0];
+  return (yield* runsWhere("WHERE id = ?", [added.id]))[0];
 }
 
-function fire(scope: Scope, id: string, cause: RunCause): { readonly refused?: string } {
-  const row = rowOf(scope.connection, id);
+function* fire(scope: Scope, id: string, cause: RunCause): Work<{ readonly refused?: string }> {
+  const row = yield* rowOf(id);
   if (row === undefined) return { refused: `there is no schedule ${id}` };
   if (row.paused !== null && cause !== "person") return { refused: `it is paused: ${row.paused}` };
   const schedule = scheduleOf(row);
   let at = scope.now;
-  while (runAt(scope.connection, id, at) !== undefined) at += 1;
-  const open = openRun(scope.connection, id);
+  while ((yield* runAt(id, at)) !== undefined) at += 1;
+  const open = yield* openRun(id);
   if (row.queued_ms !== null || (open !== undefined && schedule.overlap === "skip")) {
     const refused = open === undefined ? "a run of it is due already" : stillOpen(open);
-    skipped(scope, schedule, at, cause, refused);
+    yield* skipped(scope, schedule, at, cause, refused);
     return { refused };
   }
-  scope.connection.run("UPDATE schedules SET queued_ms = ?, queued_by = ? WHERE id = ?", [at, cause, id]);
+  yield* run("UPDATE schedules SET queued_ms = ?, queued_by = ? WHERE id = ?", [at, cause, id]);
   return {};
 }
 
 /** Backs off, or pauses after too many failures in a row. */
-function countFailure(scope: Scope, { id, timing, failures }: Schedule, next: number | null): void {
+function* countFailure(scope: Scope, { id, timing, failures }: Schedule, next: number | null): Work<void> {
   const count = failures + 1;
   const soonest = scope.now + (BACK_OFF_MS[Math.min(count, BACK_OFF_MS.length) - 1] ?? 0);
   const paused = count >= MOST_FAILURES && isRecurring(timing) ? `${plural(count, "run")} in a row failed` : null;
   const later = next !== null && next < soonest ? (nextAfter(timing, soonest - 1) ?? null) : next;
-  scope.connection.run("UPDATE schedules SET failures = ?, next_ms = ?, paused = coalesce(paused, ?) WHERE id = ?", [
+  yield* run("UPDATE schedules SET failures = ?, next_ms = ?, paused = coalesce(paused, ?) WHERE id = ?", [
     ...[count, later, paused],
     id,
   ]);
 }
 
-function rowOf(connection: DatabaseConnection, id: string): ScheduleRow | undefined {
-  return connection.all<ScheduleRow>("SELECT * FROM schedules WHERE id = ?", [id])[0];
+function* rowOf(id: string): Work<ScheduleRow | undefined> {
+  return (yield* all<ScheduleRow>("SELECT * FROM schedules WHERE id = ?", [id]))[0];
 }
 
 function scheduleOf(row: ScheduleRow): Schedule {
@@ -390,26 +402,27 @@ function optional(row: ScheduleRow | undefined): Schedule | undefined {
 
 type RunRow = { readonly [Field in keyof Required<Run>]: Run[Field] | null } & Pick<Run, "id">;
 
-function runsWhere(connection: DatabaseConnection, condition: string, parameters: readonly Value[]): readonly Run[] {
-  return connection
-    .all<RunRow>(
-      `SELECT id, schedule, name, target, planned_ms AS plannedMs, cause, state, started_ms AS startedMs,
-         ended_ms AS endedMs, thread, note FROM runs ${condition}`,
-      parameters,
-    )
-    .map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as Run);
+function* runsWhere(condition: string, parameters: readonly Value[]): Work<readonly Run[]> {
+  const rows = yield* all<RunRow>(
+    `SELECT id, schedule, name, target, planned_ms AS "plannedMs", cause, state, started_ms AS "startedMs",
+       ended_ms AS "endedMs", thread, note FROM runs ${condition}`,
+    parameters,
+  );
+  return rows.map(
+    (row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as Run,
+  );
 }
 
-function runAt(connection: DatabaseConnection, schedule: string, planned: number): Run | undefined {
-  return runsWhere(connection, "WHERE schedule = ? AND planned_ms = ?", [schedule, planned])[0];
+function* runAt(schedule: string, planned: number): Work<Run | undefined> {
+  return (yield* runsWhere("WHERE schedule = ? AND planned_ms = ?", [schedule, planned]))[0];
 }
 
-function openRun(connection: DatabaseConnection, schedule: string): Run | undefined {
-  return runsWhere(connection, "WHERE schedule = ? AND state IN ('running', 'waiting')", [schedule])[0];
+function* openRun(schedule: string): Work<Run | undefined> {
+  return (yield* runsWhere("WHERE schedule = ? AND state IN ('running', 'waiting')", [schedule]))[0];
 }
 
-function runningOf(connection: DatabaseConnection, target: string) {
-  return connection.all<{ readonly id: number; readonly process: string }>(
+function runningOf(target: string) {
+  return all<{ readonly id: number; readonly process: string }>(
     "SELECT id, process FROM runs WHERE target = ? AND state = 'running'",
     [target],
   );
@@ -419,11 +432,11 @@ function stillOpen({ id, state }: Run): string {
   return state === "waiting" ? `run ${id} still waits for a person` : `run ${id} has not ended yet`;
 }
 
-function ended(connection: DatabaseConnection, id: number, state: RunState, note: string | undefined, at: number): Run {
-  connection.run(
+function* ended(id: number, state: RunState, note: string | undefined, at: number): Work<Run> {
+  yield* run(
     `UPDATE runs SET state = ?, ended_ms = ?, note = coalesce(?, note)
      WHERE id = ? AND state IN ('running', 'waiting')`,
     [state, OPEN.has(state) ? null : at, note ?? null, id],
   );
-  return runsWhere(connection, "WHERE id = ?", [id])[0] as Run;
+  return (yield* runsWhere("WHERE id = ?", [id]))[0] as Run;
 }

@@ -27,6 +27,11 @@ export function thisProcess(): ProcessIdentity {
   return own;
 }
 
+/** The identity as text, always in the same form. */
+export function identityText({ host, boot, pidNamespace, pid, processStart }: ProcessIdentity): string {
+  return JSON.stringify({ host, boot, pidNamespace, pid, processStart });
+}
+
 /** Whether a process with this identity still runs. "dead" is certain; any doubt gives "alive" or "unknown". */
 export function livenessOf(other: ProcessIdentity): Liveness {
   const here = thisProcess();

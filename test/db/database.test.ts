@@ -1,11 +1,16 @@
 import { spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Compilable } from "kysely";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { builder, changes, rows } from "../../src/db/builder.ts";
+import { builder, changes as changing, rows as reading } from "../../src/db/builder.ts";
 import { type Database, openDatabase } from "../../src/db/database.ts";
-import { type Engine, libsqlEngine, nodeEngine } from "../../src/db/driver.ts";
+import { type DatabaseConnection, type Engine, libsqlEngine, nodeEngine } from "../../src/db/driver.ts";
+import { runWork } from "../../src/db/sqlite.ts";
 import { temporaryFolder } from "../support/workspace.ts";
+
+const rows = <Row>(connection: DatabaseConnection, query: Compilable<Row>) => runWork(connection, reading(query));
+const changes = (connection: DatabaseConnection, query: Compilable) => runWork(connection, changing(query));
 
 const newFile = () => join(temporaryFolder(), "handrail.db");
 

@@ -1,0 +1,242 @@
+import type { Store } from "../contract/activity.ts";
+import type { Sql } from "../db/sql.ts";
+import { lock } from "../db/work.ts";
+import { pause } from "../util/abort.ts";
+import { randomName } from "../util/identifier.ts";
+import { createAttendance } from "./attendance.ts";
+import { createEventFeed } from "./event-feed.ts";
+import { insertEvents, keyOf, rowOf } from "./event-rows.ts";
+import { createEventWriter } from "./event-writer.ts";
+import { outcomeOf, parkedNow } from "./parked.ts";
+import { NO_SESSION, conditionOf, expire, moveIn, parkedIn, writeParked } from "./parked-rows.ts";
+import { answerIn, askedIn, questionsIn } from "./questions.ts";
+import { jobsIn } from "./recorded-jobs.ts";
+import { type RetentionOptions, createRetention } from "./retention.ts";
+import { searchIn } from "./search.ts";
+import { endTurn, giveBack, takeThread } from "./taken-threads.ts";
+import { threadsIn } from "./threads.ts";
+import { closeSession, sessionsThatAre } from "./sessions.ts";
+
+export interface SqlStoreOptions {
+  /** Opens the database; called with the first event that is recorded or read. */
+  readonly database: () => Promise<Sql>;
+  readonly limits: RetentionOptions;
+  /** How much live output of one call is recorded, in characters. */
+  readonly liveOutput: number;
+  /** How often a thread that others have is asked for, in milliseconds. */
+  readonly askMs: number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** @throws RangeError for a limit that is not an integer above 0. */
+export function requireLimits(limits: { readonly [name: string]: number }): void {
+  for (const [name, limit] of Object.entries(limits)) {
+    if (!Number.isInteger(limit) || limit < 1)
+      throw new RangeError(`${name} ${limit}: expected a whole number above 0`);
+  }
+}
+
+/**
+ * A store in a database that several processes share and that outlives them: what sqlite-store.ts and postgres-store.ts
+ * have in common.
+ */
+export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, now }: SqlStoreOptions): Store {
+  const retention = createRetention(limits, now);
+  let opened: Promise<Sql> | undefined;
+  let readers = 0;
+  let written = false;
+
+  const open = async (): Promise<Sql> => {
+    opened ??= begin().catch((error: unknown) => {
+      opened = undefined; // the cause may be gone the next time
+      throw error;
+    });
+    return opened;
+  };
+
+  const begin = async () => {
+    const database = await openDatabase();
+    try {
+      await closeDead(database, now());
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+    retention.look(database);
+    return database;
+  };
+
+  /** Closes the database after its last reader, once the store is closed and everything is written. */
+  const letGo = async () => {
+    if (readers > 0 || !written || opened === undefined) return;
+    const closing = opened;
+    opened = undefined;
+    await (await closing).close();
+  };
+
+  const borrow = async () => {
+    readers += 1;
+    const release = () => {
+      readers -= 1;
+      void letGo();
+    };
+    try {
+      return { database: await open(), release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  };
+
+  /** Reads, or writes in its own transaction, after all events taken so far. */
+  const using = async <T>(work: (database: Sql) => Promise<T>): Promise<T> => {
+    await writer.settled();
+    const { database, release } = await borrow();
+    try {
+      return await work(database);
+    } finally {
+      release();
+    }
+  };
+
+  /** The same, after closing what dead processes left in progress. */
+  const afterClosing = <T>(work: (database: Sql) => Promise<T>): Promise<T> =>
+    using(async (database) => {
+      if ((await closeDead(database, now())) > 0) feed.wake();
+      return await work(database);
+    });
+
+  const refuseClosed = () => {
+    if (closed !== undefined) throw new Error("the store is closed");
+  };
+
+  const attendance = createAttendance(now);
+  const attending = new Set<() => Promise<void>>();
+  const feed = createEventFeed({
+    borrow,
+    settled: () => writer.settled(),
+    tend: (database) =>
+      closeDead(database, now()).then(
+        (count) => count > 0,
+        () => false, // locked: the next check comes soon
+      ),
+  });
+  const writer = createEventWriter({
+    open,
+    liveOutput,
+    now,
+    onWritten(database, rows) {
+      feed.wake();
+      retention.wrote(database, rows);
+    },
+  });
+  let closed: Promise<void> | undefined;
+
+  const end = async () => {
+    const removed = retention.stop();
+    await Promise.all([...attending].map((leave) => leave()));
+    try {
+      await writer.close();
+    } finally {
+      feed.close();
+      await removed;
+      written = true;
+      await letGo();
+    }
+  };
+
+  return {
+    append: writer.append,
+    commit: writer.commit,
+    events: feed.events,
+    threads: () => using(({ dialect, read }) => read(() => threadsIn(dialect))),
+    search: (options) => using((database) => searchIn(database, options)),
+    questions: () => afterClosing(({ dialect, read }) => read(() => questionsIn(dialect))),
+    async answer(question, approval, by) {
+      refuseClosed();
+      const outcome = await afterClosing((database) =>
+        database.transaction(() => answerIn(database.dialect, question, approval, { by, at: now() }), {
+          durable: true,
+        }),
+      );
+      if (outcome.status === "answered") feed.wake();
+      return outcome;
+    },
+    async park(parking, claim) {
+      const outcome = await writer.transact(function* ({ dialect }, session) {
+        yield* lock(keyOf(parking.call));
+        const [taken] = yield* parkedIn("call = ?", [keyOf(parking.call)]);
+        const isOurs = claim !== undefined && taken?.state === "taken" && taken.claim === claim;
+        const asked = yield* askedIn(dialect, parking.question);
+        if (!isOurs && taken !== undefined) return { status: "closed", reason: "its call is parked" } as const;
+        if ("status" in asked) return asked;
+        const { row, event } = parkedNow(parking, now());
+        yield* writeParked(row, NO_SESSION);
+        yield* insertEvents(session, [rowOf(event)]);
+        return { status: "parked" } as const;
+      });
+      feed.wake();
+      return outcome;
+    },
+    parked: (filter = {}) => afterClosing(({ read }) => read(() => parkedIn(...conditionOf(filter)))),
+    async move(call, move) {
+      const { row, refused } = await writer.transact(function* (_, session) {
+        yield* lock(keyOf(call));
+        const [parked] = yield* parkedIn("call = ?", [keyOf(call)]);
+        const result = yield* moveIn(parked, move, { at: now(), session });
+        return { ...result, row: result.row ?? parked };
+      });
+      feed.wake();
+      return outcomeOf(row, refused);
+    },
+    async attend() {
+      refuseClosed();
+      const { database, release } = await borrow();
+      try {
+        const leave = await attendance.begin(database);
+        const endAttendance = async () => {
+          if (!attending.delete(endAttendance)) return;
+          await leave();
+          release();
+        };
+        attending.add(endAttendance);
+        return endAttendance;
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    isAttended: () => using((database) => attendance.isAttended(database)),
+    async takeThread(thread, signal) {
+      const turn = randomName(16);
+      for (;;) {
+        signal.throwIfAborted();
+        refuseClosed();
+        const take = ({ dialect, transaction }: Sql) => transaction(() => takeThread(dialect, thread, turn));
+        if (await using(take)) break;
+        await pause(askMs, signal);
+      }
+      return async () => {
+        // Comes after the turn's events. If it cannot be written, other processes wait until this process ends.
+        await using(({ transaction }) => transaction(() => giveBack(thread, turn))).catch(() => undefined);
+        endTurn(turn); // not earlier: the next turn of this process reads what this one wrote
+      };
+    },
+    jobs: () => afterClosing(({ dialect, read }) => read(() => jobsIn(dialect))),
+    close() {
+      closed ??= end();
+      return closed;
+    },
+  };
+}
+
+/**
+ * Closes the calls of dead processes, and the parked ones whose time is over. Those of running processes, and of hosts
+ * that are not visible from here, stay. Resolves to 0 when there were none.
+ */
+async function closeDead(database: Sql, at: number): Promise<number> {
+  const dead = await database.read(() => sessionsThatAre(database.dialect, "dead"));
+  for (const { id } of dead) await closeSession(database, id, at);
+  return dead.length + (await expire(database, at));
+}

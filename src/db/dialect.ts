@@ -1,0 +1,62 @@
+import { type Work, all } from "./work.ts";
+
+/** A field of an event's JSON that statements ask for. */
+export type Facet = "question" | "lifetime" | "message.from";
+
+/** What differs in the statements for the two databases. Everything else is the same text for both. */
+export interface Dialect {
+  /** An expression for a field of an event, in the table with this alias. */
+  facet(name: Facet, table?: string): string;
+  /** Makes a statement use an index that SQLite would not choose. */
+  indexed(index: string): string;
+  /** A condition on a text, with a parameter: a pattern in which `^` escapes. ASCII letters match in both cases. */
+  like(column: string): string;
+  /** A condition that a memory has all these words, with its parameter. */
+  hasWords(words: readonly string[]): { readonly sql: string; readonly value: string };
+  /** The current time, in milliseconds since 1970: "?" for a parameter of this process, else the server's. */
+  readonly clock: string;
+  /** How many ids a search looks at in one statement. */
+  readonly searchedIds: number;
+  /** A statement for the column `count`: cheap, and seldom less than the number of events. */
+  readonly roughCount: string;
+  /** A statement for the column `process`: the processes that have not reported for long, as `identityText`. */
+  readonly silent?: string;
+}
+
+export const SQLITE: Dialect = {
+  facet: (name, table = "events") => `json_extract(${table}.body, '$.${name}')`,
+  indexed: (index) => `INDEXED BY ${index}`,
+  like: (column) => `${column} LIKE ? ESCAPE '^'`,
+  hasWords: (words) => ({
+    sql: "memory_words MATCH ?",
+    value: words.map((word) => `"${word}"`).join(" AND "),
+  }),
+  clock: "?",
+  searchedIds: 2_000, // the event loop gets a turn in between
+  roughCount: "SELECT (SELECT max(id) FROM events) - (SELECT min(id) FROM events) + 1 AS count",
+};
+
+/** After how long without a report a process that is not visible from here counts as dead. Milliseconds. */
+export const SILENT_MS = 30_000;
+
+/** The server's clock: those of several machines differ. Milliseconds since 1970. */
+export const SERVER_CLOCK = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+
+export const POSTGRES: Dialect = {
+  facet: (_, table = "events") => `${table}.facet`,
+  indexed: () => "",
+  like: (column) => `${column} COLLATE "C" ILIKE ? ESCAPE '^'`,
+  hasWords: (words) => ({ sql: "tokens @> string_to_array(?, ' ')", value: words.join(" ") }),
+  clock: SERVER_CLOCK,
+  searchedIds: Number.MAX_SAFE_INTEGER,
+  roughCount: "SELECT reltuples::bigint AS count FROM pg_class WHERE oid = 'events'::regclass",
+  silent: `SELECT process FROM beats WHERE beat_at < ${SERVER_CLOCK} - ${SILENT_MS}`,
+};
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** The processes that have not reported for long, as `identityText`. Only a server knows: each process reports there. */
+export function* silentProcesses({ silent }: Dialect): Work<ReadonlySet<string>> {
+  if (silent === undefined) return NONE;
+  return new Set((yield* all<{ process: string }>(silent)).map(({ process }) => process));
+}

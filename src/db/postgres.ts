@@ -1,0 +1,554 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Client, ClientConfig, PoolClient, QueryResult } from "pg";
+import { messageOf } from "../util/errors.ts";
+import { identityText, thisProcess } from "../util/process-identity.ts";
+import { POSTGRES, SERVER_CLOCK, SILENT_MS } from "./dialect.ts";
+import type { Value } from "./driver.ts";
+import { explainedPostgres, isLost, isPassing, isStarting } from "./postgres-failure.ts";
+import { POSTGRES_TABLES, SCHEMA } from "./postgres-tables.ts";
+import { type ReadOptions, type Sql, type TransactionOptions, UnknownOutcome } from "./sql.ts";
+import type { EventColumns, Step, Work } from "./work.ts";
+
+/**
+ * The lock that transactions share and that excludes them while positions move, and the class of the locks of calls.
+ * "HRDL", and the next number.
+ */
+const WRITERS = "1213351500, 0";
+const NAMES = 1_213_351_501;
+
+/** The most events of one transaction. */
+const IDS = 4_096;
+
+/** How long to wait for a server that is away. Milliseconds. */
+const PATIENCE_MS = 10_000;
+/** The pause before the next attempt: doubles from the first value to the second. Milliseconds. */
+const SHORTEST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2_000;
+/** How often this process reports that it lives. Milliseconds. */
+const BEAT_MS = 5_000;
+/** How often followers look although nothing has woken them. Milliseconds. */
+const LOOK_MS = 2_000;
+/** When followers look again while a transaction is open. Milliseconds. */
+const LAG_MS = 20;
+/** The pool of one process. */
+const CONNECTIONS = 8;
+
+const open = new Map<string, { readonly sql: Promise<Sql>; users: number }>();
+
+/**
+ * Opens a database on a PostgreSQL server; everything in this process that names the same URL shares its connections.
+ *
+ * - A transaction begins by taking a lock that all transactions share, then its number. Its events have ids made of
+ *   that number, so that ids grow with transactions. `readableTo` stops before the oldest transaction that has the
+ *   lock: an event that is committed late is not skipped. Transactions of other programs are not waited for.
+ * - `NOTIFY` wakes readers of other processes, after the commit; they also look every two seconds.
+ * - A transaction whose connection is lost before the commit is repeated. During the commit, the server is asked what
+ *   became of it.
+ * - The process reports every five seconds that it lives.
+ *
+ * @throws Error, a sentence with the server and what to do: for a server that does not answer, a login that it refuses,
+ * a database without the tables of this version, and if the package pg is missing.
+ */
+export async function openPostgres(url: string): Promise<Sql> {
+  const shared = open.get(url) ?? { sql: connect(url), users: 0 };
+  open.set(url, shared);
+  shared.users += 1;
+  const leave = async () => {
+    shared.users -= 1;
+    if (shared.users > 0) return;
+    if (open.get(url) === shared) open.delete(url);
+    await (await shared.sql.catch(() => undefined))?.close();
+  };
+  try {
+    const sql = await shared.sql;
+    let left: Promise<void> | undefined;
+    return { ...sql, close: () => (left ??= leave()) };
+  } catch (error) {
+    await leave();
+    throw error;
+  }
+}
+
+interface Transaction {
+  readonly client: PoolClient;
+  readonly xid: string;
+  /** The id before those of its events. */
+  readonly base: number;
+  /** How many events it has, and the first. */
+  events: number;
+  first: EventColumns | undefined;
+}
+
+async function connect(url: string): Promise<Sql> {
+  const { Client, Pool, config, where } = await driver(url);
+  const pool = new Pool({ ...config, max: CONNECTIONS, idleTimeoutMillis: 30_000, allowExitOnIdle: true });
+  pool.on("error", () => {}); // an idle connection was lost: the next attempt reports it
+  pool.on("connect", (client) => {
+    client.on("error", () => {}); // the query that waits gets it
+    client.query(`SET search_path TO ${SCHEMA}`).catch(() => {});
+  });
+  const process = identityText(thisProcess());
+  const watchers = new Set<() => void>();
+  let listener: AbortController | undefined;
+  let look: NodeJS.Timeout | undefined;
+  let lag: NodeJS.Timeout | undefined;
+  let notifying: Promise<unknown> | undefined;
+  let hasMore = false;
+  let seen = 0;
+  let unchecked = true;
+  let beatAt = Date.now();
+  let lapses = 0;
+  const closing = new AbortController();
+
+  const explain = (error: unknown) => explainedPostgres(error, where);
+
+  const patiently = async <T>(attempt: () => Promise<T>, until?: AbortSignal): Promise<T> => {
+    const begun = performance.now();
+    for (let wait = SHORTEST_PAUSE_MS; ; wait = Math.min(2 * wait, LONGEST_PAUSE_MS)) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (isLost(error)) unchecked = true; // it may be another server afterwards
+        const isLate = until === undefined && performance.now() - begun >= PATIENCE_MS;
+        if (!isPassing(error) || isLate || closing.signal.aborted) throw explain(error);
+      }
+      until?.throwIfAborted();
+      await delay(wait * (0.5 + Math.random()), undefined, { signal: until }); // random: processes do not collide
+    }
+  };
+
+  /** A connection to a server whose tables fit, with positions after all that this process has seen. */
+  const connected = async (): Promise<PoolClient> => {
+    const client = await pool.connect();
+    if (!unchecked) return client;
+    try {
+      await requireTables(client, where);
+      const [row] = (await client.query<{ newest: number; next: number }>(NEXT_ID)).rows;
+      const newest = Math.max(seen, row?.newest ?? 0);
+      if (row !== undefined && row.next <= newest) await movePositions(client, newest);
+      unchecked = false;
+      return client;
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  };
+
+  const query = async <Row extends object>(text: string, values: readonly unknown[] = []) => {
+    const client = await connected();
+    try {
+      return (await client.query<Row>(text, [...values])).rows;
+    } finally {
+      client.release();
+    }
+  };
+
+  const finish = async (transaction: Transaction) => {
+    const { client } = transaction;
+    try {
+      await client.query("COMMIT");
+    } catch (error) {
+      client.release(true);
+      if (!isLost(error)) throw error;
+      unchecked = true;
+      const wasRecorded = () => patiently(() => settled(query, transaction));
+      const isRecorded = await wasRecorded().catch((cause: unknown) => {
+        const text = `${messageOf(cause)} The connection was lost during a commit: whether it was recorded is unknown.`;
+        throw new UnknownOutcome(text, wasRecorded, { cause });
+      });
+      if (!isRecorded) throw error;
+      return;
+    }
+    client.release();
+  };
+
+  const begin = async (): Promise<Transaction> => {
+    const client = await connected();
+    try {
+      const results = (await client.query(BEGIN)) as unknown as QueryResult<{ xid: string; base: number }>[];
+      const { xid = "0", base = 0 } = results.at(-1)?.rows[0] ?? {};
+      return { client, xid, base: base + IDS * Number(xid), events: 0, first: undefined };
+    } catch (error) {
+      client.release(true); // ends the transaction
+      throw error;
+    }
+  };
+
+  const attempt = async <T>(work: () => Work<T>): Promise<{ readonly result: T; readonly events: number }> => {
+    const transaction = await begin();
+    let result: T;
+    try {
+      result = await runWork(transaction.client, work(), transaction);
+    } catch (error) {
+      const isOver = await transaction.client.query("ROLLBACK").then(
+        () => true,
+        () => false,
+      );
+      transaction.client.release(!isOver);
+      throw error;
+    }
+    await finish(transaction);
+    return { result, events: transaction.events };
+  };
+
+  const transaction = async <T>(work: () => Work<T>, { committed }: TransactionOptions<T> = {}): Promise<T> => {
+    const { result, events } = await patiently(() => attempt(work));
+    committed?.(result);
+    if (events > 0) notify();
+    return result;
+  };
+
+  /** Outside of transactions: notifying inside serializes all commits of the database. */
+  const notify = () => {
+    hasMore = notifying !== undefined;
+    notifying ??= query("NOTIFY handrail")
+      .catch(() => {}) // they look anyway
+      .finally(() => {
+        notifying = undefined;
+        if (hasMore) notify();
+      });
+  };
+
+  const read = <T>(work: () => Work<T>, { consistent = false, until }: ReadOptions = {}): Promise<T> =>
+    patiently(async () => {
+      const client = await connected();
+      try {
+        if (consistent) await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        const result = await runWork(client, work());
+        if (consistent) await client.query("COMMIT");
+        client.release();
+        return result;
+      } catch (error) {
+        client.release(true);
+        throw error;
+      }
+    }, until);
+
+  const changed = () => {
+    for (const each of watchers) each();
+  };
+
+  /** Listens until the signal fires; connects again, however often the connection is lost. Never rejects. */
+  const listen = async (stop: AbortSignal) => {
+    for (let wait = SHORTEST_PAUSE_MS; !stop.aborted; wait = Math.min(2 * wait, LONGEST_PAUSE_MS)) {
+      const client: Client = new Client(config);
+      const ended = new Promise<void>((resolve) => {
+        client.on("error", () => resolve());
+        client.on("end", () => resolve());
+        stop.addEventListener("abort", () => resolve(), { once: true });
+      });
+      client.on("notification", changed);
+      try {
+        await client.connect();
+        (client as Client & { unref(): void }).unref();
+        await client.query("LISTEN handrail");
+        wait = SHORTEST_PAUSE_MS;
+        changed();
+        await ended;
+      } catch {
+        // the next attempt comes soon
+      }
+      await client.end().catch(() => {});
+      await delay(wait, undefined, { ref: false, signal: stop }).catch(() => {});
+    }
+  };
+
+  const beat = async () => {
+    const isKnown = await query(BEAT, [process]).then(
+      () => true,
+      () => false, // away: the next report comes soon
+    );
+    if (!isKnown) return;
+    if (Date.now() - beatAt > SILENT_MS) lapses += 1;
+    beatAt = Date.now();
+  };
+
+  /** Where readers must stop, and what is committed at most. */
+  const bounds = async (): Promise<{ readonly end: number; readonly committed: number }> => {
+    const [found] = await query<{ end: number; committed: number }>(BOUNDS);
+    const { end = 0, committed = 0 } = found ?? {};
+    if (end >= committed) return { end, committed };
+    const [exact] = await query<{ end: number }>(EXACT_BOUND);
+    return { end: Math.max(end, exact?.end ?? 0), committed };
+  };
+
+  const readableTo = async (which: "all" | "known"): Promise<number> => {
+    const first = await bounds();
+    let { end } = first;
+    if (which === "known" && end < first.committed) lag ??= setTimeout(again, LAG_MS).unref();
+    for (let wait = 1; which === "all" && end < first.committed; wait = Math.min(2 * wait, LAG_MS)) {
+      await delay(wait);
+      ({ end } = await bounds());
+    }
+    seen = Math.max(seen, end - 1);
+    return end - 1;
+  };
+  const again = () => {
+    lag = undefined;
+    changed();
+  };
+
+  const stopListening = () => {
+    listener?.abort();
+    listener = undefined;
+    clearInterval(look);
+    look = undefined;
+  };
+
+  try {
+    // A server that starts is waited for, one that is away is not: it may be the wrong name.
+    for (const begun = performance.now(); ; ) {
+      const failure = await query(BEAT, [process]).then(
+        () => undefined,
+        (error: unknown) => error ?? new Error("not connected"),
+      );
+      if (failure === undefined) break;
+      if (!isStarting(failure) || performance.now() - begun > PATIENCE_MS) throw explain(failure);
+      await delay(SHORTEST_PAUSE_MS);
+    }
+  } catch (error) {
+    await pool.end().catch(() => {});
+    throw error;
+  }
+  const beats = setInterval(() => void beat(), BEAT_MS).unref();
+
+  return {
+    dialect: POSTGRES,
+    read,
+    transaction,
+    explain,
+    readableTo: (which, until) => patiently(() => readableTo(which), until),
+    newest: () =>
+      patiently(async () => (await query<{ id: number | null }>("SELECT max(id) AS id FROM events"))[0]?.id ?? 0),
+    watch(each) {
+      watchers.add(each);
+      if (listener === undefined) void listen((listener = new AbortController()).signal);
+      look ??= setInterval(changed, LOOK_MS).unref();
+      return () => {
+        watchers.delete(each);
+        if (watchers.size === 0) stopListening();
+      };
+    },
+    lapses: () => lapses,
+    usedBytes: async () => undefined,
+    giveBack: async () => true, // the server's own vacuum does
+    tidy: () => {},
+    async close() {
+      clearInterval(beats);
+      clearTimeout(lag);
+      stopListening();
+      await notifying;
+      closing.abort();
+      await pool.end().catch(() => {});
+    },
+  };
+}
+
+/** Transactions of Handrail have the lock before they have a number: see EXACT_BOUND. */
+const BEGIN =
+  `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock_shared(${WRITERS}); ` +
+  "SELECT pg_current_xact_id()::text AS xid, base FROM positions";
+
+const NEXT_ID = `SELECT (SELECT max(id) FROM events) AS newest,
+  base + ${IDS} * pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next FROM positions`;
+
+/** Before the oldest open transaction of any program, and after the newest that has ended. */
+const BOUNDS = `SELECT base + ${IDS} * pg_snapshot_xmin(now)::text::bigint AS "end",
+  base + ${IDS} * pg_snapshot_xmax(now)::text::bigint AS committed FROM positions, pg_current_snapshot() AS now`;
+
+/**
+ * Before the oldest open transaction of Handrail: of those with its lock. One that has the lock and no number yet may
+ * be any of the open ones. pg_locks has the low half of a number.
+ */
+const EXACT_BOUND = `WITH open AS MATERIALIZED (
+    SELECT pg_snapshot_xmin(now)::text::bigint AS first, pg_snapshot_xmax(now)::text::bigint AS next
+    FROM pg_current_snapshot() AS now)
+  SELECT base + ${IDS} * least(next, (
+    SELECT min(CASE WHEN own.transactionid IS NULL THEN first
+      ELSE next - (((next - own.transactionid::text::bigint + 2147483648) & 4294967295) - 2147483648) END)
+    FROM pg_locks AS held LEFT JOIN pg_locks AS own ON own.pid = held.pid AND own.locktype = 'transactionid'
+      AND own.mode = 'ExclusiveLock' AND own.granted
+    WHERE held.locktype = 'advisory' AND (held.classid, held.objid, held.objsubid) = (${WRITERS}, 2) AND held.granted
+      AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database()))) AS "end"
+  FROM positions, open`;
+
+const BEAT = `INSERT INTO beats (process, beat_at) VALUES ($1, ${SERVER_CLOCK})
+  ON CONFLICT (process) DO UPDATE SET beat_at = excluded.beat_at`;
+
+/** `at` may have a fraction. The unique index of ends drops a second one. */
+const INSERT = `INSERT INTO events (id, session, call, thread, at, type, body, facet)
+  SELECT $1::bigint + number - 1, $2, call, thread, at, type, body, facet
+  FROM unnest($3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[])
+    WITH ORDINALITY AS given (call, thread, at, type, body, facet, number)
+  ON CONFLICT (call) WHERE type = 'call.finished' DO NOTHING`;
+
+async function runWork<T>(client: PoolClient, work: Work<T>, transaction?: Transaction): Promise<T> {
+  let next = work.next();
+  while (next.done !== true) next = work.next(await perform(client, next.value, transaction));
+  return next.value;
+}
+
+async function perform(client: PoolClient, step: Step, transaction: Transaction | undefined): Promise<unknown> {
+  if ("lock" in step) return await lockNames(client, step.lock);
+  if ("events" in step) {
+    if (transaction === undefined) throw new Error("events are recorded in transactions only");
+    return await insertEvents(transaction, step.session, step.events);
+  }
+  const { rows, rowCount } = await client.query<object>(numbered(step.sql), step.values.map(storable));
+  return step.gives === "rows" ? rows : (rowCount ?? 0);
+}
+
+async function lockNames(client: PoolClient, names: readonly string[]): Promise<void> {
+  const sorted = names.toSorted().map(storable);
+  await client.query(`SELECT pg_advisory_xact_lock(${NAMES}, hashtext(name)) FROM unnest($1::text[]) AS name`, [sorted]);
+}
+
+/** Answers and moves lock their call, and so does its end. */
+async function insertEvents(of: Transaction, session: number, rows: readonly EventColumns[]): Promise<void> {
+  if (of.events + rows.length > IDS) throw new Error(`a transaction has at most ${IDS} events`);
+  const ends = rows.filter(({ type }) => type === "call.finished").map(({ call }) => call);
+  if (ends.length > 0) await lockNames(of.client, ends);
+  const column = (name: keyof EventColumns) => rows.map((row) => row[name]);
+  await of.client.query(INSERT, [
+    ...[of.base + of.events, session, column("call"), column("thread"), rows.map(({ at }) => Math.round(at))],
+    ...[column("type"), column("body"), column("facet")],
+  ]);
+  of.first ??= rows[0];
+  of.events += rows.length;
+}
+
+/** Asks whether a transaction was committed whose connection was lost. */
+async function settled(
+  query: <Row extends object>(text: string, values: readonly unknown[]) => Promise<readonly Row[]>,
+  { xid, base, first }: Transaction,
+): Promise<boolean> {
+  const values = [xid, base, first?.call ?? null, Math.round(first?.at ?? 0)];
+  for (let unused = 0; ; ) {
+    const [found] = await query<{ next: boolean; status: string | null; kept: boolean }>(SETTLED, values);
+    // Its number was not used: the server has lost it in a crash. Asked twice, since it may have ended meanwhile.
+    unused = found?.next === true ? unused + 1 : 0;
+    if (unused > 1) return false;
+    if (found?.next === false && found.status !== "in progress") {
+      // After a crash another transaction may have its number.
+      return first === undefined || first.type === "call.finished" ? found.status === "committed" : found.kept;
+    }
+    await delay(SHORTEST_PAUSE_MS);
+  }
+}
+
+const SETTLED = `SELECT next, CASE WHEN NOT next THEN pg_xact_status($1::text::xid8) END AS status,
+    EXISTS (SELECT FROM events WHERE id = $2::bigint AND call = $3 AND at = $4::bigint) AS kept
+  FROM (SELECT $1::text::xid8 >= pg_snapshot_xmax(pg_current_snapshot()) AND NOT EXISTS (
+    SELECT FROM pg_locks WHERE locktype = 'transactionid' AND transactionid = ($1::text::xid8)::xid) AS next) AS known`;
+
+/** The version of the tables; 0 if there are none. */
+async function versionOf(client: Client | PoolClient): Promise<number> {
+  const { rows } = await client.query<{ table: string | null }>(`SELECT to_regclass('${SCHEMA}.versions') AS table`);
+  if ((rows[0]?.table ?? null) === null) return 0;
+  const versions = await client.query<{ version: number }>(`SELECT version FROM ${SCHEMA}.versions`);
+  return versions.rows[0]?.version ?? 0;
+}
+
+async function requireTables(client: PoolClient, where: string): Promise<void> {
+  const known = POSTGRES_TABLES.length;
+  const version = await versionOf(client);
+  if (version === known) return;
+  if (version > known) throw newer(version, where);
+  const what =
+    version === 0
+      ? "has no tables of Handrail yet. Create them"
+      : `was made by an older Handrail (version ${version} of the tables; this one needs ${known}). End what uses it, and upgrade it`;
+  throw new Error(`PostgreSQL at ${where} ${what}: handrail store migrate`);
+}
+
+function newer(version: number, where: string): Error {
+  return new Error(
+    `PostgreSQL at ${where} was made by a newer Handrail (version ${version} of the tables; this one knows up to ` +
+      `${POSTGRES_TABLES.length}). Update Handrail, or name another database in store.`,
+  );
+}
+
+/** Lets the next ids come after this one: the database was restored on a server with smaller transaction numbers. */
+async function movePositions(client: PoolClient, newest: number): Promise<void> {
+  await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${WRITERS}); UPDATE positions SET base = greatest(base,
+    greatest(${newest}, (SELECT max(id) FROM events)) + 1 - ${IDS} * pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+    ); COMMIT`);
+}
+
+/**
+ * Creates the tables, or upgrades them. Several processes may do so at once.
+ *
+ * @returns the version found, 0 if there were no tables, and the version now.
+ * @throws Error like `openPostgres`, and for tables of a newer version.
+ */
+export async function migratePostgres(
+  url: string,
+): Promise<{ readonly found: number; readonly now: number; readonly where: string }> {
+  const { Client, config, where } = await driver(url);
+  const client = new Client(config);
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${WRITERS}); CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`);
+    await client.query(`SET search_path TO ${SCHEMA}; CREATE TABLE IF NOT EXISTS versions (version BIGINT NOT NULL)`);
+    const found = await versionOf(client);
+    const now = POSTGRES_TABLES.length;
+    if (found > now) throw newer(found, where);
+    for (const tables of POSTGRES_TABLES.slice(found)) await client.query(tables);
+    await client.query(`DELETE FROM versions; INSERT INTO versions VALUES (${now}); COMMIT`);
+    return { found, now, where };
+  } catch (error) {
+    throw explainedPostgres(error, where);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** The driver, and what it needs for a URL. */
+async function driver(url: string) {
+  const { Client, Pool, types } = await import("pg").catch((error: unknown) => {
+    throw new Error(
+      `a store on PostgreSQL needs the package pg, which does not load (${messageOf(error)}). Install it where ` +
+        "Handrail is installed: npm install pg",
+      { cause: error },
+    );
+  });
+  const config: ClientConfig = {
+    connectionString: url,
+    application_name: "handrail",
+    connectionTimeoutMillis: 5_000,
+    idle_in_transaction_session_timeout: 10_000, // of a process that was stopped: readers wait for its transaction
+    keepAlive: true,
+    types: {
+      getTypeParser: ((oid: number, format: "text") =>
+        NUMBERS.has(oid) ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+    },
+  };
+  try {
+    const { host, port, database = "" } = new Client(config);
+    return { Client, Pool, config, where: `${host}:${port}/${database}` };
+  } catch (error) {
+    throw new Error("store: expected postgres://USER@HOST:PORT/DATABASE", { cause: error });
+  }
+}
+
+/** BIGINT and NUMERIC: ids, times and sums are below 2^53. */
+const NUMBERS: ReadonlySet<number> = new Set([20, 1_700]);
+
+const statements = new Map<string, string>();
+
+/** The statement with `$1`, `$2`, … No statement has a `?` elsewhere. */
+function numbered(sql: string): string {
+  const known = statements.get(sql);
+  if (known !== undefined) return known;
+  if (statements.size > 500) statements.clear();
+  let count = 0;
+  const text = sql.replaceAll("?", () => `$${++count}`);
+  statements.set(sql, text);
+  return text;
+}
+
+/** PostgreSQL's texts have no NUL. */
+function storable(value: Value): Value {
+  return typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\ufffd") : value;
+}

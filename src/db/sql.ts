@@ -1,0 +1,63 @@
+import type { Dialect } from "./dialect.ts";
+import type { Work } from "./work.ts";
+
+export interface TransactionOptions<T> {
+  /** It survives a power loss when this resolves; otherwise soon after. A server always keeps what it has committed. */
+  readonly durable?: boolean;
+  /** Called with the result right after the commit, before anything else of this process runs. */
+  readonly committed?: (result: T) => void;
+}
+
+export interface ReadOptions {
+  /** Whether all statements see one state of the database. Default false. */
+  readonly consistent?: boolean;
+  /** Waits for a server that is away until this signal fires, and rejects with its reason. Default: some seconds. */
+  readonly until?: AbortSignal;
+}
+
+/** An open database: SQLite (sqlite.ts) or PostgreSQL (postgres.ts). */
+export interface Sql {
+  readonly dialect: Dialect;
+  /** Runs work that only reads. Waits for locks. Rejects with an error that names the database and the next step. */
+  read<T>(work: () => Work<T>, options?: ReadOptions): Promise<T>;
+  /**
+   * Runs one atomic transaction, once. Waits for locks. Rejects like `read`, and with what the work throws; then
+   * nothing was written, except after an `UnknownOutcome`.
+   */
+  transaction<T>(work: () => Work<T>, options?: TransactionOptions<T>): Promise<T>;
+  /** The same, at once. Throws when the database is locked. Absent where that is not possible. */
+  transactionNow?<T>(work: () => Work<T>, options?: TransactionOptions<T>): T;
+  /** Describes an error with the database and the next step. */
+  explain(error: unknown): Error;
+  /**
+   * Returns the newest event up to which nothing is missing: later reads find no more events with smaller ids. "all":
+   * includes everything that was committed before. "known": without waiting; `watch` reports when there is more. `until`: as in `read`.
+   */
+  readableTo(which: "all" | "known", until?: AbortSignal): Promise<number>;
+  /** The id of the newest event. */
+  newest(): Promise<number>;
+  /** Calls `changed` when events may have been added, until the returned function is called. */
+  watch(changed: () => void): () => void;
+  /** How often others have taken this process for dead, since it did not report: they have closed its sessions. */
+  lapses(): number;
+  /** The size of the data, in bytes; `undefined` where it cannot be limited. */
+  usedBytes(): Promise<number | undefined>;
+  /** Returns some unused space to the system. Resolves to true when none is left. */
+  giveBack(): Promise<boolean>;
+  /** Keeps what belongs to the database small. Never throws. */
+  tidy(): void;
+  /** Never rejects. */
+  close(): Promise<void>;
+}
+
+/** The connection was lost during a commit, and the server did not come back: nobody knows whether it was recorded. */
+export class UnknownOutcome extends Error {
+  /** Asks again. Resolves to whether it was recorded; rejects while that is still unknown. */
+  readonly wasRecorded: () => Promise<boolean>;
+
+  constructor(message: string, wasRecorded: () => Promise<boolean>, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "UnknownOutcome";
+    this.wasRecorded = wasRecorded;
+  }
+}
