@@ -39,6 +39,8 @@ const SYSTEM_PROGRAMS = [
         // Drives the page of the console; 110 MB.
         { program: "chromium", debianPackage: "chromium" },
         { program: "Xvfb", debianPackage: "xvfb" },
+        // The server's own programs are not on the PATH.
+        { program: "pg_lsclusters", debianPackage: "postgresql" },
         { program: "shellcheck", debianPackage: "shellcheck" },
       ]
     : []),

@@ -9,6 +9,7 @@ export { standardSchema } from "./contract/schema.ts";
 export { notice, text } from "./contract/content.ts";
 export { ToolFailure } from "./contract/failure.ts";
 export { memoryStore, type MemoryStoreOptions } from "./activity/memory-store.ts";
+export { postgresStore, type PostgresStoreOptions } from "./activity/postgres-store.ts";
 export { sqliteStore, type SqliteStoreOptions } from "./activity/sqlite-store.ts";
 export {
   type CallMessage,

@@ -103,7 +103,8 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
           if (!closed) await next.untilResolved(signal);
         }
       } catch (error) {
-        if (signal?.aborted !== true) throw error;
+        // A closed store does not wait for a server that is away.
+        if (signal?.aborted !== true && error !== closing.signal.reason) throw error;
       } finally {
         stop?.unlink();
         if (follow) leave();
@@ -113,7 +114,10 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
   };
 }
 
-type PageReader = (after: number, to: number) => Promise<readonly { readonly id: number; readonly body: string | null }[]>;
+type PageReader = (
+  after: number,
+  to: number,
+) => Promise<readonly { readonly id: number; readonly body: string | null }[]>;
 
 /**
  * A call has one thread and few events, so its id alone selects them. Events of other types come without a body: a
@@ -134,10 +138,10 @@ function pageReader(
   const chosen =
     (key === undefined ? "" : where("call = ?", keyOf(key))) +
     (key === undefined && thread !== undefined ? where("thread = ?", keyOf(thread)) : "");
-  const body = types === undefined ? "body" : `CASE WHEN type IN (${types.map((type) => `'${type}'`).join()}) THEN body END`;
+  const body =
+    types === undefined ? "body" : `CASE WHEN type IN (${types.map((type) => `'${type}'`).join()}) THEN body END`;
   const sql = `SELECT id, ${body} AS body FROM events WHERE id > ? AND id <= ?${chosen} ORDER BY id LIMIT ${PAGE_ROWS}`;
-  return (after, to) =>
-    database.read(() => all(sql, [after, to, ...values]), until === undefined ? {} : { until });
+  return (after, to) => database.read(() => all(sql, [after, to, ...values]), until === undefined ? {} : { until });
 }
 
 /** The position after which everything is new. */

@@ -99,10 +99,9 @@ export function* askedIn(
   if (asked === undefined) return { status: "unknown" };
   const decided = events.find((event) => event.type === "approval.decided");
   const call = keyOf(asked.call);
-  const [finished] = yield* all<{ body: string }>(
-    "SELECT body FROM events WHERE call = ? AND type = 'call.finished'",
-    [call],
-  );
+  const [finished] = yield* all<{ body: string }>("SELECT body FROM events WHERE call = ? AND type = 'call.finished'", [
+    call,
+  ]);
   if (decided === undefined && finished === undefined) return asked;
   const ending = finished && (JSON.parse(finished.body) as { error?: string });
   const [later] = yield* parkedIn("call = ? AND question <> ?", [call, keyOf(question)]);

@@ -49,7 +49,7 @@ export async function searchIn(database: Sql, options: SearchOptions): Promise<r
   const { like, searchedIds } = database.dialect;
   const sql = `SELECT id, body FROM events WHERE id <= ? AND id > ? AND ${like("body")}
     AND type IN ('message.added', 'call.started', 'call.finished') ORDER BY id DESC LIMIT ${STEP_ROWS}`;
-  for (let to = await database.newest(); to > 0 && !search.isFull(); ) {
+  for (let to = await database.newest(); to > 0 && !search.isFull();) {
     const from = to - searchedIds;
     const rows = await database.read(() => all<{ id: number; body: string }>(sql, [to, from, pattern]));
     for (const { id, body } of rows) search.look({ ...(JSON.parse(body) as ActivityEvent), id });

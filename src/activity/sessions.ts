@@ -3,7 +3,13 @@ import { type Dialect, silentProcesses } from "../db/dialect.ts";
 import type { Sql } from "../db/sql.ts";
 import { type Work, all, lock, run } from "../db/work.ts";
 import { type EventRow, insertEvents, keyOf, rowOf } from "./event-rows.ts";
-import { type Liveness, type ProcessIdentity, identityText, livenessOf, thisProcess } from "../util/process-identity.ts";
+import {
+  type Liveness,
+  type ProcessIdentity,
+  identityText,
+  livenessOf,
+  thisProcess,
+} from "../util/process-identity.ts";
 
 /** The text for people about a call that was approved, perhaps started, and never finished. */
 const OUTCOME_UNKNOWN =
@@ -112,9 +118,7 @@ function* ending(event: Begun, at: number): Work<CallEvent> {
   if (event.type === "job.started") {
     return { call, thread, at, type: "job.ended", job: event.job, exit: { how: "lost", reason: JOB_LOST } };
   }
-  const approved = yield* all("SELECT 1 FROM events WHERE call = ? AND type = 'call.approved' LIMIT 1", [
-    keyOf(call),
-  ]);
+  const approved = yield* all("SELECT 1 FROM events WHERE call = ? AND type = 'call.approved' LIMIT 1", [keyOf(call)]);
   const error = approved.length > 0 ? OUTCOME_UNKNOWN : NEVER_RUN;
   return { call, thread, at, type: "call.finished", status: "interrupted", error };
 }

@@ -259,6 +259,19 @@ export const COMMANDS: CommandTable = {
       },
     },
   },
+  store: {
+    summary: "create the tables of a store on PostgreSQL, and copy a record into it",
+    load: () => import("./commands/store.ts"),
+    commands: {
+      migrate: {
+        summary: "create or upgrade the tables; with --from, copy a record, its memories and schedules",
+        flags: [
+          ["--from <record>", "what to copy: sqlite:PATH of a handrail.db, or postgres://…"],
+          ["--to <url>", "postgres://… (default: store of the configuration)"],
+        ],
+      },
+    },
+  },
   cron: {
     summary: "list, add and run schedules: work that starts by itself",
     load: () => import("./commands/cron.ts"),

@@ -95,7 +95,7 @@ export async function startLog(command: string, options: GlobalOptions): Promise
     platform,
     files,
     options: { ...rest, config, workDir, target },
-    settings,
+    settings: settings && { ...settings, store: settings.store.replace(/:\/\/.*/s, "://…") }, // it may have a password
   });
   return log;
 }
@@ -277,6 +277,7 @@ export async function withStore(options: GlobalOptions, work: (store: Store) => 
 /** Opens the configured store. Loads only the code of that kind. */
 export async function storeOf({ store, state: { database: maxBytes } }: Settings, lookMs?: number): Promise<Store> {
   if (store === "memory") return (await import("../activity/memory-store.ts")).memoryStore();
+  if (store !== "sqlite") return (await import("../activity/postgres-store.ts")).postgresStore({ url: store });
   const { sqliteStore } = await import("../activity/sqlite-store.ts");
   return sqliteStore({
     file: databaseFile(),

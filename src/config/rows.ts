@@ -481,11 +481,20 @@ export const ROWS = {
       read: (written: string) => parkMode(written) ?? "never",
     },
   ),
-  store: row(choice(["sqlite", "memory"]), "sqlite", never("the record is yours"), {
-    doc:
-      "where calls are recorded: `sqlite` in the state folder, which [all processes share](threads.md), or `memory`, " +
-      "until the program ends",
-  }),
+  store: row(
+    text("sqlite, memory or postgres://USER@HOST:PORT/DATABASE", {
+      pattern: "^(sqlite|memory|postgres(ql)?://[^\\s]+)$",
+      advice: "See docs/operations.md.",
+    }),
+    "sqlite",
+    never("the record is yours"),
+    {
+      doc:
+        "where calls, memories and schedules are recorded: `sqlite` in the state folder, which [all processes " +
+        "share](threads.md); `postgres://USER@HOST:PORT/DATABASE`, which [several machines share](operations.md); or " +
+        "`memory`, until the program ends (memories and schedules are in the state folder then)",
+    },
+  ),
   "state.outputs_mb": optional(integer(1, MOST_MB), "`2048`", never("they belong to all projects"), {
     doc: "MiB for all saved outputs in the state folder; the oldest are removed first, and each after 7 days",
   }),

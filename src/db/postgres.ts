@@ -297,7 +297,7 @@ async function connect(url: string): Promise<Sql> {
 
   try {
     // A server that starts is waited for, one that is away is not: it may be the wrong name.
-    for (const begun = performance.now(); ; ) {
+    for (const begun = performance.now(); ;) {
       const failure = await query(BEAT, [process]).then(
         () => undefined,
         (error: unknown) => error ?? new Error("not connected"),
@@ -400,7 +400,9 @@ async function perform(client: PoolClient, step: Step, transaction: Transaction 
 
 async function lockNames(client: PoolClient, names: readonly string[]): Promise<void> {
   const sorted = names.toSorted().map(storable);
-  await client.query(`SELECT pg_advisory_xact_lock(${NAMES}, hashtext(name)) FROM unnest($1::text[]) AS name`, [sorted]);
+  await client.query(`SELECT pg_advisory_xact_lock(${NAMES}, hashtext(name)) FROM unnest($1::text[]) AS name`, [
+    sorted,
+  ]);
 }
 
 /** Answers and moves lock their call, and so does its end. */
@@ -423,7 +425,7 @@ async function settled(
   { xid, base, first }: Transaction,
 ): Promise<boolean> {
   const values = [xid, base, first?.call ?? null, Math.round(first?.at ?? 0)];
-  for (let unused = 0; ; ) {
+  for (let unused = 0; ;) {
     const [found] = await query<{ next: boolean; status: string | null; kept: boolean }>(SETTLED, values);
     // Its number was not used: the server has lost it in a crash. Asked twice, since it may have ended meanwhile.
     unused = found?.next === true ? unused + 1 : 0;
@@ -449,7 +451,7 @@ async function versionOf(client: Client | PoolClient): Promise<number> {
   return versions.rows[0]?.version ?? 0;
 }
 
-async function requireTables(client: PoolClient, where: string): Promise<void> {
+async function requireTables(client: Client | PoolClient, where: string): Promise<void> {
   const known = POSTGRES_TABLES.length;
   const version = await versionOf(client);
   if (version === known) return;
@@ -470,33 +472,72 @@ function newer(version: number, where: string): Error {
 
 /** Lets the next ids come after this one: the database was restored on a server with smaller transaction numbers. */
 async function movePositions(client: PoolClient, newest: number): Promise<void> {
-  await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${WRITERS}); UPDATE positions SET base = greatest(base,
-    greatest(${newest}, (SELECT max(id) FROM events)) + 1 - ${IDS} * pg_snapshot_xmax(pg_current_snapshot())::text::bigint
-    ); COMMIT`);
+  await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${WRITERS}); ${moveAfter(String(newest))}; COMMIT`);
 }
+
+const moveAfter = (newest: string) => `UPDATE positions SET base = greatest(base,
+  greatest(${newest}, (SELECT max(id) FROM events)) + 1 - ${IDS} * pg_snapshot_xmax(pg_current_snapshot())::text::bigint)`;
 
 /**
  * Creates the tables, or upgrades them. Several processes may do so at once.
  *
- * @returns the version found, 0 if there were no tables, and the version now.
  * @throws Error like `openPostgres`, and for tables of a newer version.
  */
-export async function migratePostgres(
-  url: string,
-): Promise<{ readonly found: number; readonly now: number; readonly where: string }> {
-  const { Client, config, where } = await driver(url);
-  const client = new Client(config);
-  client.on("error", () => {});
-  try {
-    await client.connect();
+export async function migratePostgres(url: string): Promise<Migrated> {
+  return await inOneTransaction(url, async (_, migrated) => migrated);
+}
+
+export interface Migrated {
+  /** The version found, and the version now. */
+  readonly found: number;
+  readonly now: number;
+  /** The server and database, without the password. */
+  readonly where: string;
+}
+
+/** Runs a statement with `?` for its parameters. Resolves to its rows. */
+export type Ask = <Row extends object>(sql: string, values?: readonly Value[]) => Promise<readonly Row[]>;
+
+/**
+ * Like `migratePostgres`, with `work` in the same transaction, which excludes all others: they are complete together or
+ * nothing has changed. Later events have ids after those that the work adds.
+ */
+export async function inOneTransaction<T>(url: string, work: (ask: Ask, migrated: Migrated) => Promise<T>): Promise<T> {
+  return await connectedOnce(url, async (client, ask, where) => {
     await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${WRITERS}); CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`);
     await client.query(`SET search_path TO ${SCHEMA}; CREATE TABLE IF NOT EXISTS versions (version BIGINT NOT NULL)`);
     const found = await versionOf(client);
     const now = POSTGRES_TABLES.length;
     if (found > now) throw newer(found, where);
     for (const tables of POSTGRES_TABLES.slice(found)) await client.query(tables);
-    await client.query(`DELETE FROM versions; INSERT INTO versions VALUES (${now}); COMMIT`);
-    return { found, now, where };
+    await client.query(`DELETE FROM versions; INSERT INTO versions VALUES (${now})`);
+    const result = await work(ask, { found, now, where });
+    await client.query(`${moveAfter("0")}; COMMIT`);
+    return result;
+  });
+}
+
+/** Runs work that reads one state of the database, which must have the tables of this version. */
+export async function inOneState<T>(url: string, work: (ask: Ask) => Promise<T>): Promise<T> {
+  return await connectedOnce(url, async (client, ask, where) => {
+    await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET search_path TO ${SCHEMA}`);
+    await requireTables(client, where);
+    return await work(ask);
+  });
+}
+
+async function connectedOnce<T>(
+  url: string,
+  work: (client: Client, ask: Ask, where: string) => Promise<T>,
+): Promise<T> {
+  const { Client, config, where } = await driver(url);
+  const client = new Client({ ...config, idle_in_transaction_session_timeout: 0 });
+  client.on("error", () => {});
+  const ask: Ask = async <Row extends object>(sql: string, values: readonly Value[] = []) =>
+    (await client.query<Row>(numbered(sql), values.map(storable))).rows;
+  try {
+    await client.connect();
+    return await work(client, ask, where);
   } catch (error) {
     throw explainedPostgres(error, where);
   } finally {

@@ -80,11 +80,7 @@ export function openMemories({
     read(({ id }) => {
       const ofCategory = category === undefined ? "" : "AND category = ?";
       const given = category === undefined ? [] : [category];
-      return select(`scope = ? AND id < ? ${ofCategory} ORDER BY id DESC LIMIT ?`, [
-        ...[id, before],
-        ...given,
-        limit,
-      ]);
+      return select(`scope = ? AND id < ? ${ofCategory} ORDER BY id DESC LIMIT ?`, [...[id, before], ...given, limit]);
     }, []);
 
   return {

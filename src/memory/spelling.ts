@@ -40,10 +40,12 @@ export function* nearestWords(scope: number, word: string): Work<readonly string
 export function* addSpellings(scope: number, words: Iterable<string>): Work<void> {
   for (const word of words) {
     if (!isSpelled(word)) continue;
-    yield* run(
-      "INSERT INTO spellings (scope, length, word, reversed) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-      [scope, word.length, word, reversed(word)],
-    );
+    yield* run("INSERT INTO spellings (scope, length, word, reversed) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", [
+      scope,
+      word.length,
+      word,
+      reversed(word),
+    ]);
   }
 }
 

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { DEFAULT_MAX_DATABASE_BYTES } from "../../activity/sqlite-store.ts";
 import { databaseFile, outputsFolder, stateFolder, undoFolder } from "../../config/state.ts";
 import { openDatabase } from "../../db/database.ts";
+import { all } from "../../db/work.ts";
 import { DEFAULT_MAX_OUTPUT_BYTES } from "../../output/outputs.ts";
 import { usedBytes } from "../../output/remove-old.ts";
 import { formatSize } from "../../output/size.ts";
@@ -83,6 +84,8 @@ async function savedOutputs(options: GlobalOptions): Promise<Finding> {
 
 /** The engine works, its file, if any, is intact, and how much of its size limit is used. */
 async function database(options: GlobalOptions): Promise<Finding> {
+  const { store } = await settingsOf(options);
+  if (store.includes("://")) return await server(store);
   const file = databaseFile();
   const size = await sizeOf(file);
   if (size === undefined) return { status: "ok", detail: `${await tryEngine()}; ${file} is created on first use` };
@@ -100,6 +103,22 @@ async function database(options: GlobalOptions): Promise<Finding> {
     open.close();
   }
 }
+
+/** The server answers, and has the tables of this version. */
+async function server(url: string): Promise<Finding> {
+  const sql = await (await import("../../db/postgres.ts")).openPostgres(url);
+  try {
+    const [found] = await sql.read(() => all<{ version: string; events: number; bytes: number }>(ABOUT_SERVER));
+    const { version = "?", events = 0, bytes = 0 } = found ?? {};
+    const about = Math.max(0, events);
+    return { status: "ok", detail: `PostgreSQL ${version} has the record: some ${about} events, ${formatSize(bytes)}` };
+  } finally {
+    await sql.close();
+  }
+}
+
+const ABOUT_SERVER = `SELECT current_setting('server_version') AS version, reltuples::bigint AS events,
+  pg_database_size(current_database()) AS bytes FROM pg_class WHERE oid = 'events'::regclass`;
 
 /** Whether changes of tools in this folder can be undone, and how much space that takes. */
 async function undo(options: GlobalOptions): Promise<Finding> {

@@ -1,0 +1,59 @@
+import { databaseFile, stateFolder } from "../../config/state.ts";
+import { inOneTransaction } from "../../db/postgres.ts";
+import { plural } from "../../util/text.ts";
+import type { GlobalOptions } from "../options.ts";
+import { say } from "../say.ts";
+import { settingsFrom } from "../settings.ts";
+import { copyRecord } from "../store-copy.ts";
+
+export interface MigrateOptions extends GlobalOptions {
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** The commands of `handrail store`. */
+export const run = { migrate };
+
+/**
+ * Creates or upgrades the tables on a PostgreSQL server. With `from`, it also copies a record into them: all of it, or
+ * nothing when it is interrupted. Progress goes to a terminal only.
+ *
+ * @throws Error when no server is named, when it cannot be used, and like `copyRecord`.
+ */
+async function migrate({ from, to, ...options }: MigrateOptions): Promise<void> {
+  const url = to ?? (await settingsFrom(options)).store;
+  if (!/^postgres(ql)?:/.test(url)) {
+    throw new Error("expected --to postgres://USER@HOST:PORT/DATABASE, or that as store in your configuration");
+  }
+  if (from !== undefined && !/^(sqlite|postgres(ql)?):./.test(from)) {
+    throw new Error(`--from ${from}: expected sqlite:${databaseFile()} or postgres://USER@HOST:PORT/DATABASE`);
+  }
+  if (from === url) throw new Error("--from and --to are the same database");
+  const shown = progress();
+  const lines = await inOneTransaction(url, async (ask, { found, now, where }) => {
+    const what = found === now ? "has" : found === 0 ? "now has" : `was upgraded from version ${found} to`;
+    const tables = `PostgreSQL at ${where} ${what} the tables of version ${now}.`;
+    if (from === undefined) return [tables];
+    const events = await copyRecord(from, ask, shown.tell);
+    const stay = `Saved outputs, undo and grants stay in ${stateFolder()}.`;
+    return [tables, `Copied ${plural(events, "event")}, memories and schedules. ${stay}`];
+  }).finally(shown.end);
+  lines.forEach(say);
+}
+
+/** One line on a terminal, which is written again and again. */
+function progress() {
+  const { stderr } = process;
+  let width = 0;
+  return {
+    tell(table: string, rows: number) {
+      if (!stderr.isTTY) return;
+      const line = `copying ${table}: ${rows}`;
+      stderr.write(`\r${line.padEnd(width)}`);
+      width = line.length;
+    },
+    end() {
+      if (width > 0) stderr.write(`\r${" ".repeat(width)}\r`);
+    },
+  };
+}

@@ -1,0 +1,168 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { rowOf } from "../activity/event-rows.ts";
+import type { ActivityEvent } from "../contract/activity.ts";
+import { openDatabase } from "../db/database.ts";
+import { type Value, loadTextEngine } from "../db/driver.ts";
+import { RECORD_TABLES } from "../db/migrations.ts";
+import { type Ask, inOneState } from "../db/postgres.ts";
+import { MEMORY_TABLES } from "../memory/tables.ts";
+import { SCHEDULE_TABLES } from "../schedule/tables.ts";
+import { type ProcessIdentity, livenessOf } from "../util/process-identity.ts";
+import { plural } from "../util/text.ts";
+
+interface Table {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** The column that orders its rows and is read in steps. */
+  readonly key?: string;
+  /** Whether the server numbers its new rows. */
+  readonly isNumbered?: true;
+}
+
+const table = (name: string, columns: string, more: Pick<Table, "key" | "isNumbered"> = {}): Table => {
+  return { name, columns: columns.split(" "), ...more };
+};
+
+/** What is copied of each file. Not: which processes attend, have threads, or do chores now. */
+const FILES: readonly { readonly file: string; readonly made: readonly string[]; readonly tables: readonly Table[] }[] =
+  [
+    {
+      file: "handrail.db",
+      made: RECORD_TABLES,
+      tables: [
+        table("sessions", "id host boot pid_namespace pid process_start opened_at", { key: "id", isNumbered: true }),
+        table("events", "id session call thread at type body", { key: "id" }),
+        table("parked_calls", "call question thread target state has_turn until session body rowid", {
+          key: "rowid",
+          isNumbered: true,
+        }),
+      ],
+    },
+    {
+      file: "memory.db",
+      made: MEMORY_TABLES,
+      tables: [
+        table("scopes", "id name memories", { key: "id", isNumbered: true }),
+        table("memories", "id scope key content category stored_ms", { key: "id", isNumbered: true }),
+        table("memory_words", "rowid words", { key: "rowid" }),
+        table("spellings", "scope length word reversed"),
+      ],
+    },
+    {
+      file: "schedule.db",
+      made: SCHEDULE_TABLES,
+      tables: [
+        table("schedules", "id target definition created_ms next_ms queued_ms queued_by paused failures seen secret"),
+        table("runs", "id schedule name target planned_ms cause state started_ms ended_ms thread note process", {
+          key: "id",
+          isNumbered: true,
+        }),
+        table("signatures", "signature until_ms"),
+      ],
+    },
+  ];
+
+/** How many rows one statement reads and writes. */
+const STEP_ROWS = 500;
+
+/**
+ * Copies a record with its memories and schedules, ids, order and times. Call it inside one transaction of the target.
+ * Resolves to the number of events.
+ *
+ * @param from `sqlite:PATH` of handrail.db, whose folder has the other files, or `postgres://…`
+ * @param told called with the rows of a table that are copied
+ * @throws Error when the target has something, when processes write to the source, and when it cannot be read.
+ */
+export async function copyRecord(
+  from: string,
+  target: Ask,
+  told: (table: string, rows: number) => void,
+): Promise<number> {
+  for (const name of ["events", "memories", "schedules"]) {
+    const [some] = await target(`SELECT 1 FROM ${name} LIMIT 1`);
+    if (some !== undefined) throw new Error(`the target has ${name} already: copy into an empty database`);
+  }
+  let events = 0;
+  const copyFrom = async (source: Ask, tables: readonly Table[]) => {
+    if (tables.some(({ name }) => name === "sessions")) await requireQuiet(source);
+    for (const each of tables) {
+      const count = await copyTable(each, source, target, told);
+      if (each.name === "events") events = count;
+    }
+  };
+  if (!from.startsWith("sqlite:")) {
+    await inOneState(from, (source) =>
+      copyFrom(
+        source,
+        FILES.flatMap(({ tables }) => tables),
+      ),
+    );
+    return events;
+  }
+  const record = from.slice("sqlite:".length);
+  if (!existsSync(record)) throw new Error(`${record} does not exist: name the handrail.db of a state folder`);
+  for (const { file, made, tables } of FILES) {
+    const path = made === RECORD_TABLES ? record : join(dirname(record), file);
+    if (!existsSync(path)) continue;
+    const engine = made === MEMORY_TABLES ? { engine: await loadTextEngine() } : {};
+    const { connection, close } = await openDatabase({ file: path, tables: made, ...engine });
+    try {
+      connection.exec("BEGIN"); // one state of the file
+      await copyFrom(async (sql, values) => connection.all(sql, values), tables);
+    } finally {
+      close();
+    }
+  }
+  return events;
+}
+
+async function requireQuiet(source: Ask): Promise<void> {
+  const sessions = await source<ProcessIdentity>(
+    `SELECT host, boot, pid_namespace AS "pidNamespace", pid, process_start AS "processStart" FROM sessions`,
+  );
+  const alive = sessions.filter((session) => livenessOf(session) === "alive");
+  if (alive.length === 0) return;
+  const ids = alive.map(({ pid }) => pid).join(", ");
+  throw new Error(`${plural(alive.length, "process", "processes")} may still write to it: end ${ids} first`);
+}
+
+async function copyTable(
+  { name, columns, key, isNumbered }: Table,
+  source: Ask,
+  target: Ask,
+  told: (table: string, rows: number) => void,
+): Promise<number> {
+  const list = columns.join(", ");
+  const into = name === "events" ? [...columns, "facet"] : columns;
+  let count = 0;
+  for (let after = 0, isLast = false; !isLast;) {
+    const rows =
+      key === undefined
+        ? await source<Row>(`SELECT ${list} FROM ${name}`)
+        : await source<Row>(`SELECT ${list} FROM ${name} WHERE ${key} > ? ORDER BY ${key} LIMIT ${STEP_ROWS}`, [after]);
+    for (let next = 0; next < rows.length; next += STEP_ROWS) {
+      const some = rows.slice(next, next + STEP_ROWS).map((row) => valuesOf(name, row, columns));
+      const places = some.map((values) => `(${values.map(() => "?").join(", ")})`).join(", ");
+      // A call has one end there.
+      await target(`INSERT INTO ${name} (${into.join(", ")}) VALUES ${places} ON CONFLICT DO NOTHING`, some.flat());
+      count += some.length;
+      told(name, count);
+    }
+    isLast = key === undefined || rows.length < STEP_ROWS;
+    after = key === undefined ? 0 : Number(rows.at(-1)?.[key] ?? 0);
+  }
+  if (isNumbered && key !== undefined && count > 0) {
+    await target(`SELECT setval(pg_get_serial_sequence('${name}', '${key}'), (SELECT max(${key}) FROM ${name}))`);
+  }
+  return count;
+}
+
+type Row = { readonly [column: string]: Value };
+
+function valuesOf(name: string, row: Row, columns: readonly string[]): readonly Value[] {
+  const values = columns.map((column) => row[column] ?? null);
+  if (name !== "events") return values;
+  const { at, facet } = rowOf(JSON.parse(String(row["body"])) as ActivityEvent);
+  return [...values.with(columns.indexOf("at"), Math.round(at)), facet];
+}
