@@ -10,6 +10,7 @@ import { usedBytes } from "../../output/remove-old.ts";
 import { formatSize } from "../../output/size.ts";
 import { readLog } from "../../undo/log.ts";
 import { DEFAULT_MAX_UNDO_BYTES, storeOf } from "../../undo/store.ts";
+import { messageOf } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
 import { createPrivateFile } from "../../util/private-file.ts";
 import { quoteWord } from "../../util/quote.ts";
@@ -106,7 +107,12 @@ async function database(options: GlobalOptions): Promise<Finding> {
 
 /** The server answers, and has the tables of this version. */
 async function server(url: string): Promise<Finding> {
-  const sql = await (await import("../../db/postgres.ts")).openPostgres(url);
+  const { openPostgres } = await import("../../db/postgres.ts");
+  const sql = await openPostgres(url).catch((error: unknown) => messageOf(error));
+  if (typeof sql === "string") {
+    const fix = sql.includes("store migrate") ? "handrail store migrate" : "see docs/operations.md";
+    return { status: "broken", detail: sql, fix };
+  }
   try {
     const [found] = await sql.read(() => all<{ version: string; events: number; bytes: number }>(ABOUT_SERVER));
     const { version = "?", events = 0, bytes = 0 } = found ?? {};
