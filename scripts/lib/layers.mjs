@@ -16,7 +16,7 @@ export const LEVELS = [
   [
     { name: "output", holds: "what does not fit: truncation, saved outputs, size words, terminal-safe text" },
     { name: "files", holds: "text files as bytes: encodings, lines, exact edits, diffs; pictures; what was seen" },
-    { name: "db", holds: "one typed SQL builder over SQLite, migrations" },
+    { name: "db", holds: "work on SQLite or PostgreSQL, a typed SQL builder, migrations" },
   ],
   [{ name: "network", holds: "which URL and which address may be reached; the guarded fetch" }],
   [{ name: "git", holds: "what a repository makes git run and obey; asked by policy, backends, undo" }],

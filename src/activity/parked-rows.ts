@@ -23,8 +23,8 @@ export function conditionOf({ call, thread, target, states }: ParkedFilter): [st
     value === undefined ? [] : [{ sql: `${name} = ?`, value: keyOf(value) }],
   );
   const ofState = states === undefined ? [] : [`state IN (${states.map(() => "?").join(", ")})`];
-  const all = ["TRUE", ...equal.map(({ sql }) => sql), ...ofState];
-  return [all.join(" AND "), [...equal.map(({ value }) => value), ...(states ?? [])]];
+  const conditions = ["TRUE", ...equal.map(({ sql }) => sql), ...ofState];
+  return [conditions.join(" AND "), [...equal.map(({ value }) => value), ...(states ?? [])]];
 }
 
 /** Moves a parked call. Call it inside a transaction. `session`: that of the process that takes it. */

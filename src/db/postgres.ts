@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client, ClientConfig, PoolClient, QueryResult } from "pg";
+import type { Client, ClientConfig, PoolClient, QueryResult, types } from "pg";
 import { messageOf } from "../util/errors.ts";
 import { identityText, thisProcess } from "../util/process-identity.ts";
 import { POSTGRES, SERVER_CLOCK, SILENT_MS } from "./dialect.ts";
@@ -80,7 +80,7 @@ interface Transaction {
 }
 
 async function connect(url: string): Promise<Sql> {
-  const { Client, Pool, config, where } = await driver(url);
+  const { Client: Listener, Pool, config, where } = await driver(url);
   const pool = new Pool({ ...config, max: CONNECTIONS, idleTimeoutMillis: 30_000, allowExitOnIdle: true });
   pool.on("error", () => {}); // an idle connection was lost: the next attempt reports it
   pool.on("connect", (client) => {
@@ -231,7 +231,7 @@ async function connect(url: string): Promise<Sql> {
   /** Listens until the signal fires; connects again, however often the connection is lost. Never rejects. */
   const listen = async (stop: AbortSignal) => {
     for (let wait = SHORTEST_PAUSE_MS; !stop.aborted; wait = Math.min(2 * wait, LONGEST_PAUSE_MS)) {
-      const client: Client = new Client(config);
+      const client: Client = new Listener(config);
       const ended = new Promise<void>((resolve) => {
         client.on("error", () => resolve());
         client.on("end", () => resolve());
@@ -545,9 +545,15 @@ async function connectedOnce<T>(
   }
 }
 
+type TypeId = Parameters<typeof types.getTypeParser>[0];
+
 /** The driver, and what it needs for a URL. */
 async function driver(url: string) {
-  const { Client, Pool, types } = await import("pg").catch((error: unknown) => {
+  const {
+    Client,
+    Pool,
+    types: parsers,
+  } = await import("pg").catch((error: unknown) => {
     throw new Error(
       `a store on PostgreSQL needs the package pg, which does not load (${messageOf(error)}). Install it where ` +
         "Handrail is installed: npm install pg",
@@ -561,8 +567,8 @@ async function driver(url: string) {
     idle_in_transaction_session_timeout: 10_000, // of a process that was stopped: readers wait for its transaction
     keepAlive: true,
     types: {
-      getTypeParser: ((oid: number, format: "text") =>
-        NUMBERS.has(oid) ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+      getTypeParser: ((oid: TypeId, format: "text") =>
+        NUMBERS.has(oid) ? Number : parsers.getTypeParser(oid, format)) as typeof types.getTypeParser,
     },
   };
   try {

@@ -149,8 +149,8 @@ function* newestWith({ hasWords }: Dialect, tokens: readonly string[], above: nu
 }
 
 /** The inverse document frequency of Robertson and Spärck Jones. */
-function weightOf(count: number, all: number): number {
-  return Math.max(LEAST_WEIGHT, Math.log((all - count + 0.5) / (count + 0.5)));
+function weightOf(count: number, memories: number): number {
+  return Math.max(LEAST_WEIGHT, Math.log((memories - count + 0.5) / (count + 0.5)));
 }
 
 function matchOf(words: readonly string[], weights: ReadonlyMap<string, number>): number {

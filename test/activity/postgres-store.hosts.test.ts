@@ -162,8 +162,8 @@ describe.skipIf(problem !== undefined)("a store on PostgreSQL", async () => {
     for (const { child } of processes) child.stdin.write("go\n");
     await Promise.all(processes.map(({ ended }) => ended));
     const [one = [], two = []] = processes.map(({ output }) => JSON.parse(output().split("\n")[1] ?? "[]") as string[]);
-    const outcomes = one.map((status, round) => [status, two[round]].toSorted());
-    expect(outcomes).toEqual(outcomes.map(() => ["answered", "closed"]));
+    const outcomes = one.map((status, round) => new Set([status, two[round]]));
+    expect(outcomes).toEqual(outcomes.map(() => new Set(["answered", "closed"])));
     expect(one.length).toBe(5);
     expect((await all(store, { types: ["approval.decided"] })).length).toBe(5);
   });

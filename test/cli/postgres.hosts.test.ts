@@ -74,7 +74,7 @@ describe.skipIf(problem !== undefined)("handrail with store: postgres://…", { 
         headers,
         ...(body && { method: "POST", body: JSON.stringify(body) }),
       });
-      return (await answer.json()) as unknown;
+      return await answer.json();
     };
     const attending = two.start(["approvals", "wait", "--json"]);
     await until("somebody waits", () => store.isAttended());
