@@ -64,7 +64,11 @@ describe("a problem in a file is reported with line, column, key, what was expec
       "policy:\n  autonomy: fully\n",
       'config.yaml:2:13: policy.autonomy: expected one of readonly, supervised, full, got "fully". Did you mean "full"?',
     ],
-    ["a number in place of a word", "store: 7\n", "config.yaml:1:8: store: expected one of sqlite, memory, got 7"],
+    [
+      "a number in place of a word",
+      "store: 7\n",
+      "config.yaml:1:8: store: expected sqlite, memory or postgres://USER@HOST:PORT/DATABASE, got 7",
+    ],
     [
       "a word in place of true or false",
       "policy: { workspace_only: no }\n",
