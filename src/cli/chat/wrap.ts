@@ -93,6 +93,7 @@ const PICTURE = /^\p{Emoji_Presentation}|\ufe0f/u;
  * none.
  */
 export function widthOf(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;
   for (const { segment } of CHARACTERS.segment(stripVTControlCharacters(text)))
     width += segment.search(WIDE) === 0 || PICTURE.test(segment) ? 2 : /^[\p{Mn}\p{Me}\p{Cf}]+$/u.test(segment) ? 0 : 1;
