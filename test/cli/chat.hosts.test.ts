@@ -1,5 +1,5 @@
 // The chat at a real terminal: a pane of tmux.
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Fixture, LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -26,6 +26,14 @@ const SUM = {
     'test("adds", () => {\n  assert.equal(add(2, 3), 5);\n});\n',
 };
 
+interface TerminalSettings {
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly env?: { readonly [name: string]: string };
+  /** True for a shell with job control, which runs the chat. Default false. */
+  readonly interactive?: boolean;
+}
+
 interface Person {
   /** Waits until this is on the screen, and returns the screen. */
   sees(text: string | RegExp): Promise<string>;
@@ -48,7 +56,7 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
   async function person(
     { folder, stateHome, configHome }: CommandLine,
     args: readonly string[],
-    { columns = 100, env = {} }: { readonly columns?: number; readonly env?: { readonly [name: string]: string } } = {},
+    { columns = 100, rows = 50, env = {}, interactive = false }: TerminalSettings = {},
   ): Promise<Person> {
     const variables = { XDG_STATE_HOME: stateHome, XDG_CONFIG_HOME: configHome, NO_COLOR: "", ...env };
     const words = [
@@ -56,9 +64,11 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
       ...Object.entries(variables).map(([name, value]) => `${name}=${value}`),
       ...[process.execPath, PROGRAM, "chat", "--sandbox", "off", ...args],
     ];
-    const command = `${quoteWords(words)}; echo "left with $?"; sleep 1000`;
-    const size = ["-x", String(columns), "-y", "50"];
+    const chat = `${quoteWords(words)}; echo "left with $?"`;
+    const command = interactive ? "env PS1='$ ' bash --norc --noprofile -i" : `${chat}; sleep 1000`;
+    const size = ["-x", String(columns), "-y", String(rows)];
     const pane = await tmux.run("new-session", "-d", ...size, "-P", "-F", "#{pane_id}", command);
+    if (interactive) await tmux.run("send-keys", "-t", pane, chat, "Enter");
     const screen = (...options: readonly string[]) => tmux.run("capture-pane", "-p", "-t", pane, ...options);
     return {
       screen,
@@ -385,5 +395,65 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     }
     await types("C-d");
     expect(await sees("left with 0")).not.toContain("To continue"); // there is nothing to continue
+  });
+
+  test("Ctrl-Z gives the terminal back, and fg draws again what was typed", async () => {
+    const model = replies(says("word ".repeat(100)));
+    const { sees, types } = await person(await commandLine(), model, { interactive: true });
+    await sees(IDLE);
+    await types("Talk", "Enter");
+    await sees(/word word[^]*^>\n─+\n(?!.*Esc stops)/m);
+    await types("half");
+    await sees(/^> half$/m);
+    await types("C-z");
+    await sees(/Stopped[^]*^\$ *$/m);
+    await types("echo 'in the' shell", "Enter"); // lines are edited by the shell again
+    await sees(/^in the shell$/m);
+    await types("fg", "Enter");
+    await sees(/^in the shell\n\$ fg\n[^]*^─+\n> half\n─+$/m);
+    await types(" a line", "C-j", "more");
+    expect(await sees(/^> half a line\n {2}more$/m)).toContain("in the shell");
+  });
+
+  test("the pager shows what was folded, $EDITOR writes, and an own command is read with the next message", async () => {
+    const line = await commandLine({ "ed.sh": "#!/bin/sh\nprintf '\\nmore' >> \"$1\"\n", "notes.md": "hello\n" });
+    await chmod(join(line.folder, "ed.sh"), 0o755);
+    const { sees, types } = await person(line, [...replies(runs("seq 1000 1999"), says("Done.")), "--yes"], {
+      env: { PAGER: "less -R", EDITOR: "./ed.sh", VISUAL: "" },
+    });
+    await sees(IDLE);
+    await types("Count", "Enter");
+    const counted = await sees(/Done\.[^]*^>\n/m);
+    expect(counted).toMatch(/1999/);
+    expect(counted).not.toMatch(/1500/);
+    await types("C-o");
+    await sees(/1003\n1004\n[^]*^:/m);
+    await types("q");
+    await sees(IDLE);
+    await types("see @not", "Tab");
+    await sees(/^> see @notes\.md$/m);
+    await types("C-g");
+    await sees(/^> see @notes\.md\n {2}more$/m);
+    await types("C-c", "!cat notes.md", "Enter");
+    await sees(/^> !cat notes\.md\n\n● .*cat notes\.md[^]*hello[^]*^>\n/m);
+    await types("And now?", "Enter");
+    await until("the model has read it", async () => JSON.stringify(mock.getRequests().at(-1)?.body).includes("now?"));
+    const { messages } = mock.getRequests().at(-1)!.body as { messages: readonly { content: unknown }[] };
+    expect(JSON.stringify(messages.at(-1))).toMatch(
+      /And now\?.*\[I ran this command myself\.\].*\$ cat notes\.md.*hello/,
+    );
+  });
+
+  test("at 60x20 a long output leaves the editor and the status on the screen", async () => {
+    const model = replies(runs("seq 10000; sleep 100", "sleep 101", "sleep 102"), says("Done."));
+    const { sees, types } = await person(await commandLine(), [...model, "--yes"], { columns: 60, rows: 20 });
+    await sees(IDLE);
+    await types("Run them", "Enter");
+    const running = await sees(/10000\n[^]*^>\n─{60}\n.*$/m);
+    expect(running.trimEnd().split("\n").length).toBeLessThanOrEqual(20);
+    await types("half", "C-j", "done");
+    await sees(/^> half\n {2}done\n─{60}\n/m);
+    await types("Escape");
+    await sees(/Stopped\.[^]*^> half\n {2}done\n─{60}\n/m);
   });
 });
