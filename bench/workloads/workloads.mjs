@@ -14,6 +14,7 @@ import { MEMORY } from "./memory.mjs";
 import { PARKED } from "./parked.mjs";
 import { PLUGINS } from "./plugins.mjs";
 import { POLICY } from "./policy.mjs";
+import { POSTGRES } from "./postgres.mjs";
 import { PROCESSES } from "./processes.mjs";
 import { SANDBOX } from "./sandbox.mjs";
 import { SEARCH } from "./search.mjs";
@@ -33,6 +34,7 @@ export const WORKLOADS = [
   ...BROWSER,
   ...CONSOLE,
   ...PLUGINS,
+  ...POSTGRES,
   ...POLICY,
   ...PROCESSES,
   ...SANDBOX,
