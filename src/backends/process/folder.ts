@@ -90,32 +90,25 @@ interface Looked {
   readonly holder: number | undefined;
 }
 
-/** Watches one job in its folder. */
-interface Watch {
-  /** Rejects like `JobFolder.look`. */
-  look(): Promise<Looked>;
-  /** The last status, without waiting. */
-  readonly known: Pick<Looked, "kept" | "dropped">;
-  ended(): Promise<Ended>;
-  signal(): Promise<Stopped>;
-  readonly input: Input;
-  /** Makes the next check come soon. */
-  wake(): void;
-}
+type Watch = ReturnType<typeof watchOf>;
 
-function watchOf(folder: JobFolder, lifetime: JobLifetime): Watch {
+/** Watches one job in its folder. */
+function watchOf(folder: JobFolder, lifetime: JobLifetime) {
   const { longestWaitMs, closed } = folder;
   const judge = createJudge();
+  /** The last status. */
   const known = { kept: 0, dropped: 0 };
   let wakeUp = new AbortController();
   let isStopping = false;
   /** Whether polling keeps this process alive: for a detached process only while it is being stopped. */
   const keepsAlive = () => lifetime === "toolkit" || isStopping;
 
+  /** Makes the next check come soon. */
   const wake = () => {
     wakeUp.abort();
     wakeUp = new AbortController();
   };
+  /** Rejects like `JobFolder.look`. */
   const look = async (): Promise<Looked> => {
     const status = await folder.look();
     known.kept = Math.max(known.kept, status.kept); // checks may overtake each other
@@ -156,7 +149,7 @@ function watchOf(folder: JobFolder, lifetime: JobLifetime): Watch {
     look,
     known,
     wake,
-    async ended() {
+    async ended(): Promise<Ended> {
       const release = closed === undefined ? undefined : onAbort(closed, wake);
       try {
         return await polled();
@@ -170,7 +163,7 @@ function watchOf(folder: JobFolder, lifetime: JobLifetime): Watch {
         release?.();
       }
     },
-    async signal() {
+    async signal(): Promise<Stopped> {
       isStopping = true;
       let isSent = false;
       try {
@@ -190,7 +183,7 @@ function watchOf(folder: JobFolder, lifetime: JobLifetime): Watch {
   };
 }
 
-function inputOf(folder: JobFolder, look: Watch["look"], wake: () => void): Input {
+function inputOf(folder: JobFolder, look: () => Promise<Looked>, wake: () => void): Input {
   let before: Promise<unknown> = Promise.resolve();
   /** Runs work on stdin in order. */
   const inOrder = (work: () => Promise<void>): Promise<void> => {

@@ -69,29 +69,21 @@ async function taken({ argv, signal }: Command, shells: Shells): Promise<Shell> 
   });
 }
 
-/** The reports of a shell about its command. */
-interface Reports {
-  /** Takes the words of a report. */
-  told(words: string): void;
-  /** Resolves to the command's PID on the remote host. */
-  readonly started: Promise<string>;
-  /** Resolves to the reason for which it cannot be started. */
-  readonly unready: Promise<number>;
-  /** Resolves to its exit code. `orphaned`: everything was being ended, so the code means nothing. */
-  readonly exited: Promise<{ readonly code: number; readonly orphaned: boolean }>;
-  /** Resolves when all that the command itself has written has arrived. */
-  readonly written: Promise<void>;
-  /** Resolves to the PIDs of the processes that copy the output. */
-  readonly copied: Promise<readonly string[]>;
+/** How a command ended, as its shell reports it. `orphaned`: everything was being ended, so the code means nothing. */
+interface ExitReport {
+  readonly code: number;
+  readonly orphaned: boolean;
 }
 
-function createReports(outputs: number): Reports {
-  const [started, unready, exited] = [later<string>(), later<number>(), later<Awaited<Reports["exited"]>>()];
+/** The reports of a shell about its command. */
+function createReports(outputs: number) {
+  const [started, unready, exited] = [later<string>(), later<number>(), later<ExitReport>()];
   const [written, copied] = [later(), later<readonly string[]>()];
   const copying: string[] = [];
   let unwritten = outputs;
   return {
-    told(words) {
+    /** Takes the words of a report. */
+    told(words: string) {
       const [word = "", value = ""] = words.split(" ");
       if (word === "started") started.resolve(value);
       if (word === "unready") unready.resolve(Number(value));
@@ -100,31 +92,26 @@ function createReports(outputs: number): Reports {
       if (word === "exited" || word === "orphaned")
         exited.resolve({ code: Number(value), orphaned: word === "orphaned" });
     },
+    /** Resolves to the command's PID on the remote host. */
     started: started.promise,
+    /** Resolves to the reason for which it cannot be started. */
     unready: unready.promise,
     exited: exited.promise,
+    /** Resolves when all that the command itself has written has arrived. */
     written: written.promise,
+    /** Resolves to the PIDs of the processes that copy the output. */
     copied: copied.promise,
   };
 }
 
-/** The output of a streamed script: logs on this machine. */
-interface Outputs {
-  readonly out: WritableOutputLog;
-  /** Of split streams. */
-  readonly errors: WritableOutputLog | undefined;
-  /** Resolves when the script and its output have ended, to why if its line was lost. Never rejects. */
-  readonly finished: Promise<LineLost | undefined>;
-  readonly streaming: Streaming;
-  end(): Promise<void>;
-  dispose(): void;
-}
+type Outputs = ReturnType<typeof streamTo>;
 
+/** Starts a script whose output goes to logs on this machine. */
 function streamTo(
   shell: Shell,
   script: string,
-  { folder, streams, told }: { readonly folder: string; readonly streams: "merged" | "split"; told: Reports["told"] },
-): Outputs {
+  { folder, streams, told }: { folder: string; streams: "merged" | "split"; told: (words: string) => void },
+) {
   const out = createOutputLog({ folder });
   const errors = streams === "split" ? createOutputLog({ folder }) : undefined;
   const logs = errors === undefined ? [out] : [out, errors];
@@ -138,20 +125,21 @@ function streamTo(
     await log.drained();
     if (--behind === 0) streaming.resume();
   };
-  const streaming = shell.stream(script, {
+  const streaming: Streaming = shell.stream(script, {
     out: (chunk) => void take(out, chunk),
     // With merged streams, only the shell itself writes to stderr.
     err: (chunk) => errors !== undefined && void take(errors, chunk),
     told,
   });
-  const finished = streaming.finished.then(
+  /** Resolves when the script and its output have ended, to why if its line was lost. */
+  const finished: Promise<LineLost | undefined> = streaming.finished.then(
     () => undefined,
     (error: unknown) =>
       error instanceof LineLost ? error : new LineLost({ code: null, signal: null, message: messageOf(error) }, false),
   );
   return {
     ...{ out, errors, finished, streaming },
-    end: async () => void (await Promise.all(logs.map((log) => log.end()))),
+    end: () => Promise.all(logs.map((log) => log.end())),
     dispose: () => logs.forEach((log) => void log.dispose()),
   };
 }
@@ -242,7 +230,7 @@ function driverIn(shell: Shell, command: Command, options: RunOptions): Driver {
 
 /** Resolves to how a command has ended, by the reports of its shell or by the end of its line. */
 async function endOf(
-  exited: Reports["exited"],
+  exited: Promise<ExitReport>,
   finished: Outputs["finished"],
   transport: RunOptions["transport"],
 ): Promise<Ended> {

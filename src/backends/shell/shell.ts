@@ -96,21 +96,10 @@ interface Waiting {
 }
 
 /** Scripts that have not been answered, in the order in which they are sent. */
-interface Queue {
-  add(script: Waiting): void;
-  /** The script that is answered next. */
-  readonly first: Waiting | undefined;
-  /** The first one was answered. */
-  answered(): void;
-  /** Sends scripts up to one that reads stdin, and nothing after that one until it is answered. */
-  sendOn(): void;
-  /** The line has ended. */
-  lose(end: LineEnd): void;
-}
-
-function createQueue(maySend: () => boolean): Queue {
+function createQueue(maySend: () => boolean) {
   const queue: Waiting[] = [];
   let sent = 0;
+  /** Sends scripts up to one that reads stdin, and nothing after that one until it is answered. */
   const sendOn = () => {
     for (; sent < queue.length && maySend(); sent++) {
       const next = queue[sent];
@@ -119,20 +108,23 @@ function createQueue(maySend: () => boolean): Queue {
     }
   };
   return {
-    add(script) {
+    add(script: Waiting) {
       queue.push(script);
       sendOn();
     },
+    /** The script that is answered next. */
     get first() {
       return queue[0];
     },
+    /** The first one was answered. */
     answered() {
       queue.shift();
       sent--;
       sendOn();
     },
     sendOn,
-    lose(end) {
+    /** The line has ended. */
+    lose(end: LineEnd) {
       for (const [index, each] of queue.splice(0).entries()) each.lost(new LineLost(end, index >= sent));
     },
   };

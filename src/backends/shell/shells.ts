@@ -160,38 +160,23 @@ export async function openShells(options: ShellsOptions): Promise<Shells> {
 }
 
 /** The connection, which is its first shell. It is opened again at the first request after a loss. */
-interface Connection {
-  /** Opens it for the first time. Rejects as `open`. */
-  begin(): Promise<void>;
-  /** Resolves to the first shell. Rejects with why there is none. */
-  readonly first: () => Promise<Shell>;
-  /** The first shell, while it is open. */
-  readonly live: Shell | undefined;
-  /** Opens a shell. Rejects with an explanation. */
-  open(which: "first" | "further"): Promise<Shell>;
-  /** After a shell's end: resolves when it is known whether the first has ended too, which may be reported last. */
-  readonly settled: () => Promise<void>;
-  /** Awaits an answer. Closes the connection if the remote host is frozen; the next request reports why. */
-  readonly answerOf: <T>(shell: Shell, answer: Promise<T>) => Promise<T>;
-  /** @throws ToolFailure when the shells are closed. */
-  readonly requireOpen: () => void;
-}
-
 function createConnection(
   { transport, preamble, backOffMs = BACK_OFF_MS, lost, reopened }: ShellsOptions,
   closing: AbortSignal,
   on: { opened(): void; ended(): void },
-): Connection {
+) {
   let first: Promise<Shell> | undefined;
   /** The last failure to open the connection. */
   let failed: { readonly problem: unknown; readonly atMs: number } | undefined;
   /** The shell that `first` resolved to. */
   let live: Shell | undefined;
 
+  /** @throws ToolFailure when the shells are closed. */
   const requireOpen = () => {
     if (closing.aborted) throw closedFailure();
   };
   const explained = async (error: unknown) => (error instanceof LineLost ? transport.explain(error.end) : error);
+  /** Rejects with an explanation. */
   const open = async (which: "first" | "further"): Promise<Shell> => {
     const line = await transport.open(which);
     try {
@@ -216,6 +201,7 @@ function createConnection(
     });
     return shell;
   };
+  /** Awaits an answer. Closes the connection if the remote host is frozen; the next request reports why. */
   const answerOf = async <T>(shell: Shell, answer: Promise<T>): Promise<T> => {
     if (transport.isFrozen === undefined) return answer;
     const answered = new AbortController();
@@ -260,11 +246,13 @@ function createConnection(
   };
 
   return {
+    /** Opens it for the first time. Rejects as `open`. */
     async begin() {
       first = connect().then((shell) => (live = shell));
       await first;
     },
-    async first() {
+    /** Resolves to the first shell. Rejects with why there is none. */
+    async first(): Promise<Shell> {
       requireOpen();
       forgetEnded();
       if (failed !== undefined && performance.now() - failed.atMs < SAME_MOMENT_MS) throw failed.problem;
@@ -278,10 +266,12 @@ function createConnection(
       );
       return first;
     },
+    /** The first shell, while it is open. */
     get live() {
       return live;
     },
     open,
+    /** After a shell's end: resolves when it is known whether the first has ended too, which may be reported last. */
     async settled() {
       await Promise.race([live?.ended, pause(LAST_HEARD_MS)]);
     },

@@ -205,17 +205,10 @@ type Hear = (answer: Answer | undefined) => boolean;
 
 type Asked = Request extends infer R ? (R extends Request ? Omit<R, "id"> : never) : never;
 
-/** Sends requests and receives their answers. */
-interface Connection {
-  /** Sends a request. Returns its number. */
-  ask(request: Asked, hear: Hear): number;
-  /** Ignores further answers to this request. */
-  forget(id: number): void;
-  isDead(): boolean;
-}
+type Connection = ReturnType<typeof connectionTo>;
 
 /** Connects to the spawner. The connection keeps this process alive only while a request waits for an answer. */
-function connectionTo(child: ChildProcess, onDeath: () => void): Connection {
+function connectionTo(child: ChildProcess, onDeath: () => void) {
   const waiting = new Map<number, Hear>();
   let lastId = 0;
   let dead = false;
@@ -239,7 +232,8 @@ function connectionTo(child: ChildProcess, onDeath: () => void): Connection {
   child.channel?.unref();
 
   return {
-    ask(request, heard) {
+    /** Sends a request. Returns its number. */
+    ask(request: Asked, heard: Hear): number {
       const id = ++lastId;
       if (waiting.size === 0) child.channel?.ref();
       waiting.set(id, heard);
@@ -248,6 +242,7 @@ function connectionTo(child: ChildProcess, onDeath: () => void): Connection {
       else queueMicrotask(() => hear(id, undefined));
       return id;
     },
+    /** Ignores further answers to this request. */
     forget,
     isDead: () => dead,
   };

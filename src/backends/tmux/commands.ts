@@ -212,20 +212,7 @@ export function createCommands(options: CommandsOptions): Commands {
 }
 
 /** The commands of this backend, by number, with what is reported about them. */
-interface KnownCommands {
-  /** Numbers a command, and plans its files. */
-  add(command: Command, mode: Mode): { readonly plan: Plan; readonly progress: CommandProgress };
-  /** The command has ended or never starts. Its files are removed later. */
-  forget(number: number): void;
-  readonly heard: Commands["heard"];
-  readonly ask: Commands["ask"];
-  /** How many there were. */
-  readonly count: number;
-  /** From now on no files are removed: the folder is. */
-  close(): void;
-}
-
-function knownCommands({ inner, helper, markPrefix, hasSessions }: CommandsOptions): KnownCommands {
+function knownCommands({ inner, helper, markPrefix, hasSessions }: CommandsOptions) {
   const progressByNumber = new Map<number, CommandProgress>();
   const ended: number[] = [];
   let count = 0;
@@ -235,7 +222,8 @@ function knownCommands({ inner, helper, markPrefix, hasSessions }: CommandsOptio
     progressByNumber.get(Number(number))?.heard(event, words.join(" "));
   };
   return {
-    add(command, mode) {
+    /** Numbers a command, and plans its files. */
+    add(command: Command, mode: Mode): { readonly plan: Plan; readonly progress: CommandProgress } {
       const number = ++count;
       const progress = createProgress();
       progressByNumber.set(number, progress);
@@ -247,7 +235,8 @@ function knownCommands({ inner, helper, markPrefix, hasSessions }: CommandsOptio
       };
       return { plan, progress };
     },
-    forget(number) {
+    /** The command has ended or never starts. Its files are removed later. */
+    forget(number: number) {
       progressByNumber.delete(number);
       ended.push(number);
       if (ended.length < MOST_FILES || closed) return;
@@ -265,9 +254,11 @@ function knownCommands({ inner, helper, markPrefix, hasSessions }: CommandsOptio
         .then(({ out }) => out.toString().split("\n").forEach(heard))
         .catch(() => undefined);
     },
+    /** How many there were. */
     get count() {
       return count;
     },
+    /** From now on no files are removed: the folder is. */
     close: () => void (closed = true),
   };
 }

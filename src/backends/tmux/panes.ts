@@ -186,15 +186,9 @@ export function createPanes({ inner, helper, tmux, session, shell, notice }: Pan
 }
 
 /** Sees panes, and types into them. */
-interface Typist {
+function typist(helper: HelperShell, tmux: readonly string[]) {
   /** Resolves to `undefined` if the pane was closed. Rejects with a `ToolFailure` if the target is unreachable. */
-  look(pane: PaneId): Promise<View | undefined>;
-  /** Whether the line arrived shows at the start of its command. */
-  type(pane: Pane, view: View, words: (up: number, column: number) => string, typed: Typed): Promise<void>;
-}
-
-function typist(helper: HelperShell, tmux: readonly string[]): Typist {
-  const look: Typist["look"] = async ({ id, pid }) => {
+  const look = async ({ id, pid }: PaneId): Promise<View | undefined> => {
     const shows = quoteWords([...tmux, "-u", "display-message", "-p", "-t", id, VIEW]);
     const { out } = await helper.ask(`${shows} 2>/dev/null\nhr_idle ${quoteWord(pid)}`);
     const [line = "", idle = ""] = out.toString().split("\n");
@@ -221,7 +215,9 @@ function typist(helper: HelperShell, tmux: readonly string[]): Typist {
     }
   };
 
-  const type: Typist["type"] = async (now, view, words, { shown, isAwaited, over }) => {
+  /** Whether the line arrived shows at the start of its command. */
+  const type = async (now: Pane, view: View, words: Parameters<Prompt["type"]>[0], typed: Typed): Promise<void> => {
+    const { shown, isAwaited, over } = typed;
     const keys = (...each: readonly string[]) => ["send-keys", "-t", now.id, ...each];
     let { x } = view;
     let before = [...(view.inMode ? [keys("-X", "cancel")] : []), keys(...clearingKeys(view.shell))];
