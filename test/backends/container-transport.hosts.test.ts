@@ -103,14 +103,6 @@ describe.each(usable)("into a container of %s", (name) => {
     expect(out.equals(all)).toBe(true);
   });
 
-  test("the requested user is used, and a missing one is named", async () => {
-    const one = await container(engine, { image: "busybox" });
-    expect(await said(await shellsOf({ container: `${name}:${one.name}`, user: "dev" }), "id -un")).toBe("dev\n");
-    const failure = await failureOf({ container: one.name, user: "nobody-of-that-name" });
-    expect(failure.message).toMatch(/does not know the user/);
-    expect(failure.mayPass).toBe(false);
-  });
-
   test("an unknown name is answered with the names of running containers, the closest first", async () => {
     const near = await container(engine);
     const failure = await failureOf({ container: `${name}:${near.name}x` });

@@ -16,16 +16,6 @@ describe("without a container", () => {
     },
   );
 
-  test.each(["", "-x", "a b", "root:", ":0", "a\n"])("%j is rejected as a user", async (user) => {
-    await expect(containerTransport({ container: "web", user })).rejects.toThrow(/is not a container user/);
-  });
-
-  test("two engines for one container are rejected", async () => {
-    await expect(containerTransport({ container: "podman:web", engine: "docker" })).rejects.toThrow(
-      /names the engine podman, but the options name docker/,
-    );
-  });
-
   test("when no engine is installed, the error names what to install", async () => {
     process.env["PATH"] = temporaryFolder();
     const opened = async (container: string) => (await containerTransport({ container })).open("first");

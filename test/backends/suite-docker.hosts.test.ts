@@ -18,7 +18,7 @@ describe.skipIf(problem !== undefined)("a container of docker", () => {
       name: "docker",
       async open() {
         const { name } = await started();
-        return container({ container: name, engine: "docker", outputFolder });
+        return container({ container: `docker:${name}`, outputFolder });
       },
       signals: "code",
       detached: true,

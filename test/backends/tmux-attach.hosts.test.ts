@@ -42,9 +42,9 @@ test.skipIf(sshProblem !== undefined)("over SSH with a configuration file", asyn
 });
 
 describe.skipIf(dockerProblem !== undefined)("in a container", () => {
-  test.each([["root"], ["dev"]])("as %s, whatever its own user is", async (user) => {
+  test("as its own user", async () => {
     const { name } = await sharedContainer("docker", { user: "dev" })();
-    const inner = await container({ container: name, engine: "docker", user, outputFolder: temporaryFolder() });
+    const inner = await container({ container: `docker:${name}`, outputFolder: temporaryFolder() });
     expect(inner.access?.options).toEqual(["--container", `docker:${name}`]);
     await joinsIn(await tmux(inner));
   });

@@ -16,7 +16,7 @@ describe.skipIf(problem !== undefined)("tmux in a container of docker", () => {
   const started = sharedContainer("docker", { user: "dev" });
   const open = async (session: string) => {
     const { name } = await started();
-    return tmux(await container({ container: name, engine: "docker", outputFolder }), { session });
+    return tmux(await container({ container: `docker:${name}`, outputFolder }), { session });
   };
 
   backendSuite(

@@ -15,7 +15,7 @@ mustBeHere("docker", problem);
 describe.skipIf(problem !== undefined)("an agent and a person in a terminal of a container", () => {
   test("a web server is started, watched by the person, asked for a page, and stopped by Ctrl-C", async () => {
     const { name } = await sharedContainer("docker", { user: "dev" })();
-    const backend = await tmux(await container({ container: name, engine: "docker", outputFolder: temporaryFolder() }));
+    const backend = await tmux(await container({ container: `docker:${name}`, outputFolder: temporaryFolder() }));
     const { call } = await handsOn(backend, {
       preset: "operator",
       policy: { autonomy: "full", blockHighRiskCommands: false },

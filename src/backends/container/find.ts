@@ -22,25 +22,15 @@ export interface Named {
 
 /**
  * Parses "web", "podman:web" or an id. Names consist of letters, digits, "_", "." and "-", and never begin with "-", so
- * none can be taken for an option.
- *
- * @throws ToolFailure for an invalid name, and for two different engines.
+ * none can be taken for an option. @throws ToolFailure for an invalid name.
  */
-export function parseName(container: string, engine?: Engine): Named {
+export function parseName(container: string): Named {
   const [, prefix, name = ""] = /^(?:(docker|podman):)?(.*)$/s.exec(container) ?? [];
-  const named = ENGINES.find((each) => each === prefix);
-  if (!/^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/.test(name)) {
-    throw new ToolFailure(
-      `${JSON.stringify(container)} is not a container name: expected a name or id of letters, digits, "_", "." ` +
-        'and "-", optionally after an engine ("podman:web")',
-    );
-  }
-  if (named !== undefined && engine !== undefined && named !== engine) {
-    throw new ToolFailure(
-      `${JSON.stringify(container)} names the engine ${named}, but the options name ${engine}: give only one of them`,
-    );
-  }
-  return { name, engine: named ?? engine };
+  if (/^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/.test(name)) return { name, engine: ENGINES.find((each) => each === prefix) };
+  throw new ToolFailure(
+    `${JSON.stringify(container)} is not a container name: expected a name or id of letters, digits, "_", "." ` +
+      'and "-", optionally after an engine ("podman:web")',
+  );
 }
 
 /** Looks up a container in one engine. Never rejects. */

@@ -86,11 +86,6 @@ function stateOf(seen: Look): string {
 
 /** Explains why no shell starts in a running container, from messages of docker, podman, runc and crun. */
 function refusalIn(name: string, message: string): Unreachable | undefined {
-  if (/(?:unable to find user|no matching entries in passwd|unknown user|user: .* not found)/i.test(message))
-    return unreachable(
-      `container ${name} does not know the user: ${saidBy(message)}`,
-      "Name a user of the container, or omit the user.",
-    );
   if (/\/bin\/sh[`"']?:? .*(?:no such file|not found)|executable file [`"']?\/bin\/sh[`"']? not found/i.test(message))
     return unreachable(
       `container ${name} has no /bin/sh, which is needed to work in it`,

@@ -3,31 +3,25 @@ import { ToolFailure, Unreachable } from "../../contract/failure.ts";
 import { messageOf } from "../../util/errors.ts";
 import { type ReadinessLimits, loginScript, startLine, untilReady } from "../shell/login-shell.ts";
 import { type Line, type Transport, unreachable } from "../shell/transport.ts";
-import type { Engine } from "./engine.ts";
 import { whyLost, whyNotOpened } from "./shell-failures.ts";
 import { findRunning, look, parseName } from "./find.ts";
 
 export interface ContainerTransportOptions {
-  /** Name or id, optionally after an engine: "podman:web". */
+  /** Name or id, optionally after an engine: "podman:web". Default: the engine that runs it. */
   readonly container: string;
-  /** Default: the one that runs the container. */
-  readonly engine?: Engine;
-  /** User in the container, optionally with a group: "node", "1000:1000". Default: the container's own. */
-  readonly user?: string;
 }
 
 /**
  * Creates the transport into a running container through its engine's `exec`. Each line is a separate `exec`.
  *
- * @throws ToolFailure for invalid options.
+ * @throws ToolFailure for an invalid name.
  * @throws Unreachable if the container does not run.
  */
 export async function containerTransport(
-  options: ContainerTransportOptions,
+  { container }: ContainerTransportOptions,
   limits: ReadinessLimits = {},
 ): Promise<Transport> {
-  const named = parseName(options.container, options.engine);
-  const user = userArguments(options.user);
+  const named = parseName(container);
   const engine = await findRunning(named);
   const { name } = named;
   const alive = new Set<Line>();
@@ -37,7 +31,7 @@ export async function containerTransport(
   const start = async (secret: string): Promise<Line> => {
     if (isClosed) throw new ToolFailure(`the connection to container ${name} is closed`);
     const script = loginScript({ secret, profile: "sh", keepPath: true });
-    const argv = [engine, "exec", "-i", "--detach-keys=", ...user, name, "/bin/sh", "-c", script] as const;
+    const argv = [engine, "exec", "-i", "--detach-keys=", name, "/bin/sh", "-c", script] as const;
     const line = await startLine({ argv }).catch(cannotStart);
     alive.add(line);
     void line.ended.then(() => alive.delete(line));
@@ -51,7 +45,7 @@ export async function containerTransport(
   return {
     name: `${engine}:${name}`,
     place: `container ${name}`,
-    access: { program: [engine, "exec", "-it", ...user, name], options: ["--container", `${engine}:${name}`] },
+    access: { program: [engine, "exec", "-it", name], options: ["--container", `${engine}:${name}`] },
     async open(which) {
       const held = first;
       if (which === "further" && held === undefined) {
@@ -82,15 +76,4 @@ export async function containerTransport(
       await Promise.all(lines.map((line) => line.ended));
     },
   };
-}
-
-function userArguments(user: string | undefined): readonly string[] {
-  if (user === undefined) return [];
-  if (!/^[\w][\w.@$+-]*(?::[\w][\w.@$+-]*)?$/.test(user)) {
-    throw new ToolFailure(
-      `${JSON.stringify(user)} is not a container user: ` +
-        'expected a name or number, optionally with a group ("node", "1000:1000")',
-    );
-  }
-  return [`--user=${user}`];
 }
