@@ -1,6 +1,5 @@
 import { distance } from "fastest-levenshtein";
 import { ToolFailure, Unreachable } from "../../contract/failure.ts";
-import { words } from "../../util/text.ts";
 import { unreachable } from "../shell/transport.ts";
 import { ENGINES, type Engine, type Trouble, runEngine, troubleOf } from "./engine.ts";
 
@@ -102,7 +101,8 @@ async function notFound(name: string, looks: readonly Look[]): Promise<Unreachab
 /** Names of running containers, the closest first. */
 async function closestRunning(engine: Engine, name: string): Promise<readonly string[]> {
   const ran = await runEngine(engine, ["ps", "--format", "{{.Names}}"]);
-  const names = ran.is === "ended" && ran.code === 0 ? words(ran.stdout) : [];
+  const said = ran.is === "ended" && ran.code === 0 ? ran.stdout : "";
+  const names = said.split(/\s+/).filter((each) => each !== "");
   const away = (other: string) => distance(name.slice(0, 100).toLowerCase(), other.slice(0, 100).toLowerCase());
   return names.toSorted((one, other) => away(one) - away(other)).slice(0, MOST_NAMES);
 }

@@ -9,34 +9,16 @@ const { O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 
 // Plain descriptors: a FileHandle closes its descriptor when it is garbage-collected. No operation here blocks.
 
-/** The reading end of a new pipe. */
-export interface PipeReader {
-  /** The pipe's path, from which the command opens its end. Removed when reading begins. */
-  readonly pipe: string;
-  readonly fd: number;
-  /** Starts to read. Call it when the command has opened its end. */
-  begin(): void;
-  /** There is no command. */
-  abandon(): void;
-  resume(): void;
-  /** Lets this process end while it still reads. */
-  unref(): void;
-  destroy(): void;
-  /** Resolves when all writers have closed the pipe and everything is read, or after `destroy`. */
-  readonly closed: Promise<void>;
-}
-
-/** Creates a pipe. `take` gets its chunks, and returns false to stop reading until `resume`. */
-export async function pipeToRead(
-  spawner: Spawner,
-  take: (length: number, buffer: Uint8Array) => boolean,
-): Promise<PipeReader> {
+/** Creates a pipe to read. `take` gets its chunks, and returns false to stop reading until `resume`. */
+export async function pipeToRead(spawner: Spawner, take: (length: number, buffer: Uint8Array) => boolean) {
   const { pipe, fd } = await newPipe(spawner, (name) => ({ pipe: name, fd: openSync(name, O_RDONLY | O_NONBLOCK) }));
   const closed = later();
   let socket: Socket | undefined;
   return {
+    /** The pipe's path, from which the command opens its end. Removed when reading begins. */
     pipe,
     fd,
+    /** Starts to read. Call it when the command has opened its end. */
     begin() {
       removeName(pipe);
       // A stream would read ahead; `onread` does not. It is missing in the types.
@@ -44,29 +26,25 @@ export async function pipeToRead(
       const options: SocketConstructorOpts & ConnectOpts = { fd, readable: true, writable: false, onread };
       socket = new Socket(options).on("error", () => undefined).once("close", () => closed.resolve());
     },
+    /** There is no command. */
     abandon() {
       closeSync(fd);
       removeName(pipe);
     },
     resume: () => void socket?.resume(),
+    /** Lets this process end while it still reads. */
     unref: () => void socket?.unref(),
     destroy: () => void socket?.destroy(),
+    /** Resolves when all writers have closed the pipe and everything is read, or after `destroy`. */
     closed: closed.promise,
   };
 }
 
 /** The writing end of a new pipe, to a command's stdin. */
-export interface PipeWriter {
-  /** The pipe's path, from which the command opens its end. */
-  readonly pipe: string;
-  /** Returns the stream to the command's stdin. Call it when the command has opened its end. */
-  begin(): Socket;
-  /** There is no command. */
-  abandon(): void;
-}
+export type PipeWriter = Awaited<ReturnType<typeof pipeToWrite>>;
 
 /** Creates a pipe with both ends open, so that it has a reader until the command reads. */
-export function pipeToWrite(spawner: Spawner): Promise<PipeWriter> {
+export function pipeToWrite(spawner: Spawner) {
   return newPipe(spawner, (pipe) => {
     const both = openSync(pipe, O_RDWR | O_NONBLOCK);
     let fd: number;
@@ -78,7 +56,8 @@ export function pipeToWrite(spawner: Spawner): Promise<PipeWriter> {
     }
     return {
       pipe,
-      begin() {
+      /** Returns the stream to the command's stdin. Call it when the command has opened its end. */
+      begin(): Socket {
         closeSync(both); // otherwise we would not notice that the command has closed its end
         removeName(pipe);
         // Callers of `write` get the error.

@@ -7,20 +7,7 @@ import type { Answer, Shell } from "./shell.ts";
 import type { Shells } from "./shells.ts";
 
 /** Ties the remote processes of one backend to it: their marks, and what a lost connection means for them. */
-export interface Lease {
-  /** The beginning of the mark of all these processes, and of no others. */
-  readonly mark: string;
-  /** Makes the remote host end the processes when the connection is lost. Called before the first is started. */
-  ready(): Promise<void>;
-  /** For a process that ends with the connection: returns its mark, and the PID of the first shell. */
-  forCall(): { readonly mark: string; readonly first: number };
-  /** Resolves to the folder of the jobs; creates it first. Jobs survive a lost connection. */
-  folder(): Promise<string>;
-  /** Called when the connection is open again: ends foreground commands of the lost one, and claims the jobs. */
-  reopened(first: Shell): Promise<void>;
-  /** Ends all processes and removes their folder. */
-  end(): Promise<void>;
-}
+export type Lease = ReturnType<typeof createLease>;
 
 export interface LeaseOptions {
   readonly shells: Pick<Shells, "ask">;
@@ -37,7 +24,7 @@ interface First {
   readonly words: readonly string[];
 }
 
-export function createLease({ shells, temporary, unclaimedSeconds }: LeaseOptions): Lease {
+export function createLease({ shells, temporary, unclaimedSeconds }: LeaseOptions) {
   const uuid = randomUUID();
   const mark = `:${uuid}_`;
   const place = `${temporary === "/" ? "" : temporary}/handrail-${uuid}`;
@@ -72,22 +59,28 @@ export function createLease({ shells, temporary, unclaimedSeconds }: LeaseOption
   };
 
   return {
+    /** The beginning of the mark of all these processes, and of no others. */
     mark,
+    /** Makes the remote host end the processes when the connection is lost. Called before the first is started. */
     ready,
+    /** For a process that ends with the connection: its mark, and the PID of the first shell. */
     forCall: () => ({ mark: `${mark}f${first?.id ?? 0}_${++numbers}:`, first: first?.number ?? 0 }),
-    folder() {
+    /** Resolves to the folder of the jobs; creates it first. Jobs survive a lost connection. */
+    folder(): Promise<string> {
       making ??= makeFolder().catch((error: unknown) => {
         making = undefined;
         throw error;
       });
       return making;
     },
-    async reopened(shell) {
+    /** Called when the connection is open again: ends foreground commands of the lost one, and claims the jobs. */
+    async reopened(shell: Shell) {
       const before = first;
       if (before === undefined) return; // nothing was ever started
       await arm(shell);
       await shell.ask(`hr_bury ${before.words.map((word) => `'${word}'`).join(" ")}\nhr_kill ${mark}f${before.id}_`);
     },
+    /** Ends all processes and removes their folder. */
     async end() {
       if (first === undefined) return;
       await endProcesses(shells, mark);

@@ -1,32 +1,25 @@
 import { later } from "../../util/promises.ts";
 
-/** The reports about one command. Each comes at most once. */
-export interface CommandProgress {
-  /** Resolves to its PID on the target. */
-  readonly begun: Promise<number>;
-  /** Resolves to the reason for which it cannot be started (`unreadyFailure`). */
-  readonly unready: Promise<number>;
-  /** Its exit code, as a shell reports it; `undefined` if the runner ended without a report. */
-  readonly exited: Promise<number | undefined>;
-  /** Resolves when the output before its end has been copied. */
-  readonly settled: Promise<void>;
-  /** Resolves when it was stopped with its children. "left": some could not be ended. */
-  readonly stopped: Promise<"all" | "left">;
-  heard(event: string, words: string): void;
-}
+export type CommandProgress = ReturnType<typeof createProgress>;
 
-export function createProgress(): CommandProgress {
+/** Creates the reports about one command. Each comes at most once. */
+export function createProgress() {
   const [begun, unready] = [later<number>(), later<number>()];
   const exited = later<number | undefined>();
   const settled = later();
   const stopped = later<"all" | "left">();
   return {
+    /** Resolves to its PID on the target. */
     begun: begun.promise,
+    /** Resolves to the reason for which it cannot be started (`unreadyFailure`). */
     unready: unready.promise,
+    /** Its exit code, as a shell reports it; `undefined` if the runner ended without a report. */
     exited: exited.promise,
+    /** Resolves when the output before its end has been copied. */
     settled: settled.promise,
+    /** Resolves when it was stopped with its children. "left": some could not be ended. */
     stopped: stopped.promise,
-    heard(event, words) {
+    heard(event: string, words: string) {
       if (event === "started") begun.resolve(Number(words));
       if (event === "unready") unready.resolve(Number(words));
       if (event === "exited") exited.resolve(/^\d+$/.test(words) ? Number(words) : undefined);

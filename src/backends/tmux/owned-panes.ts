@@ -12,18 +12,6 @@ export interface PaneId {
   readonly pid: string;
 }
 
-/** Tracks which backend owns which pane. Each pane for commands names its backend's folder, or is marked free. */
-export interface OwnedPanes {
-  /** Claims panes whose owner has exited. */
-  takeFree(): Promise<readonly PaneId[]>;
-  /** Marks panes as free. Ignores panes that no longer exist. */
-  release(panes: readonly PaneId[]): Promise<void>;
-  /** Opens and claims another pane, with an interactive shell. */
-  open(): Promise<PaneId>;
-  /** Opens a pane for a single program; it closes when that ends. Resolves to its id. */
-  openFor(argv: readonly string[], as: { readonly name: string; readonly cwd: string }): Promise<string>;
-}
-
 export interface OwnedPanesOptions {
   readonly helper: HelperShell;
   readonly session: string;
@@ -35,7 +23,8 @@ export interface OwnedPanesOptions {
   send(...words: readonly string[]): Promise<readonly string[]>;
 }
 
-export function ownedPanes({ helper, session, shell, cwd, send }: OwnedPanesOptions): OwnedPanes {
+/** Tracks which backend owns which pane. Each pane for commands names its backend's folder, or is marked free. */
+export function ownedPanes({ helper, session, shell, cwd, send }: OwnedPanesOptions) {
   /** Claims a pane atomically. */
   const claim = async (id: string, from: string): Promise<boolean> => {
     const mine = `set-option -p -t ${id} ${OWNER} ${quoteWord(helper.folder)}`;
@@ -47,7 +36,8 @@ export function ownedPanes({ helper, session, shell, cwd, send }: OwnedPanesOpti
     ["new-window", "-d", "-t", `=${session}:`, "-c", folder, "-n", name] as const;
 
   return {
-    async takeFree() {
+    /** Claims panes whose owner has exited. */
+    async takeFree(): Promise<readonly PaneId[]> {
       const format = `#{pane_id} #{pane_pid} #{pane_dead} #{${OWNER}}`;
       const lines = await send("list-panes", "-s", "-t", `=${session}`, "-F", format);
       const taken: PaneId[] = [];
@@ -58,19 +48,22 @@ export function ownedPanes({ helper, session, shell, cwd, send }: OwnedPanesOpti
       }
       return taken;
     },
-    async release(panes) {
+    /** Marks panes as free. Ignores panes that no longer exist. */
+    async release(panes: readonly PaneId[]) {
       await Promise.all(
         panes.map(({ id }) => send("set-option", "-p", "-t", id, OWNER, "free").catch(() => undefined)),
       );
     },
-    async open() {
+    /** Opens and claims another pane, with an interactive shell. */
+    async open(): Promise<PaneId> {
       const program = shell === undefined ? [] : [`exec ${shell}`];
       const [line = ""] = await send(...windowIn(cwd, "handrail"), "-P", "-F", "#{pane_id} #{pane_pid}", ...program);
       const [id = "", pid = ""] = line.split(" ");
       await send("set-option", "-p", "-t", id, OWNER, helper.folder);
       return { id, pid };
     },
-    async openFor(argv, as) {
+    /** Opens a pane for a single program; it closes when that ends. Resolves to its id. */
+    async openFor(argv: readonly string[], as: { readonly name: string; readonly cwd: string }): Promise<string> {
       const [id = ""] = await send(...windowIn(as.cwd, as.name), "-P", "-F", "#{pane_id}", ...argv);
       const options = [
         ["remain-on-exit", "off"],

@@ -19,21 +19,10 @@ const LONGEST_MS = 1_000;
  * when that is certain: not if the kernel may have dropped changes (its queue is limited), if the folder cannot be
  * watched, or if the mounts of the machine have changed.
  */
-export interface FolderChanges {
-  /** Waits until every change made before the call is known. Never rejects. */
-  settle(): Promise<void>;
-  /** Whether the folder has had the same names since `watch`, as of the last `settle`. */
-  isUnchanged(folder: string): boolean;
-  /** Starts to watch a folder (a real path), or forgets its changes so far. Call it before reading the folder. */
-  watch(folder: string): void;
-  /** Stops watching all folders, after one of them was replaced. */
-  forget(): void;
-  /** Stops watching for good. */
-  close(): void;
-}
+export type FolderChanges = ReturnType<typeof folderChanges>;
 
 /** Creates a tracker. In the folder `own` it creates files, to see when the kernel has reported everything. */
-export function folderChanges(own: string): FolderChanges {
+export function folderChanges(own: string) {
   const limits = { watches: limitOf("max_user_watches", 8_192) / 4, events: limitOf("max_queued_events", 16_384) / 4 };
   const watchers = new Map<string, FSWatcher>();
   const changed = new Set<string>();
@@ -69,7 +58,8 @@ export function folderChanges(own: string): FolderChanges {
   };
 
   return {
-    async settle() {
+    /** Waits until every change made before the call is known. Never rejects. */
+    async settle(): Promise<void> {
       if (watchers.size === 0) return;
       const name = String(count++);
       const told = new Promise<boolean>((resolve) => {
@@ -97,8 +87,10 @@ export function folderChanges(own: string): FolderChanges {
       }
       replaced.clear();
     },
-    isUnchanged: (folder) => watchers.has(folder) && !changed.has(folder),
-    watch(folder) {
+    /** Whether the folder has had the same names since `watch`, as of the last `settle`. */
+    isUnchanged: (folder: string) => watchers.has(folder) && !changed.has(folder),
+    /** Starts to watch a folder (a real path), or forgets its changes so far. Call it before reading the folder. */
+    watch(folder: string) {
       changed.delete(folder);
       if (watchers.has(folder) || Date.now() < resumesAt) return;
       try {
@@ -115,7 +107,9 @@ export function folderChanges(own: string): FolderChanges {
         pause(Number.POSITIVE_INFINITY); // no watches are left for this user
       }
     },
+    /** Stops watching all folders, after one of them was replaced. */
     forget,
+    /** Stops watching for good. */
     close() {
       pause(Number.POSITIVE_INFINITY);
       signals?.close();

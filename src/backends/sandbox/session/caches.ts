@@ -46,23 +46,20 @@ const CACHES: readonly Cache[] = [
 /** Gradle reads the user's cache too: https://docs.gradle.org, "Sharing a read-only dependency cache". */
 const GRADLE_SHARED = ".gradle/caches";
 
-export interface Caches {
-  /** Contains all caches; writable. */
-  readonly folder: string;
-  /** The variables that lead package managers there. `networked`: it can download, so it needs writable caches. */
-  environment(networked: boolean): Env;
-}
+export type Caches = ReturnType<typeof privateCaches>;
 
 /** A workspace's caches, kept between sessions. @throws The system's error when they cannot be created. */
-export function privateCaches({ folder, workDir, home }: Base & { readonly folder: string }): Caches {
+export function privateCaches({ folder, workDir, home }: Base & { readonly folder: string }) {
   const own = join(folder, "caches", createHash("sha256").update(workDir).digest("hex").slice(0, 16));
   mkdirSync(own, { recursive: true, mode: 0o700 });
   const isUsers = ({ users, folder: name }: Cache) =>
     users !== undefined && !existsSync(join(own, name)) && existsSync(join(home, users));
   const has = (file: string) => existsSync(join(workDir, file));
   return {
+    /** Contains all caches; writable. */
     folder: own,
-    environment(networked) {
+    /** The variables that lead package managers there. `networked`: it can download, so it needs writable caches. */
+    environment(networked: boolean): Env {
       const used = CACHES.filter((cache) => (networked || !isUsers(cache)) && (cache.isFor?.(has) ?? true));
       for (const { folder: name } of used) makeFolder(join(own, name));
       const env = Object.assign({}, ...used.map((cache) => variablesOf(cache, join(own, cache.folder)))) as Env;

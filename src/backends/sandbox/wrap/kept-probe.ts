@@ -5,20 +5,11 @@ import { tried } from "../../../util/errors.ts";
 import { textOf } from "../read-files.ts";
 import type { Features } from "./bubblewrap.ts";
 
-/** The features that a successful probe found, kept for the next session. */
-export interface KeptProbe {
-  /** `undefined` if no probe was kept, or something that it depends on has changed since. */
-  read(): Features | undefined;
-  keep(features: Features): void;
-  /** The next session probes again. */
-  forget(): void;
-}
-
 /**
  * Keeps the result of a probe in `folder`, valid for this boot, kernel, bubblewrap, user and container, and for a probe
  * that begins with the same features. Failures are not kept: their cause may have been mended.
  */
-export function keptProbe(folder: string, program: string, first: Features): KeptProbe {
+export function keptProbe(folder: string, program: string, first: Features) {
   const file = join(folder, "probe.json");
   const { size, mtimeMs, ino } = statSync(realpathSync(program));
   const conditions = JSON.stringify([
@@ -32,14 +23,16 @@ export function keptProbe(folder: string, program: string, first: Features): Kep
     first,
   ]);
   return {
-    read() {
+    /** `undefined` if no probe was kept, or something that it depends on has changed since. */
+    read(): Features | undefined {
       const kept = tried(() => JSON.parse(textOf(file)) as { conditions?: string; features?: Features });
       return kept?.conditions === conditions ? kept.features : undefined;
     },
-    keep(features) {
+    keep(features: Features) {
       // Another process may read a half-written file: it is not valid JSON, so that process runs the probe itself.
       tried(() => writeFileSync(file, JSON.stringify({ conditions, features }), { mode: 0o600 }));
     },
+    /** The next session probes again. */
     forget() {
       rmSync(file, { force: true });
     },
