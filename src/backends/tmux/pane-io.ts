@@ -1,7 +1,8 @@
 import { ToolFailure } from "../../contract/failure.ts";
 import type { CaptureOptions, Captured, Keys } from "../../contract/terminal.ts";
 import { strokesOfKey } from "../../util/keys.ts";
-import { quoteWords } from "../../util/quote.ts";
+import { randomName } from "../../util/identifier.ts";
+import { quoteWord, quoteWords } from "../../util/quote.ts";
 
 /** Runs a POSIX sh script on the target. Resolves when it has ended. */
 export type RunScript = (script: string) => Promise<{ readonly status: number; readonly out: Buffer }>;
@@ -13,9 +14,6 @@ export interface At {
   /** As tmux's `-t`. */
   readonly target: string;
 }
-
-/** Bytes that are passed to one tmux client: more than about 16,000 are refused ("command too long"). */
-const MOST_AT_ONCE = 8_000;
 
 /** Captures what a pane shows. Rejects with a `ToolFailure` if there is no such pane. */
 export async function capture(run: RunScript, { tmux, target }: At, options: CaptureOptions): Promise<Captured> {
@@ -70,20 +68,22 @@ export async function sendKeys(
   if (text.includes("\0")) throw new ToolFailure("typed text cannot contain NUL bytes");
   const { tmux } = at;
   const pane = await paneAt(run, at);
-  const typed = [
-    // A line end is typed as Enter.
-    ...text.split(/(\r\n|\r|\n)/).flatMap((part, index) => {
-      if (index % 2 === 1) return [["Enter"]];
-      return pieces(part).map((piece) => ["-l", "--", piece]);
-    }),
-    ...(keys.length === 0 ? [] : [["--", ...keys]]),
-    ...(enter ? [["Enter"]] : []),
-  ].map((words) => ["send-keys", "-t", pane, ...words]);
+  const keysOf = (...words: readonly string[]) => quoteWords([...tmux, "-u", "send-keys", "-t", pane, ...words]);
+  const buffer = `handrail-${randomName(8)}`;
+  const loading = quoteWords([...tmux, "load-buffer", "-b", buffer, "-"]);
   const steps = [
     // In copy mode (a person scrolls back), keys would go to that mode.
     `${quoteWords([...tmux, "display-message", "-p", "-t", pane, "#{pane_in_mode}"])} | grep -q 1 &&
-${quoteWords([...tmux, "send-keys", "-t", pane, "-X", "cancel"])}; :`,
-    ...together(typed).map((commands) => quoteWords([...tmux, "-u", ...sequence(commands)])),
+${keysOf("-X", "cancel")}; :`,
+    // A buffer takes text of any length, and pastes a line end as Enter.
+    ...(text === ""
+      ? []
+      : [
+          `printf %s ${quoteWord(text.replaceAll(/\r\n?/g, "\n"))} | ${loading}`,
+          quoteWords([...tmux, "paste-buffer", "-d", "-b", buffer, "-t", pane]),
+        ]),
+    ...(keys.length === 0 ? [] : [keysOf("--", ...keys.map((key) => key.replace(/;$/, "\\;")))]),
+    ...(enter ? [keysOf("Enter")] : []),
   ];
   const { status, out } = await run(steps.join(" &&\n"));
   if (status !== 0) throw failure(out.toString());
@@ -102,49 +102,6 @@ ${quoteWords([...tmux, "display-message", "-p", "-t", target, "#{pane_id}"])}`,
   throw new ToolFailure(`there is no tmux pane ${JSON.stringify(target)}: ${output || "tmux found none"}`, {
     hint: "Omit the target for the pane where commands are typed, or name a pane such as %3.",
   });
-}
-
-/** Several tmux commands as the words of one. A word ending in ";" ends a command unless it is escaped. */
-function sequence(commands: readonly (readonly string[])[]): readonly string[] {
-  return commands.flatMap((words, index) => [
-    ...(index === 0 ? [] : [";"]),
-    ...words.map((word) => word.replace(/;$/, "\\;")),
-  ]);
-}
-
-/** Groups commands into runs that are short enough for one client. */
-function together(commands: readonly (readonly string[])[]): readonly (readonly (readonly string[])[])[] {
-  const runs: (readonly string[])[][] = [];
-  let room = 0;
-  for (const words of commands) {
-    const size = words.reduce((sum, word) => sum + Buffer.byteLength(word) + 2, 2);
-    const last = runs.at(-1);
-    if (last === undefined || size > room) {
-      runs.push([words]);
-      room = MOST_AT_ONCE - size;
-    } else {
-      last.push(words);
-      room -= size;
-    }
-  }
-  return runs;
-}
-
-function pieces(text: string): readonly string[] {
-  const found: string[] = [];
-  let piece = "";
-  let bytes = 0;
-  for (const character of text) {
-    const more = Buffer.byteLength(character);
-    if (bytes + more > MOST_AT_ONCE) {
-      found.push(piece);
-      piece = "";
-      bytes = 0;
-    }
-    piece += character;
-    bytes += more;
-  }
-  return piece === "" ? found : [...found, piece];
 }
 
 function failure(output: string): ToolFailure {
