@@ -27,14 +27,11 @@ export interface MemoryStoreOptions {
  */
 export function memoryStore({ limit = 1_000, now = Date.now }: MemoryStoreOptions = {}): Store {
   if (!Number.isInteger(limit) || limit < 1) throw new RangeError(`limit ${limit}: expected a whole number above 0`);
-  const ring: (ActivityEvent | undefined)[] = Array.from({ length: limit });
+  const ring = createRing(limit);
   /** Kept apart from the events, because a question may stay open longer than its events are kept. */
   const open = new Map<QuestionId, OpenQuestion>();
   const parkedCalls = new Map<CallId, ParkedCall>();
-  /** Threads that a turn holds, with a promise that resolves when the turn releases it. */
-  const taken = new Map<ThreadId, Promise<void>>();
   let attending = 0;
-  let lastId = 0;
   let closed = false;
   /** Followers that have read everything. */
   const waiting = new Set<{ readonly choice: Choice; readonly wake: Wake }>();
@@ -48,7 +45,7 @@ export function memoryStore({ limit = 1_000, now = Date.now }: MemoryStoreOption
     if (event.type === "approval.requested") open.set(event.question, openQuestion(event, startOf(event.call)));
     if (open.size > 0) closeQuestions(event);
     if (event.type === "call.finished") setParked(event.call, afterEnd);
-    ring[lastId++ % limit] = event; // an event's id is its index + 1
+    ring.add(event);
     for (const follower of waiting) if (isAskedFor(event, follower.choice)) follower.wake.resolve();
   };
 
@@ -76,32 +73,11 @@ export function memoryStore({ limit = 1_000, now = Date.now }: MemoryStoreOption
     for (const row of parkedCalls.values()) if (now() > row.untilMs) make(row, { to: "expired" });
   };
 
+  const { kept } = ring;
   const startOf = (call: string) => {
     return kept().find((event) => event.type === "call.started" && event.call === call) as
       | Extract<StoredEvent, { type: "call.started" }>
       | undefined;
-  };
-
-  const kept = (): readonly StoredEvent[] => {
-    const first = Math.max(0, lastId - limit);
-    return Array.from({ length: lastId - first }, (_, index) => first + index).flatMap((place) => {
-      const event = ring[place % limit];
-      return event === undefined ? [] : [{ ...event, id: place + 1 }];
-    });
-  };
-
-  const closedQuestion = (question: QuestionId): Exclude<AnswerOutcome, { status: "answered" }> => {
-    const events = kept().filter((event) => "question" in event && event.question === question);
-    const [first] = events;
-    if (first === undefined) return { status: "unknown" };
-    const finished = kept().find((event) => event.type === "call.finished" && event.call === first.call);
-    const decided = events.find((event) => event.type === "approval.decided");
-    const later = parkedCalls.get(first.call ?? "");
-    return closedBecause(
-      decided,
-      finished as { error?: string } | undefined,
-      later?.question === question ? undefined : later,
-    );
   };
 
   return {
@@ -110,11 +86,11 @@ export function memoryStore({ limit = 1_000, now = Date.now }: MemoryStoreOption
       append(event);
     },
     async *events({ after = 0, thread, follow = false, signal, ...choice }: FeedOptions = {}) {
-      let seen = after === "now" ? lastId : after;
+      let seen = after === "now" ? ring.lastId : after;
       while (!signal?.aborted) {
-        while (seen < lastId) {
-          seen = Math.max(seen, lastId - limit) + 1;
-          const event = ring[(seen - 1) % limit];
+        while (seen < ring.lastId) {
+          seen = Math.max(seen, ring.lastId - limit) + 1;
+          const event = ring.at(seen);
           if (event === undefined) continue;
           if (thread !== undefined && event.thread !== thread) continue;
           if (!isAskedFor(event, choice)) continue;
@@ -128,9 +104,7 @@ export function memoryStore({ limit = 1_000, now = Date.now }: MemoryStoreOption
         waiting.delete(follower);
       }
     },
-    async threads() {
-      return summarize(kept());
-    },
+    threads: async () => summarize(kept()),
     async search(options) {
       const search = createSearch(options);
       for (const event of kept().toReversed()) search.look(event);
@@ -147,7 +121,7 @@ export function memoryStore({ limit = 1_000, now = Date.now }: MemoryStoreOption
       refuseClosed();
       expire();
       const asked = open.get(question);
-      if (asked === undefined) return closedQuestion(question);
+      if (asked === undefined) return whyClosed(question, kept(), parkedCalls);
       const row = parkedCalls.get(asked.call);
       if (row?.state !== "parked") {
         append(answerTo(asked, approval, { by, at: now() }));
@@ -161,7 +135,7 @@ export function memoryStore({ limit = 1_000, now = Date.now }: MemoryStoreOption
       const row = parkedCalls.get(parking.call);
       const isOurs = claim !== undefined && row?.state === "taken" && row.claim === claim;
       if (!isOurs && row !== undefined) return { status: "closed", reason: "its call is parked" };
-      if (!open.has(parking.question)) return closedQuestion(parking.question);
+      if (!open.has(parking.question)) return whyClosed(parking.question, kept(), parkedCalls);
       const { row: parked, event } = parkedNow(parking, now());
       parkedCalls.delete(parking.call); // the newest last
       parkedCalls.set(parking.call, parked);
@@ -190,25 +164,73 @@ export function memoryStore({ limit = 1_000, now = Date.now }: MemoryStoreOption
     async isAttended() {
       return attending > 0 && !closed;
     },
-    async takeThread(thread, signal) {
-      for (let other = taken.get(thread); other !== undefined; other = taken.get(thread)) {
-        await untilAborted(other, signal);
-      }
-      signal.throwIfAborted();
-      let free = () => {};
-      const turn = new Promise<void>((resolve) => (free = resolve));
-      taken.set(thread, turn);
-      return async () => {
-        if (taken.get(thread) === turn) taken.delete(thread);
-        free();
-      };
-    },
-    async jobs() {
-      return recordedJobs(kept());
-    },
+    takeThread: threadsInTurn(),
+    jobs: async () => recordedJobs(kept()),
     async close() {
       closed = true;
       for (const { wake } of waiting) wake.resolve();
     },
+  };
+}
+
+/** Why a question cannot be answered any more. */
+function whyClosed(
+  question: QuestionId,
+  kept: readonly StoredEvent[],
+  parkedCalls: ReadonlyMap<CallId, ParkedCall>,
+): Exclude<AnswerOutcome, { status: "answered" }> {
+  const events = kept.filter((event) => "question" in event && event.question === question);
+  const [first] = events;
+  if (first === undefined) return { status: "unknown" };
+  const finished = kept.find((event) => event.type === "call.finished" && event.call === first.call);
+  const decided = events.find((event) => event.type === "approval.decided");
+  const later = parkedCalls.get(first.call ?? "");
+  return closedBecause(
+    decided,
+    finished as { error?: string } | undefined,
+    later?.question === question ? undefined : later,
+  );
+}
+
+/** The newest events. Their ids begin with 1. */
+function createRing(limit: number) {
+  const ring: (ActivityEvent | undefined)[] = Array.from({ length: limit });
+  let lastId = 0;
+  const at = (id: number) => ring[(id - 1) % limit];
+  return {
+    add(event: ActivityEvent) {
+      ring[lastId++ % limit] = event;
+    },
+    get lastId() {
+      return lastId;
+    },
+    /** The event with this id, which is one of the last `limit`. */
+    at,
+    kept(): readonly StoredEvent[] {
+      const first = Math.max(0, lastId - limit) + 1;
+      return Array.from({ length: lastId - first + 1 }, (_, index) => first + index).flatMap((id) => {
+        const event = at(id);
+        return event === undefined ? [] : [{ ...event, id }];
+      });
+    },
+  };
+}
+
+/** Returns a function that waits until no other turn holds a thread. */
+function threadsInTurn(): Store["takeThread"] {
+  /** With a promise that resolves when the turn releases the thread. */
+  const taken = new Map<ThreadId, Promise<void>>();
+  return async (thread, signal) => {
+    for (let other = taken.get(thread); other !== undefined; other = taken.get(thread)) {
+      await untilAborted(other, signal);
+    }
+    signal.throwIfAborted();
+    let free = () => {};
+    const turn = new Promise<void>((resolve) => (free = resolve));
+    taken.set(thread, turn);
+    return async () => {
+      if (taken.get(thread) === turn) taken.delete(thread);
+      free();
+    };
   };
 }
