@@ -20,18 +20,10 @@ const QUESTION = "Run: echo ran [y/N/s/a] ";
 const CALL = `handrail call bash '{"command":"echo ran"}' > result.txt`;
 
 describe("a person at the terminal", () => {
-  test.for(["y", " YES "])("approves with %j", async (answer) => {
+  test("refuses with No", async () => {
     const line = await commandLine();
     const terminal = await asked(line, CALL, QUESTION);
-    terminal.type(`${answer}\r`);
-    expect(await terminal.ended).toBe(0);
-    expect(await readFile(join(line.folder, "result.txt"), "utf8")).toBe("ran\n");
-  });
-
-  test.for(["No", ""])("refuses with %j", async (answer) => {
-    const line = await commandLine();
-    const terminal = await asked(line, CALL, QUESTION);
-    terminal.type(`${answer}\r`);
+    terminal.type("No\r");
     expect(await terminal.ended).toBe(1);
     expect(await readFile(join(line.folder, "result.txt"), "utf8")).toBe("Command execution denied by user.\n");
   });
@@ -44,7 +36,7 @@ describe("a person at the terminal", () => {
     expect(terminal.screen()).toContain("Expected y, s, a or n, got maybe.");
     terminal.type("yep\r");
     await until("it is asked again", () => questionsOn(terminal, QUESTION) === 3);
-    terminal.type("y\r");
+    terminal.type(" YES \r");
     expect(await terminal.ended).toBe(0);
     expect(await readFile(join(line.folder, "result.txt"), "utf8")).toBe("ran\n");
   });

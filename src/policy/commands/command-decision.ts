@@ -1,17 +1,15 @@
 import type { Decision, Risk } from "../../contract/decision.ts";
 import type { Ruling } from "../rules/rules.ts";
 import type { PolicySettings } from "../policy-settings.ts";
-import { isHeldByKernel } from "./risk.ts";
+import { isHeldByKernel, riskOf, throwsAway } from "./risk.ts";
+import type { FoundCommand } from "./search.ts";
 
-export interface WeighedCommand {
-  readonly text: string;
-  readonly risk: Risk;
-  readonly why: string | undefined;
+/** What is known about one command, besides its words. */
+export interface CommandFacts {
   readonly ruling: Ruling | undefined;
   readonly refusal: { readonly why: string; readonly answersForPerson?: true } | undefined;
   /** The decision of the path rules on the files that it names. */
   readonly named: Decision | undefined;
-  readonly throwsAway: string | undefined;
   /** Why it is not plain although its script can be rewritten. */
   readonly problem: string | undefined;
   readonly isPlain: boolean;
@@ -19,12 +17,14 @@ export interface WeighedCommand {
 }
 
 /** Decides about one command: rules, then risk, then autonomy. Path rules come before all but a deny rule. */
-export function decideCommand(command: WeighedCommand, settings: PolicySettings): Decision {
-  const { text, ruling, refusal, named, throwsAway, problem, isPlain, contained } = command;
+export function decideCommand(command: FoundCommand, facts: CommandFacts, settings: PolicySettings): Decision {
+  const { ruling, refusal, named, problem, isPlain, contained } = facts;
   const { autonomy = "supervised", blockHighRiskCommands = true, askInSandbox = "nothing" } = settings;
   const { requireApprovalForMediumRisk = true, shellConfirm = false } = settings;
-  const risk = refusal === undefined ? command.risk : "high";
-  const why = refusal?.why ?? command.why;
+  const { text } = command;
+  const own = isPlain ? undefined : riskOf(command);
+  const risk: Risk = refusal === undefined ? (own?.risk ?? "low") : "high";
+  const why = refusal?.why ?? own?.why;
   const shown = shorten(text);
   const allow = (rule: string): Decision => ({ verdict: "allow", risk, rule });
   const ask = (rule: string, reason: string): Decision => ({ verdict: "ask", risk, rule, reason });
@@ -37,8 +37,9 @@ export function decideCommand(command: WeighedCommand, settings: PolicySettings)
   if (isBlocked) return highRisk({ text, why }, true);
   if (shellConfirm)
     return ask("shell_confirm", `Command requires approval: every command is asked about (\`${shown}\`)`);
-  if (throwsAway !== undefined && autonomy !== "full")
-    return ask("throws_work_away", `Command requires approval: \`${shown}\` cannot be taken back: ${throwsAway}`);
+  const lost = contained ? throwsAway(command) : undefined;
+  if (lost !== undefined && autonomy !== "full")
+    return ask("throws_work_away", `Command requires approval: \`${shown}\` cannot be taken back: ${lost}`);
   const held = contained ? `${why ?? ""}; in the sandbox it can do no more than other commands` : why;
   if (risk === "high" && autonomy !== "full") return highRisk({ text, why: held }, false);
   if (contained && askInSandbox === "nothing") return allow("sandbox");

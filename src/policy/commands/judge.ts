@@ -17,7 +17,6 @@ import { type FoundScript, findCommands } from "./find-commands.ts";
 import { judgeNames } from "./names.ts";
 import { neverRun } from "./never-run.ts";
 import { type Need, accessFor, mayOpen } from "./opening.ts";
-import { riskOf, throwsAway } from "./risk.ts";
 import type { FoundCommand } from "./search.ts";
 import { decideCommand, shorten } from "./command-decision.ts";
 
@@ -91,29 +90,14 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
       const ruling = each.words.length === 0 ? undefined : rules({ words: wordsOf(each), text: each.text });
       // Of a command of the list each path was judged by itself. One that a rule allows is plain whatever it names.
       const named = isPlain && ruling?.verdict !== "allow" ? undefined : names.of(each);
-      const { risk, why } = riskOf(each);
-      const decision = decideCommand(
-        {
-          text: each.text,
-          risk: isPlain ? "low" : risk,
-          why: isPlain ? undefined : why,
-          ruling,
-          refusal,
-          named: problem?.decision ?? named,
-          throwsAway: contained ? throwsAway(each) : undefined,
-          problem: problem?.why,
-          isPlain,
-          contained,
-        },
-        settings,
-      );
+      const facts = { ruling, refusal, named: problem?.decision ?? named, problem: problem?.why, isPlain, contained };
       return {
         text: each.text,
         words: wordsOf(each),
         folder: runsIn(each),
         isOwn: at >= 0,
         fixedBy: isPlain ? "" : fixed[index],
-        decision,
+        decision: decideCommand(each, facts, settings),
       };
     });
     const tooLong = found.tooLong ?? names.tooLong;
