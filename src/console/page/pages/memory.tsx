@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { MEMORY_CATEGORIES, type Memory, type MemoryCategory } from "../../../contract/memory.ts";
+import { useAction } from "../state/action.ts";
 import { get, post } from "../state/api.ts";
 import { useLoaded } from "../state/loaded.ts";
 import { Safe, safeText } from "../text/safe.tsx";
@@ -23,7 +24,7 @@ export function MemoryPage() {
   const category = useSignal<MemoryCategory | undefined>(undefined);
   const older = useSignal<readonly Memory[]>([]);
   const isAtEnd = useSignal(false);
-  const failure = useSignal("");
+  const { failure, attempt } = useAction();
 
   useEffect(() => {
     const timer = setTimeout(() => (text.value = typed.value.trim()), REST_MS);
@@ -50,16 +51,12 @@ export function MemoryPage() {
   const all = loaded.value.value === undefined ? undefined : [...loaded.value.value, ...older.value];
   // A search has no category filter: the server's best matches are filtered here.
   const shown = all?.filter((each) => category.value === undefined || each.category === category.value);
-  const more = () => {
-    failure.value = "";
-    load(all?.at(-1)?.id).then(
-      (next) => {
-        older.value = [...older.value, ...next];
-        isAtEnd.value = next.length < PAGE;
-      },
-      (error: Error) => (failure.value = error.message),
-    );
-  };
+  const more = () =>
+    void attempt(async () => {
+      const next = await load(all?.at(-1)?.id);
+      older.value = [...older.value, ...next];
+      isAtEnd.value = next.length < PAGE;
+    });
   const forget = async (key: string) => {
     await post("/api/memories/forget", { key });
     loaded.value.value = loaded.value.value?.filter((each) => each.key !== key);

@@ -89,9 +89,14 @@ function Viewer({ id }: { readonly id: string }) {
   }, [text]);
   useEffect(() => {
     if (!isRunning) return;
-    const timer = setInterval(() => {
-      if (!document.hidden && text.isAtEnd()) void text.refresh().then(() => text.extend("after"));
-    }, GROWS_MS);
+    const grow = async () => {
+      const { current: followed } = follows;
+      await text.refresh();
+      if (!followed || text.isAtEnd()) return text.extend("after");
+      follows.current = true; // more was written than a piece has
+      return text.jumpToEnd();
+    };
+    const timer = setInterval(() => document.hidden || !text.isAtEnd() || void grow(), GROWS_MS);
     return () => clearInterval(timer);
   }, [text, isRunning]);
   useLayoutEffect(place, [pieces]);
