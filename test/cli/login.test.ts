@@ -236,7 +236,7 @@ describe("a chat at a terminal without a model", () => {
     const { shows, type, screen, ended } = await offered(await newcomer({ OLLAMA_HOST: host }), [
       ["k, o, d, q? ", "o"],
     ]);
-    await shows(" with ollama:qwen3:8b in ");
+    await shows(" on this machine · ollama:qwen3:8b");
     type("hello\r");
     await shows("Hello from the llama.");
     type("/exit\r");
@@ -255,7 +255,7 @@ describe("a chat at a terminal without a model", () => {
     type("anthropic\r");
     await shows("Key of anthropic (it is not shown): ");
     type(`${KEY}\r`);
-    await shows(" with anthropic:");
+    await shows(" on this machine · anthropic:");
     type("/exit\r");
     expect(await ended).toBe(0);
     expect(screen()).not.toContain(KEY);

@@ -131,7 +131,7 @@ describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on
     [
       "something that threads does not do",
       ["threads", "shwo", "x"],
-      'handrail: threads: expected list, show ID or follow ID, got "shwo"\n',
+      'handrail: threads: expected list, show ID, follow ID or export ID, got "shwo"\n',
     ],
     [
       "something that mcp does not do",
@@ -171,12 +171,12 @@ describe("wrong usage ends with exit code 2 and a sentence on stderr, nothing on
     [
       "a question to the policy without a subject",
       ["policy", "check"],
-      "handrail: policy check: expected one of --command, --path, --url, --batch\n",
+      "handrail: policy check: expected one of --command, --path, --url, --batch, --against\n",
     ],
     [
       "a question to the policy with two",
       ["policy", "check", "--path", "a", "--command", "b"],
-      "handrail: policy check: expected one of --command, --path, --url, --batch\n",
+      "handrail: policy check: expected one of --command, --path, --url, --batch, --against\n",
     ],
     [
       "a URL that is none",
