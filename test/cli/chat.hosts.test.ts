@@ -143,6 +143,12 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     );
     await second.types("/resume nothere", "Enter");
     await second.sees("there is no thread nothere. /resume lists");
+    await second.types("Escape", "Escape");
+    await second.sees(/^Back to before which message\?\n {2}→ .*"A first question"/m);
+    await second.types("Enter");
+    await second.sees(/^ {2}→ the conversation and the files$/m);
+    await second.types("Enter");
+    expect(await second.sees(/^> A first question\n─/m)).toContain('Back to before "A first question".');
   });
 
   test("a job that ends while the prompt waits is reported, and leaving with a running job asks", async () => {

@@ -2,6 +2,7 @@ import type { AgentEvent } from "../../agent/agent.ts";
 import type { Content } from "../../contract/content.ts";
 import type { Approver } from "../../contract/policy.ts";
 import { text } from "../../contract/content.ts";
+import type { Entry } from "./overlay.ts";
 import { textView } from "../run-view.ts";
 import { inputLines } from "../stdin.ts";
 import type { TerminalAnswer, TerminalChoices } from "../terminal.ts";
@@ -33,6 +34,8 @@ export interface Face {
     question: string,
     choices: TerminalChoices<Choice>,
   ) => Promise<TerminalAnswer | Choice>;
+  /** Lets the person choose from a list. Absent without a terminal. */
+  readonly pick?: <T>(title: string, items: readonly Entry<T>[]) => Promise<T | undefined>;
   /** Puts a text into the editor, if it is empty. Absent without a terminal. */
   readonly prefill?: (text: string) => void;
   /** The keys and what they do, a line each. Absent without a terminal. */

@@ -41,7 +41,8 @@ export function createInput({ onKey, onPaste, onEnd }: InputOptions): Input {
   const buffer = new StdinBuffer({ escapeTimeout: ESCAPE_MS });
   buffer.on("data", (data) => {
     if (KITTY_KEY.test(data)) setKittyProtocolActive(true);
-    onKey(data);
+    if (data === "\x1b\x1b") onKey("\x1b"); // two that arrived together
+    onKey(data === "\x1b\x1b" ? "\x1b" : data);
   });
   buffer.on("paste", onPaste);
   const read = (data: Buffer | string) => buffer.process(data);

@@ -16,9 +16,9 @@ import { painted } from "./blocks.ts";
 import { type ListedCommand, createCompletions, matching } from "./completions.ts";
 import { type Draft, createEditor } from "./editor.ts";
 import { type Face, type Sent, isCommand } from "./face.ts";
-import { type HistorySearch, historySearch } from "./history-search.ts";
 import { createInput } from "./input.ts";
 import { createKeys, isCharacter } from "./keys.ts";
+import { type Entry, type Overlay, pickList } from "./overlay.ts";
 import { createPrinter } from "./printer.ts";
 import { type Question, createQuestions } from "./questions.ts";
 import { type When, createQueue } from "./queue.ts";
@@ -94,7 +94,7 @@ export function terminalFace(options: TerminalFaceOptions): TerminalFace {
   const sent: Draft[] = [];
   /** What Enter does with the text besides sending it, and what was in the editor before. */
   let mode: { readonly how: "refuse" | "edit"; readonly question: Question; readonly before: Draft } | undefined;
-  let search: HistorySearch | undefined;
+  let overlay: Overlay | undefined;
   let wake: (() => void) | undefined;
   let isDrawing = false;
   let isAway = false;
@@ -169,7 +169,7 @@ export function terminalFace(options: TerminalFaceOptions): TerminalFace {
     const above = [...queueLines(), ...questionLines(), ...modeLine()];
     const status = painted("dim", options.status(isBusy(), stdout.columns));
     if (questions.isFocused() && mode === undefined) return { lines: [...above, status] };
-    const { lines, cursor } = (search ?? editor).lines(stdout.columns);
+    const { lines, cursor } = (overlay ?? editor).lines(stdout.columns);
     return { lines: [...above, ...lines, status], cursor: { ...cursor, row: cursor.row + above.length } };
   };
   const drawn = (): Live => {
@@ -250,7 +250,7 @@ export function terminalFace(options: TerminalFaceOptions): TerminalFace {
   };
   const interrupt = () => {
     if (isAway) return undefined; // it is for the other program
-    if (search !== undefined) return void (search = undefined);
+    if (overlay !== undefined) return closeOverlay();
     if (mode !== undefined) return back();
     if (!editor.isEmpty()) {
       const draft = editor.take();
@@ -430,22 +430,37 @@ export function terminalFace(options: TerminalFaceOptions): TerminalFace {
     if (!keys.is(data, "expand")) expanded = "nothing";
     if (!keys.is(data, "interrupt")) wantsToLeave = false;
     if (keys.is(data, "suspend")) return void alone(suspended);
-    if (search !== undefined) return searched(search.key(data));
+    if (overlay !== undefined) return void (overlay.key(data) && (overlay = undefined));
     const question = questions.current();
     if (question !== undefined && questions.isFocused() && mode === undefined && questionKey(data, question, wasQuiet))
       return undefined;
     return editorKey(data);
   };
-  const searched = (chosen: Draft | "closed" | undefined) => {
-    if (chosen !== undefined) search = undefined;
-    if (typeof chosen === "object") editor.put(chosen);
+  const closeOverlay = () => {
+    const left = overlay;
+    overlay = undefined;
+    left?.cancel();
+  };
+  const pick = <T>(title: string, items: readonly Entry<T>[]) =>
+    new Promise<T | undefined>((resolve) => {
+      closeOverlay();
+      overlay = pickList(title, items, keys, resolve);
+      drawSoon();
+    });
+  const searchHistory = () => {
+    const texts = new Map(history.map((draft) => [editor.shown(draft), draft]));
+    const items = [...texts].map(([label, value]) => ({ label, value }));
+    void pick("search:", items).then((chosen) => {
+      if (chosen !== undefined) editor.put(chosen);
+      drawSoon();
+    });
   };
   const editorKey = (data: string): void => {
     if (keys.is(data, "interrupt")) return interrupt();
     if (keys.is(data, "leave") && editor.isEmpty() && mode === undefined) return ended();
     if (keys.is(data, "expand")) return expand();
     if (keys.is(data, "external-editor")) return void writeOutside();
-    if (keys.is(data, "search")) return void (search = historySearch(history, editor.shown, keys));
+    if (keys.is(data, "search")) return searchHistory();
     if (keys.is(data, "stop") && !editor.hasList()) return escape();
     if (keys.is(data, "complete") && !editor.hasList() && mode === undefined && questions.focus())
       return void (isArmed = true);
@@ -509,6 +524,7 @@ export function terminalFace(options: TerminalFaceOptions): TerminalFace {
     say,
     ask,
     choose,
+    pick,
     prefill(text) {
       if (editor.isEmpty()) editor.put({ text });
       screen.update();
@@ -520,6 +536,7 @@ export function terminalFace(options: TerminalFaceOptions): TerminalFace {
       stdout.off("resize", onResize);
       process.off("SIGCONT", continued);
       process.off("SIGINT", interrupt);
+      closeOverlay();
       screen.close();
       input.close();
       wake?.();

@@ -127,7 +127,10 @@ async function talk(
       return "";
     },
     shell: (command) => void own.run(command),
-    rewind: () => {},
+    rewind: () =>
+      void runCommand(session, "/rewind")
+        .catch(messageOf)
+        .then((text) => text !== "" && face.say(text)),
     running: async () => (await runningJobs(toolkit)).map(stoppedLine),
   };
 
@@ -207,13 +210,17 @@ function chatOf({ parts, talking, approvals, approved, face, leave }: ChatSource
       return talking.model;
     },
     get columns() {
-      return process.stdout.columns ?? 80;
+      return Math.max(20, (process.stdout.columns ?? 80) - LIST_MARGIN);
     },
     get options() {
       return talking.options;
     },
     ...(approvals !== undefined && {
       confirm: async (question: string) => (await face().choose?.(`${question} [y/N] `, {})) === "yes",
+    }),
+    ...(approvals !== undefined && {
+      pick: async <T>(title: string, items: readonly { readonly label: string; readonly value: T }[]) =>
+        face().pick?.(title, items),
     }),
     prefill: (text) => face().prefill?.(text),
     open: reopen,
@@ -247,6 +254,9 @@ async function terminalFaceOf(
     ...given,
   });
 }
+
+/** The columns beside the entries of a list. */
+const LIST_MARGIN = 4;
 
 /** Runs the schedules of this workspace while the chat is open. */
 function runnerOf({ toolkit, model, limits, builtFrom, disable, agents }: AgentParts) {

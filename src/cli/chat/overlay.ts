@@ -1,0 +1,77 @@
+import { oneLine } from "../../output/terminal-text.ts";
+import { painted } from "./blocks.ts";
+import { type Keys, isCharacter } from "./keys.ts";
+import type { Live } from "./screen.ts";
+import { widthOf } from "./wrap.ts";
+
+/** A list to choose from, in the place of the editor. */
+export interface Overlay {
+  /** Handles a key. Returns true when something was chosen, or the list was left. */
+  key(data: string): boolean;
+  /** Leaves the list. */
+  cancel(): void;
+  lines(columns: number): Required<Live>;
+}
+
+/** An entry of a list. */
+export interface Entry<T> {
+  readonly label: string;
+  readonly value: T;
+}
+
+/** How many entries are shown at once. */
+const SHOWN = 8;
+
+/**
+ * A list that what is typed filters.
+ *
+ * @param title what is chosen; what is typed follows it
+ * @param chosen called once, with `undefined` when the person leaves the list
+ */
+export function pickList<T>(
+  title: string,
+  items: readonly Entry<T>[],
+  keys: Keys,
+  chosen: (value: T | undefined) => void,
+): Overlay {
+  let query = "";
+  let selected = 0;
+  const found = () => items.filter(({ label }) => label.toLowerCase().includes(query.toLowerCase()));
+  const move = (by: number) => {
+    selected = Math.max(0, Math.min(found().length - 1, selected + by));
+    return false;
+  };
+  const close = (value: T | undefined) => {
+    chosen(value);
+    return true;
+  };
+
+  return {
+    key(data) {
+      if (keys.is(data, "stop") || keys.is(data, "interrupt")) return close(undefined);
+      if (keys.is(data, "send") || keys.is(data, "complete")) return close(found()[selected]?.value);
+      if (keys.is(data, "search") || keys.is(data, "down")) return move(1);
+      if (keys.is(data, "up")) return move(-1);
+      if (keys.is(data, "delete-left")) query = query.slice(0, -1);
+      else if (isCharacter(data)) query += data;
+      else return false;
+      selected = 0;
+      return false;
+    },
+    cancel: () => void close(undefined),
+    lines(columns) {
+      const rule = painted("dim", "─".repeat(columns));
+      const head = oneLine(`${title} ${query}`, columns - 1);
+      const first = Math.max(0, selected - SHOWN + 1);
+      const list = found()
+        .slice(first, first + SHOWN)
+        .map(({ label }, index) => {
+          const isSelected = first + index === selected;
+          const line = `${isSelected ? "→" : " "} ${oneLine(label, columns - 4)}`;
+          return `  ${isSelected ? painted("bold", line) : line}`;
+        });
+      const shown = list.length === 0 ? [painted("dim", "    (nothing found)")] : list;
+      return { lines: [rule, head, ...shown, rule], cursor: { row: 1, column: widthOf(head) } };
+    },
+  };
+}
