@@ -28,7 +28,7 @@ test("handrail alone starts a chat at a terminal, and prints its help otherwise"
   await mkdir(join(configHome, "handrail"), { recursive: true });
   await writeFile(join(configHome, "handrail", "config.yaml"), "model: demo\n");
   const { shows, type, ended } = terminal("handrail");
-  await shows(" with demo in ");
+  await shows("on this machine · demo");
   type("/exit\r");
   expect(await ended).toBe(0);
   expect((await run([])).stderr).toContain("Usage: handrail");

@@ -149,7 +149,7 @@ describe("a thread", () => {
     expect(command).toBe(`handrail chat --resume ${id} --work-dir ${folder}/inner --preset mine --model demo`);
     for (const line of [command, `handrail chat --resume ${id}`]) {
       const again = await here(line.split(" ").slice(1), {}, { input: "/tools\n", cwd: "other" });
-      expect(again.stdout).toMatch(/with demo in \S+\/inner\. .*\nbash .*\nread .*\n(?!edit)/);
+      expect(again.stdout).toMatch(/^handrail · inner on this machine · demo\nbash .*\nread .*\n(?!edit)/m);
       expect(again.stderr).toBe(`handrail: continues thread ${id}: Look around\n`);
     }
     const last = await here(["run", "Again", "--continue"], {}, { cwd: "inner" });
