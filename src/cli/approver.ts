@@ -64,25 +64,49 @@ export interface Question {
   readonly whole?: string;
 }
 
+/** What a question shows, however it is drawn. All texts are raw: the caller escapes them. */
+export interface Asked {
+  /** The sub-agent that asks, if one does. */
+  readonly agent: string | undefined;
+  /** Why it is asked about. `undefined` where commands are simply always asked about. */
+  readonly reason: string | undefined;
+  /** What a longer approval would allow, part by part. Empty if that is exactly the call. */
+  readonly parts: readonly string[];
+  /** The longest approval. A question that does not fit on a screen cannot be approved for longer than once. */
+  readonly longest: "once" | "session" | "always";
+  /** The form that is filled in after an approval. */
+  readonly form: JsonSchema | undefined;
+}
+
+/** Returns what a question shows besides the call itself. */
+export function askedOf(call: Described, decision: Decision): Asked {
+  const { reason, rule, scopes = [] } = decision;
+  const isUsual = rule === "autonomy" || rule === "shell_confirm";
+  const described = describeCall(call);
+  const parts = [...new Set(scopes.map(({ label }) => label))];
+  const longest = longestGrant(decision);
+  return {
+    agent: call.request?.agent,
+    reason: isUsual ? undefined : reason,
+    parts: isWholeCall(decision, described) ? [] : parts,
+    longest: isShort(described) && isShort(scopesText(parts, longest)) ? longest : "once",
+    form: call.effects.map((effect) => (effect.kind === "foreign" ? effect.form : undefined)).find(Boolean),
+  };
+}
+
 /**
  * Returns "Run: npm test [y/N/s/a] ". Above it are the sub-agent that asks, and the reason unless commands are simply
- * always asked about. Below it is what a longer approval would allow, part by part, unless that is exactly the call. A
- * question that does not fit on a screen cannot be approved for longer.
+ * always asked about. Below it is what a longer approval would allow, part by part, unless that is exactly the call.
  */
 export function questionOf(call: Described, decision: Decision): Question {
-  const { reason, rule } = decision;
-  const why =
-    reason === undefined || rule === "autonomy" || rule === "shell_confirm" ? "" : `${oneLine(reason, MAX_SHOWN)}\n`;
+  const { agent, reason, parts, longest, form } = askedOf(call, decision);
+  const why = reason === undefined ? "" : `${oneLine(reason, MAX_SHOWN)}\n`;
   const described = describeCall(call);
-  const longest = longestGrant(decision);
-  const scopes = partsOf(decision, longest);
-  const { choices, keys } = CHOICES[isShort(described) && isShort(scopes) ? longest : "once"];
-  const parts = keys === "" || isWholeCall(decision, described) ? "" : `\n${scopes}\n`;
-  const { agent } = call.request ?? {};
+  const { choices, keys } = CHOICES[longest];
+  const allowed = keys === "" || parts.length === 0 ? "" : `\n${scopesText(parts, longest)}\n`;
   const by = agent === undefined ? "" : `Agent ${oneLine(agent, 100)} asks:\n`;
-  const form = call.effects.map((effect) => (effect.kind === "foreign" ? effect.form : undefined)).find(Boolean);
   const view = isShort(described) ? "" : "/v (view all)";
-  const text = `${by}${why}${safeLine(described)}${parts} [y/N${keys}${view}] `;
+  const text = `${by}${why}${safeLine(described)}${allowed} [y/N${keys}${view}] `;
   const whole = isShort(described) ? undefined : described.split("\n").map((line) => oneLine(line, Infinity));
   return {
     text,
@@ -101,8 +125,8 @@ const CHOICES = {
   always: { choices: { s: "session", a: "always" }, keys: "/s/a" },
 } as const;
 
-function partsOf({ scopes = [] }: Decision, longest: keyof typeof CHOICES): string {
-  const lines = [...new Set(scopes.map(({ label }) => `  ${oneLine(label, Infinity)}`))];
+function scopesText(parts: readonly string[], longest: keyof typeof CHOICES): string {
+  const lines = parts.map((label) => `  ${oneLine(label, Infinity)}`);
   const answers =
     longest === "always" ? "s (this session) and a (always, in this workspace) allow:" : "s (this session) allows:";
   return [answers, ...lines].join("\n");
@@ -118,28 +142,39 @@ function safeLine(text: string): string {
   return lines.length <= MAX_SHOWN_LINES && whole.length <= MAX_SHOWN ? whole : oneLine(text, MAX_SHOWN);
 }
 
+/** Where a person is asked, line by line. */
+export interface LineAsker {
+  readonly answer: typeof askOnTerminal;
+  readonly line: typeof lineOnTerminal;
+}
+
+const CONTROLLING_TERMINAL: LineAsker = { answer: askOnTerminal, line: lineOnTerminal };
+
 /**
- * Asks on the terminal, and after a yes for each field of the form. Resolves to "left" when the person closes the
- * question (Ctrl-D).
+ * Asks, and after a yes for each field of the form. Resolves to "left" when the person closes the question (Ctrl-D).
  *
+ * @param at default: the controlling terminal
  * @throws the signal's reason when it fires.
  */
 export async function askHere(
-  { text, choices, form, whole }: Question,
+  question: Question,
   signal: AbortSignal,
   command?: RunAtQuestion,
+  at: LineAsker = CONTROLLING_TERMINAL,
 ): Promise<Approval | "left" | "no terminal"> {
+  const { text, choices, form, whole } = question;
   const keys: TerminalChoices<"session" | "always" | "view"> = { ...choices, ...(whole !== undefined && VIEW) };
   ringBell();
-  const answer = await askOnTerminal(text, signal, keys, command);
+  const answer = await at.answer(text, signal, keys, command);
   if (answer === "view") {
+    // The text ends with what is expected, also after all of it.
     const again = { text: `${whole ?? ""}\n${text}`, choices, ...(form !== undefined && { form }) };
-    return askHere({ ...again, ...(whole !== undefined && { whole }) }, signal, command);
+    return askHere({ ...again, ...(whole !== undefined && { whole }) }, signal, command, at);
   }
   if (typeof answer === "object") return { answer: "refuse", reason: answer.no };
   switch (answer) {
     case "yes":
-      return form === undefined ? { answer: "once" } : filledIn(form, signal);
+      return form === undefined ? { answer: "once" } : filledIn(form, signal, at);
     case "no":
       return { answer: "refuse" };
     default:
@@ -148,15 +183,19 @@ export async function askHere(
 }
 
 /**
- * Asks on the terminal for each field of a form. An empty field is not sent, so that its default applies.
+ * Asks for each field of a form. An empty field is not sent, so that its default applies.
  *
  * @throws the signal's reason when it fires.
  */
-export async function filledIn(form: JsonSchema, signal: AbortSignal): Promise<Approval | "left" | "no terminal"> {
+export async function filledIn(
+  form: JsonSchema,
+  signal: AbortSignal,
+  at: LineAsker = CONTROLLING_TERMINAL,
+): Promise<Approval | "left" | "no terminal"> {
   const input: { [field: string]: Json } = {};
   for (const field of formFields(form)) {
     const about = field.description === "" ? "" : `${oneLine(field.description, MAX_SHOWN)}\n`;
-    const line = await lineOnTerminal(`${about}${oneLine(fieldText(field), MAX_SHOWN)}: `, signal);
+    const line = await at.line(`${about}${oneLine(fieldText(field), MAX_SHOWN)}: `, signal);
     if (typeof line === "object") {
       const written = line.line.trim();
       // `defineProperty`: a field may be called __proto__.

@@ -31,6 +31,7 @@ const AGENT: readonly Flag[] = [
   ["--max-cost <dollars>", "what a turn may cost (default: no limit); chat asks before it ends", { parse: amount }],
 ];
 
+const PLAIN: Flag = ["--plain", "one line of words for each event, nothing is redrawn: for screen readers"];
 const WORKTREE: Flag = ["--worktree [name]", "work in a git worktree beside the repository, on a branch of its own"];
 
 /**
@@ -71,13 +72,13 @@ export const COMMANDS: CommandTable = {
   },
   chat: {
     summary: "talk with an agent (the default command on a terminal)",
-    flags: [...AGENT, WORKTREE],
+    flags: [...AGENT, WORKTREE, PLAIN],
     load: () => import("./commands/chat.ts"),
   },
   run: {
     summary: "give an agent one task and print its work",
     args: [["[prompt]", "the task (default: from stdin)"]],
-    flags: [...AGENT, WORKTREE, ["--json", "print each event as a line of JSON"]],
+    flags: [...AGENT, PLAIN, WORKTREE, ["--json", "print each event as a line of JSON"]],
     load: () => import("./commands/run.ts"),
   },
   login: {

@@ -38,6 +38,8 @@ export interface AgentOptions extends GlobalOptions {
   readonly maxTime?: number;
   readonly maxTokens?: number;
   readonly maxCost?: number;
+  /** Lines of words, and nothing is redrawn. */
+  readonly plain?: true;
 }
 
 /** The values of `handrail tools --format`. */

@@ -37,3 +37,11 @@ function dim(text: string): string {
   const plain = (process.env["NO_COLOR"] ?? "") !== "";
   return plain ? text : `\x1b[2m${text}\x1b[22m`;
 }
+
+/** How much of the live output of a call is kept, in characters. */
+const KEPT_OUTPUT = 4_000;
+
+/** Appends to the live output of a call, of which only the end is kept. */
+export function withOutput(output: string, more: string): string {
+  return (output + more).slice(-KEPT_OUTPUT);
+}

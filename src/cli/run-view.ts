@@ -2,12 +2,12 @@ import type { AgentEvent } from "../agent/agent.ts";
 import type { ThreadId } from "../contract/identity.ts";
 import { oneLine, terminalSafe } from "../output/terminal-text.ts";
 import { plural } from "../util/text.ts";
-import { elapsed } from "./chat/blocks.ts";
+import { elapsed } from "./chat/draw/paint.ts";
 import { progressLine, updateLine } from "./progress.ts";
 
 /** Shows what an agent does. */
 export interface RunView {
-  show(event: AgentEvent): void;
+  show(event: AgentEvent): void | Promise<void>;
 }
 
 /** Prints each event as a line of JSON on stdout. The first line names the thread. */

@@ -15,6 +15,11 @@ export type TerminalChoices<Choice extends string> = { readonly [key: string]: C
 /** Runs a line that begins with a slash, at an open question. Returns the text for the person. Never rejects. */
 export type RunAtQuestion = (line: string) => Promise<string>;
 
+/** Shows a text and resolves to the line that the person enters. Rejects when the signal fires. */
+export interface LineReader {
+  question(text: string, options: { readonly signal: AbortSignal }): Promise<string>;
+}
+
 /** Returns true when this process has a controlling terminal, whatever stdin is. */
 export function hasTerminal(): boolean {
   const terminal = openTerminal();
@@ -99,16 +104,20 @@ async function withReader<T>(
   }
 }
 
-interface Asked<Choice extends string> {
+/** A question, and the answers that it takes besides yes and no. */
+export interface LineQuestion<Choice extends string> {
   readonly question: string;
   readonly signal: AbortSignal;
   readonly choices: TerminalChoices<Choice>;
   readonly command: RunAtQuestion | undefined;
 }
 
-async function answerOf<Choice extends string>(
-  reader: Interface,
-  { question, signal, choices, command }: Asked<Choice>,
+/**
+ * Asks with the reader until the answer is yes, no or one of the choices. Rejects when the signal fires.
+ */
+export async function answerOf<Choice extends string>(
+  reader: LineReader,
+  { question, signal, choices, command }: LineQuestion<Choice>,
 ): Promise<"yes" | "no" | { readonly no: string } | Choice> {
   let asked = question;
   for (;;) {

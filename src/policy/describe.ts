@@ -31,7 +31,7 @@ export interface Act {
 }
 
 /** Returns what a call does, an act for each effect that is not implied by another. */
-function callActs({ tool, effects }: Described): readonly Act[] {
+export function callActs({ tool, effects }: Described): readonly Act[] {
   if (effects.length === 0) return [{ act: "Call", what: tool.name }];
   return effects.filter((effect) => !isImplied(effect, effects)).map(actOf);
 }

@@ -17,7 +17,7 @@ mustBeHere("the chat at a terminal", problem);
 /** The editor without text, and no turn. */
 const IDLE = /^>\n─+\n(?!.*Esc stops)/m;
 /** The keys of a question. */
-const ASKED = /^ y once · n refuse.*$/m;
+const ASKED = /^│ y {2}once /m;
 
 const SUM = {
   "sum.mjs": "export function add(a, b) {\n  return a - b;\n}\n",
@@ -116,13 +116,15 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     await sees(IDLE);
     await types("Repair it", "Enter");
     const asked = await sees(ASKED);
-    expect(asked).toMatch(/^● Run: ls {2}\d/m);
-    expect(asked).toMatch(/^\? Medium risk, in \/.*\nMedium-risk command.*\nRun: node --test$/m);
+    expect(asked).toMatch(/^● bash {2}ls +\d\.\d+ s$/m);
+    expect(asked).toMatch(/^╭ \? Run · medium risk ─.*\n│ node --test .*\n│ +│\n│ Medium-risk command.*\n│ Folder \//m);
     await answers("y");
-    const again = await sees(/● Edit: sum\.mjs[^]*^ y once/m);
-    expect(again).toMatch(/● Run: node --test {2}\d.*\n {2}… \d+ lines above\n(.*\n){4} {2}Exit code: 1/);
-    expect(again).toMatch(/● Edit: sum\.mjs.*\n {2}@@ .*\n.*\n {2}- {2}return a - b;\n {2}\+ {2}return a \+ b;/);
-    expect(await screen("-e")).toMatch(/\x1b\[32m {2}\+ {2}return a \+ b;/);
+    const again = await sees(/● edit {2}sum\.mjs[^]*^│ y {2}once/m);
+    expect(again).toMatch(/● bash {2}node --test +exit 1 · \d.*\n {2}… \d+ lines above \(Ctrl-O\)\n( {2}│ .*\n){6}/);
+    expect(again).toMatch(
+      /● edit {2}sum\.mjs +\+1 −1 · .*\n.*\n {2}│ 2 - {3}return a - b;\n {2}│ 2 \+ {3}return a \+ b;/,
+    );
+    expect(await screen("-e")).toMatch(/\x1b\[32m.*return a \x1b\[1;4m\+\x1b\[0m/);
     await answers("n", "not again", "Enter");
     await sees("The tests could not be run: Command execution denied by user. not again");
     await types("/exit", "Enter");
@@ -187,11 +189,11 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     await types("Repair it", "Enter");
     await sees(ASKED);
     await types("/jobs", "Enter");
-    await sees(/^> \/jobs\n[^]*\(no jobs\)\n[^]*^ y once/m);
+    await sees(/^> \/jobs\n[^]*\(no jobs\)\n[^]*^│ y {2}once/m);
     await types("/new", "Enter");
     await sees(/^ {2}after the turn: \/new/m);
     await types("/quit", "Enter");
-    expect(await sees("left with 0")).toMatch(/● Run: node --test aborted/);
+    expect(await sees("left with 0")).toMatch(/● bash {2}node --test +aborted/);
   });
 
   test("Escape and Ctrl-C at a question: the editor, then the end of the turn; the editor works again", async () => {
@@ -202,7 +204,7 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     await types("Escape");
     await sees(/^ Tab answers the question$/m);
     await types("C-c");
-    expect(await sees(/Stopped\.\n[^]*^>$/m)).toMatch(/● Run: node --test aborted/);
+    expect(await sees(/Stopped\.\n[^]*^>$/m)).toMatch(/● bash {2}node --test +aborted/);
     await types("/exot", "BSpace", "BSpace", "it", "Enter");
     await sees("left with 0");
   });
@@ -211,7 +213,7 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     const { sees, types, answers } = await person(await commandLine(SUM), ["--model", "demo"]);
     await sees(IDLE);
     await types("Repair it", "Enter", "yes, and");
-    await sees(/^ y once[^]*^> yes, and$/m);
+    await sees(/^│ y {2}once[^]*^> yes, and$/m);
     await types("y"); // belongs to the text
     await sees(/^> yes, andy$/m);
     await answers("n", "Enter");
@@ -229,7 +231,7 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     await types("Escape");
     await sees("Stopped.");
     await types("Now run", "Enter");
-    await sees(/Run: sleep 101 {2}waiting/);
+    await sees(/◌ bash {2}sleep 101 +waiting$/m);
     await types("and then?", "Enter");
     await sees(/^ {2}queued: and then\? +↑ edit · Enter now$/m);
     await types("later", "M-Enter");
@@ -242,7 +244,9 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     await sees(/^>$/m);
     await types("C-c");
     const after = await sees(/Both were stopped\.\n[^]*^>\n─+\n(?!.*Esc stops)/m);
-    expect(after).toMatch(/● Run: echo begun; sleep 100 aborted.*\n(.*\n)*> and then\?\n(.*\n)*Both were stopped\./);
+    expect(after).toMatch(
+      /● bash {2}echo begun; sleep 100 +aborted.*\n(.*\n)*> and then\?\n(.*\n)*Both were stopped\./,
+    );
     expect(await screen()).not.toMatch(/queued:|waiting$/m);
     await types("Up");
     await sees(/^> half$/m);
@@ -274,10 +278,10 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     });
     await sees(IDLE);
     await types("Run it", "Enter");
-    await sees(/^ {2}wide wide.*characters.*wide$/m);
+    await sees(/^ {2}│ wide wide .*…$/m);
     await types("half");
     await resize(40);
-    await sees(/^ {2}wide.{1,36}$/m);
+    await sees(/^ {2}│ wide.{1,32}…$/m);
     await sees(/^─{40}\n> half\n─{40}$/m);
     await resize(80);
     await sees(/^─{80}\n> half\n─{80}$/m);
@@ -285,7 +289,7 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     await sees("Stopped.");
     const end = await screen("-e", "-S", "-");
     expect(end).not.toMatch(/\x1b\[\d/);
-    expect(end.match(/Run: echo/g)).toHaveLength(1);
+    expect(end.match(/bash {2}echo/g)).toHaveLength(1);
     expect(end.match(/^> half$/gm)).toHaveLength(1);
   });
 
@@ -301,11 +305,11 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     await types("/tools", "Enter");
     await sees(/^delegate +Delegate$/m);
     await types("Have it repaired", "Enter");
-    await sees(/^Delegate to: fixer: Repair it\ns \(this session\) allows:\n {2}Delegate to: fixer\n y once/m);
+    await sees(/^╭ \? Delegate to · [^]*^│ fixer: Repair it [^]*^│ s {2}this session: Delegate to: fixer/m);
     await answers("y");
-    await sees(/^Agent fixer asks:\n[^]*^Run: node --test$/m);
+    await sees(/^╭ \? Agent fixer asks: Run · [^]*^│ node --test /m);
     await answers("n", "Enter");
-    expect(await sees("It is repaired.")).toMatch(/^● Delegate to: fixer: Repair it {2}\d/m);
+    expect(await sees("It is repaired.")).toMatch(/^● delegate {2}fixer: Repair it +\d/m);
   });
 
   test("prompts of an MCP server are commands, even while it is starting", async () => {
@@ -355,7 +359,7 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     await sees(ASKED);
     await answers("n", "Leave that folder as it is, and make a new one beside it", "Enter");
     const seen = await sees("Well.");
-    expect(seen).toMatch(/^● Run: touch made denied {2}\d\.\d s\n {2}Command .*\n {2}\S.*beside it$/m);
+    expect(seen).toMatch(/^● bash {2}touch made +denied · \d\.\d+ s\n {2}│ Command .*\n {2}│ \S.*beside it$/m);
   });
 
   test("without a model a person is offered the demo, whose practice project ends with /undo", async () => {
@@ -372,7 +376,7 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
     expect(await readdir(line.folder)).not.toContain("practice");
     await types("practice", "Enter");
     for (const title of ["node check.mjs", "for n in 1 2 3", "pre-commit"]) {
-      await sees(new RegExp(`${title}[^]*^ y once`, "m"));
+      await sees(new RegExp(`${title}[^]*^│ y {2}(?:this change, )?once`, "m"));
       await answers("y");
     }
     await sees(/That was the practice project\.[^]*^>$/m);

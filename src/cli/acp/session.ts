@@ -7,7 +7,7 @@ import type { Toolset } from "../../contract/toolkit.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { type AgentParts, openParts } from "../agent-parts.ts";
 import { callTitle } from "../call-title.ts";
-import { withOutput } from "../chat/blocks.ts";
+import { withOutput } from "../progress.ts";
 import type { AgentOptions } from "../options.ts";
 import { startedWith } from "../resume.ts";
 import { askClient } from "./permission.ts";

@@ -1,8 +1,4 @@
-import { isAbsolute } from "node:path";
-import type { CheckedCall } from "../../contract/call.ts";
-import type { Decision } from "../../contract/decision.ts";
 import type { Approver } from "../../contract/policy.ts";
-import { oneLine } from "../../output/terminal-text.ts";
 import { isForPerson } from "../../policy/scopes.ts";
 import { parseDuration } from "../../tools/shared/duration.ts";
 
@@ -56,10 +52,3 @@ const SENTENCES = {
   ask: "You are asked",
   none: "Questions are refused",
 } as const;
-
-/** Returns what the question itself does not contain: "Medium risk, in /home/ann/project". */
-export function circumstances({ effects }: CheckedCall, { risk }: Decision, workDir: string): string {
-  const folders = effects.flatMap((effect) => (effect.kind === "exec" ? [effect.real ?? effect.cwd ?? workDir] : []));
-  const [folder = workDir] = folders.filter(isAbsolute);
-  return `${risk.charAt(0).toUpperCase()}${risk.slice(1)} risk, in ${oneLine(folder, 200)}`;
-}

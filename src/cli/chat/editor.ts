@@ -3,7 +3,7 @@ import { type Content, text } from "../../contract/content.ts";
 import { formatSize } from "../../output/size.ts";
 import { terminalSafe } from "../../output/terminal-text.ts";
 import { plural } from "../../util/text.ts";
-import { painted } from "./blocks.ts";
+import { paint } from "./draw/paint.ts";
 import type { Live } from "./screen.ts";
 import { widthOf } from "./wrap.ts";
 
@@ -95,11 +95,11 @@ export function createEditor({ history, completions, rows, onChange, onSubmit }:
       },
     },
   };
-  const dim = (line: string) => painted("dim", line);
+  const dim = (line: string) => paint("dim", line);
   const same = (line: string) => line;
   const selectList = {
     selectedPrefix: same,
-    selectedText: (line: string) => painted("bold", line),
+    selectedText: (line: string) => paint("bold", line),
     description: dim,
     scrollInfo: dim,
     noMatch: dim,

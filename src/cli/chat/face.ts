@@ -3,7 +3,7 @@ import type { Content } from "../../contract/content.ts";
 import type { Approver } from "../../contract/policy.ts";
 import { text } from "../../contract/content.ts";
 import type { Entry } from "./overlay.ts";
-import { textView } from "../run-view.ts";
+import type { RunView } from "../run-view.ts";
 import { inputLines } from "../stdin.ts";
 import type { TerminalAnswer, TerminalChoices } from "../terminal.ts";
 
@@ -51,9 +51,8 @@ export function isCommand(words: string): boolean {
   return /^\/[^\s/]*(?:\s|$)/.test(words);
 }
 
-/** A chat without a terminal: each line of stdin is a message. Text goes to stdout, calls to stderr. */
-export function plainFace(toContinue: string): Face {
-  const view = textView(toContinue);
+/** A chat without a terminal: each line of stdin is a message. */
+export function pipedFace(view: RunView): Face {
   const lines = inputLines()[Symbol.asyncIterator]();
   let isClosed = false;
   return {
@@ -65,7 +64,7 @@ export function plainFace(toContinue: string): Face {
         if (words !== "") return { text: words, content: [text(words)] };
       }
     },
-    show: async (event) => view.show(event),
+    show: async (event) => await view.show(event),
     say: (words) => void process.stdout.write(`${words}\n`),
     close() {
       isClosed = true;

@@ -1,5 +1,5 @@
 import { oneLine } from "../../output/terminal-text.ts";
-import { painted } from "./blocks.ts";
+import { paint } from "./draw/paint.ts";
 import { type Keys, isCharacter } from "./keys.ts";
 import type { Live } from "./screen.ts";
 import { widthOf } from "./wrap.ts";
@@ -60,7 +60,7 @@ export function pickList<T>(
     },
     cancel: () => void close(undefined),
     lines(columns) {
-      const rule = painted("dim", "─".repeat(columns));
+      const rule = paint("dim", "─".repeat(columns));
       const head = oneLine(`${title} ${query}`, columns - 1);
       const first = Math.max(0, selected - SHOWN + 1);
       const list = found()
@@ -68,9 +68,9 @@ export function pickList<T>(
         .map(({ label }, index) => {
           const isSelected = first + index === selected;
           const line = `${isSelected ? "→" : " "} ${oneLine(label, columns - 4)}`;
-          return `  ${isSelected ? painted("bold", line) : line}`;
+          return `  ${isSelected ? paint("bold", line) : line}`;
         });
-      const shown = list.length === 0 ? [painted("dim", "    (nothing found)")] : list;
+      const shown = list.length === 0 ? [paint("dim", "    (nothing found)")] : list;
       return { lines: [rule, head, ...shown, rule], cursor: { row: 1, column: widthOf(head) } };
     },
   };

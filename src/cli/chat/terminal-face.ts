@@ -3,16 +3,15 @@ import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ChatKeySettings } from "../../config/chat-keys.ts";
 import type { Content } from "../../contract/content.ts";
-import type { Approval } from "../../contract/decision.ts";
 import type { Approver } from "../../contract/policy.ts";
 import { fitImage, imageType } from "../../files/image.ts";
 import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
-import { describeCall } from "../../policy/describe.ts";
-import { filledIn, questionOf } from "../approver.ts";
+import { askedOf, filledIn } from "../approver.ts";
+import type { CallSubject } from "../call-title.ts";
 import { type TerminalAnswer, type TerminalChoices, ringBell } from "../terminal.ts";
-import { circumstances } from "./approvals.ts";
+import { type Place, answerTo, askedTitle, callQuestion } from "./call-question.ts";
 import { page, suspended, writtenOutside } from "./away.ts";
-import { painted } from "./blocks.ts";
+import { paint } from "./draw/paint.ts";
 import { type ListedCommand, createCompletions, matching } from "./completions.ts";
 import { type Draft, createEditor } from "./editor.ts";
 import { type Face, type Sent, isCommand } from "./face.ts";
@@ -50,14 +49,14 @@ export interface Actions {
 }
 
 export interface TerminalFaceOptions {
-  readonly workDir: string;
+  readonly place: Place;
   /** Earlier messages, newest first. */
   readonly history: readonly string[];
   readonly commands: () => readonly ListedCommand[];
   /** Returns the paths of the working directory, for completion. */
   readonly paths: () => Promise<readonly string[]>;
-  /** Returns the title of a call: "Run: npm test". */
-  readonly titleOf: (name: string, input: string) => Promise<string>;
+  /** Returns what a call is about. */
+  readonly subjectOf: (name: string, input: string) => Promise<CallSubject>;
   /** Returns the last line of the screen, at most as wide. */
   readonly status: (isBusy: boolean, columns: number) => string;
   readonly keys: ChatKeySettings;
@@ -84,7 +83,7 @@ const SHOWN_QUEUED = 4;
  * messages, the open question or the editor, and the status.
  */
 export function terminalFace(options: TerminalFaceOptions): TerminalFace {
-  const { actions, workDir } = options;
+  const { actions, place } = options;
   const { stdout } = process;
   const keys = createKeys(options.keys);
   const history: Draft[] = options.history.map((text) => ({ text }));
@@ -113,7 +112,7 @@ export function terminalFace(options: TerminalFaceOptions): TerminalFace {
   const view = createTurnView({
     printer,
     columns: () => stdout.columns,
-    titleOf: options.titleOf,
+    subjectOf: options.subjectOf,
     shownAs: (text) => {
       const at = sent.findIndex((draft) => editor.opened(draft).trim() === text);
       const [draft] = at === -1 ? [] : sent.splice(at, 1);
@@ -141,7 +140,7 @@ export function terminalFace(options: TerminalFaceOptions): TerminalFace {
 
   const queueLines = () => {
     const all = queue.all();
-    const dim = (line: string) => painted("dim", line);
+    const dim = (line: string) => paint("dim", line);
     const lines = all.slice(-SHOWN_QUEUED).map(({ draft, when }, index, shown) => {
       const hint = index === shown.length - 1 ? "  ↑ edit · Enter now" : "";
       const word = when === "steer" ? "queued" : "after the turn";
@@ -157,17 +156,16 @@ export function terminalFace(options: TerminalFaceOptions): TerminalFace {
     const size = { rows: stdout.rows, columns: stdout.columns };
     const { box } = question.draw(size, questions.waiting());
     const hint = mode === undefined && !questions.isFocused() ? [" Tab answers the question"] : [];
-    const others = questions.waiting() > 0 ? [` ${questions.waiting()} more questions wait (Tab)`] : [];
-    return [...box, ...[...others, ...hint].map((line) => painted("dim", line))];
+    return [...box, ...hint.map((line) => paint("dim", line))];
   };
   const modeLine = () => {
     if (mode === undefined) return [];
     const words = mode.how === "refuse" ? "A reason, if you like; Enter refuses" : "Enter approves the call as edited";
-    return [painted("dim", ` ${words} · Esc back`)];
+    return [paint("dim", ` ${words} · Esc back`)];
   };
   const bottom = (): Live => {
     const above = [...queueLines(), ...questionLines(), ...modeLine()];
-    const status = painted("dim", options.status(isBusy(), stdout.columns));
+    const status = paint("dim", options.status(isBusy(), stdout.columns));
     if (questions.isFocused() && mode === undefined) return { lines: [...above, status] };
     const { lines, cursor } = (overlay ?? editor).lines(stdout.columns);
     return { lines: [...above, ...lines, status], cursor: { ...cursor, row: cursor.row + above.length } };
@@ -378,33 +376,22 @@ export function terminalFace(options: TerminalFaceOptions): TerminalFace {
   const ask: Approver = async (call, decision, signal) => {
     await new Promise((resolve) => setImmediate(resolve)); // lets the earlier events be shown first
     signal.throwIfAborted();
-    const { text, choices, form, whole } = questionOf(call, decision);
     ringBell();
-    const box = [`? ${circumstances(call, decision, workDir)}`, ...linesOf(text.replace(/\[[^\]]*\] $/, "").trimEnd())];
-    const offered = {
-      ...{ y: "once", n: "refuse", ...choices, ...(whole !== undefined && { v: "view" }) },
-    };
-    const lines = [
-      ...box,
-      ` ${Object.entries(offered)
-        .map(([key, word]) => `${key} ${word}`)
-        .join(" · ")}`,
-    ];
-    const answer = await asked(
-      signal,
-      {
-        draw: () => ({ long: [], box: lines, keys: offered }),
-        takesReason: true,
-        ...(whole !== undefined && { whole }),
-      },
-      (how, written = ""): Approval => {
-        if (how === "session" || how === "always" || how === "once") return { answer: how };
-        return written.trim() === "" ? { answer: "refuse" } : { answer: "refuse", reason: written.trim() };
-      },
+    const question = callQuestion(call, decision, place);
+    const answered = await asked(signal, question, (how, written) => answerTo(call, how, written));
+    if (typeof answered === "string") {
+      say(answered);
+      return ask(call, decision, signal);
+    }
+    const isEdited = answered.answer === "once" && answered.edited !== undefined;
+    const words = isEdited ? "once, as changed" : ANSWERS[answered.answer];
+    const record = linesOf(`? ${askedTitle(call)} · ${words}`);
+    printer.print(
+      "notice",
+      record.map((line) => paint("dim", line)),
     );
-    const title = oneLine(describeCall(call).split("\n")[0] ?? "", stdout.columns - 20);
-    printer.print("notice", [painted("dim", `? ${title} · ${ANSWERS[answer.answer]}`)]);
-    if (answer.answer !== "once" || form === undefined) return { ...answer, by: "terminal" };
+    const { form } = askedOf(call, decision);
+    if (answered.answer !== "once" || form === undefined) return { ...answered, by: "terminal" };
     const filled = await alone(() => filledIn(form, signal));
     return typeof filled === "object" ? { ...filled, by: "terminal" } : { answer: "refuse", by: "terminal" };
   };
@@ -415,7 +402,7 @@ export function terminalFace(options: TerminalFaceOptions): TerminalFace {
       new AbortController().signal,
       { draw: () => ({ long: [], box, keys: offered }), isAwaited: true },
       (how) => {
-        printer.print("notice", [...box, painted("dim", `  ${how}`)]);
+        printer.print("notice", [...box, paint("dim", `  ${how}`)]);
         return how as TerminalAnswer | Choice;
       },
     );

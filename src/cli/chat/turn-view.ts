@@ -1,9 +1,12 @@
 import type { AgentEvent } from "../../agent/agent.ts";
 import { terminalSafe } from "../../output/terminal-text.ts";
 import { plural } from "../../util/text.ts";
-import { type Block, elapsed, endedLines, painted, runningLines, withOutput } from "./blocks.ts";
+import { type CallSubject } from "../call-title.ts";
+import { withOutput } from "../progress.ts";
+import { type Block, endedLines, runningLines } from "./draw/calls.ts";
+import { markdownStream } from "./draw/markdown.ts";
+import { elapsed, paint } from "./draw/paint.ts";
 import type { Printer } from "./printer.ts";
-import { textStream } from "./text-stream.ts";
 import { wrapped } from "./wrap.ts";
 
 /** Shows the events of an agent: what is finished through a printer, the rest as live lines. */
@@ -19,8 +22,8 @@ export interface TurnView {
 export interface TurnViewOptions {
   readonly printer: Printer;
   readonly columns: () => number;
-  /** Returns the title of a call: "Run: npm test". */
-  readonly titleOf: (name: string, input: string) => Promise<string>;
+  /** Returns what a call is about. */
+  readonly subjectOf: (name: string, input: string) => Promise<CallSubject>;
   /** Returns what a person's message is shown as, if it is not the text itself: with folded pastes. */
   readonly shownAs: (text: string) => string | undefined;
   /** Called when the live lines may have changed. */
@@ -38,9 +41,11 @@ const CLOCK_MS = 1_000;
 const MESSAGE_ROWS = 12;
 
 export function createTurnView(options: TurnViewOptions): TurnView {
-  const { printer, columns, titleOf, shownAs, onChange } = options;
+  const { printer, columns, subjectOf, shownAs, onChange } = options;
   const blocks = new Map<string, Block>();
-  const text = textStream(columns);
+  const text = markdownStream(columns);
+  /** The unfinished end of the text, drawn when it is looked at. */
+  let unfinished: () => readonly string[] = () => [];
   let isRunning = false;
   let begunMs = 0;
   let waitsSinceMs: number | undefined;
@@ -52,7 +57,7 @@ export function createTurnView(options: TurnViewOptions): TurnView {
       terminalSafe(words)
         .split("\n")
         .flatMap((line) => wrapped(line, columns()))
-        .map((line) => painted("dim", line)),
+        .map((line) => paint("dim", line)),
     );
   const begin = () => {
     if (isRunning) return;
@@ -81,10 +86,18 @@ export function createTurnView(options: TurnViewOptions): TurnView {
       .flatMap((line) => wrapped(terminalSafe(line), columns(), line.slice(0, 2)));
     const left = rows.length - MESSAGE_ROWS;
     if (left <= 1) return printer.print("person", rows);
-    const more = painted("dim", `  … ${left} more lines (Ctrl-O)`);
+    const more = paint("dim", `  … ${left} more lines (Ctrl-O)`);
     printer.print("person", [...rows.slice(0, MESSAGE_ROWS), more], rows.join("\n"));
   };
-  const endText = () => printer.print("text", text.end());
+  const addText = (more: string) => {
+    const drawn = text.add(more);
+    unfinished = () => drawn.live;
+    printer.print("text", drawn.finished);
+  };
+  const endText = () => {
+    unfinished = () => [];
+    printer.print("text", text.end());
+  };
 
   const endCall = (event: Extract<AgentEvent, { type: "tool_result" }>) => {
     const block = blocks.get(event.id);
@@ -92,9 +105,8 @@ export function createTurnView(options: TurnViewOptions): TurnView {
     waitsSinceMs = Date.now();
     if (block === undefined) return;
     const ms = block.sinceMs === undefined ? 0 : Date.now() - block.sinceMs;
-    const lines = endedLines(block, event, ms, columns());
-    const isFolded = event.text.split("\n").length > lines.length - 1;
-    printer.print("call", lines, isFolded ? `${lines[0]}\n${terminalSafe(event.text)}` : undefined);
+    const { lines, rest } = endedLines(block, event, ms, columns());
+    printer.print("call", lines, rest);
   };
   const endTurn = ({ reason, message, usage, waitingFor }: Extract<AgentEvent, { type: "end" }>) => {
     if (reason === "stopped") note("Stopped.");
@@ -119,15 +131,15 @@ export function createTurnView(options: TurnViewOptions): TurnView {
         return printMessage(shownAs(event.text) ?? event.text);
       case "text":
         waitsSinceMs = undefined;
-        return printer.print("text", text.add(event.text));
+        return addText(event.text);
       case "usage":
         waitsSinceMs = Date.now();
         return endText();
       case "tool_call": {
         if (!isPersons) begin();
         if (event.userFacing === false) return; // without a block, nothing else of it is shown
-        const title = await titleOf(event.name, event.input);
-        blocks.set(event.id, { title, sinceMs: undefined, isAsked: false, output: "", message: undefined });
+        const subject = await subjectOf(event.name, event.input);
+        blocks.set(event.id, { ...subject, sinceMs: undefined, isAsked: false, output: "", message: undefined });
         return;
       }
       case "tool_started": {
@@ -144,6 +156,8 @@ export function createTurnView(options: TurnViewOptions): TurnView {
       case "approval": {
         const block = blocks.get(event.id);
         if (block !== undefined) Object.assign(block, { isAsked: event.status === "asked", sinceMs: Date.now() });
+        if (block !== undefined && event.edited !== undefined)
+          Object.assign(block, await subjectOf(event.name, event.edited)); // what runs
         if (event.status === "parked") blocks.delete(event.id); // the end of the turn says that it waits
         return;
       }
@@ -173,14 +187,14 @@ export function createTurnView(options: TurnViewOptions): TurnView {
       const isThinking = isRunning && blocks.size === 0 && waitsSinceMs !== undefined;
       const sinceMs = waitsSinceMs ?? nowMs;
       if (!isThinking || nowMs - sinceMs < CLOCK_MS) return [];
-      return [painted("dim", `◌ thinking  ${elapsed(nowMs - sinceMs)}`)];
+      return [paint("dim", `◌ thinking  ${elapsed(nowMs - sinceMs)}`)];
     }
     const lines: string[] = [];
     for (const [index, block] of all.entries()) {
       const of = runningLines(block, nowMs, columns());
       const left = all.length - index;
       const room = rows - lines.length - (left > 1 ? 1 : 0);
-      if (room < 1) return [...lines, painted("dim", `  … ${plural(left, "more call")}`)];
+      if (room < 1) return [...lines, paint("dim", `  … ${plural(left, "more call")}`)];
       lines.push(...(of.length <= room ? of : [...of.slice(0, 1), ...of.slice(1).slice(-(room - 1) || of.length)]));
     }
     return lines;
@@ -194,10 +208,10 @@ export function createTurnView(options: TurnViewOptions): TurnView {
     },
     isRunning: () => isRunning,
     lines(rows) {
-      const unfinished = text.live();
-      const calls = callLines(Math.max(2, rows - Math.min(unfinished.length, 1)));
+      const tail = unfinished();
+      const calls = callLines(Math.max(2, rows - Math.min(tail.length, 1)));
       const room = Math.max(1, rows - calls.length);
-      return [...unfinished.slice(-room), ...(unfinished.length > 0 && calls.length > 0 ? [""] : []), ...calls];
+      return [...tail.slice(-room), ...(tail.length > 0 && calls.length > 0 ? [""] : []), ...calls];
     },
   };
 }

@@ -4,15 +4,18 @@ import { NoModel } from "../../agent/models/load.ts";
 import type { Job } from "../../contract/job.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
 import type { Approver } from "../../contract/policy.ts";
+import { machineOf } from "../../engine/park.ts";
 import { describeExit } from "../../output/describe-exit.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { messageOf } from "../../util/errors.ts";
 import { type AgentParts, openParts } from "../agent-parts.ts";
-import { callTitle } from "../call-title.ts";
+import { callSubject } from "../call-title.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import type { AgentOptions } from "../options.ts";
 import { chooseThread, moved } from "../resume.ts";
 import { scheduleRunner, tellOutcomes } from "../schedules.ts";
+import { isPlain, plainView } from "../plain.ts";
+import { textView } from "../run-view.ts";
 import { warn } from "../say.ts";
 import { loadedSettings } from "../settings.ts";
 import { type Approvals, createApprovals } from "../chat/approvals.ts";
@@ -22,7 +25,8 @@ import { pathsOf } from "../chat/completions.ts";
 import { type Conversation, createConversation } from "../chat/conversation.ts";
 import { createOwnCalls } from "../chat/own-call.ts";
 import { recalled } from "../chat/recall.ts";
-import { type Face, isCommand, plainFace } from "../chat/face.ts";
+import { type Face, isCommand, pipedFace } from "../chat/face.ts";
+import { lineFace } from "../chat/line-face.ts";
 import type { Actions, TerminalFace, TerminalFaceOptions } from "../chat/terminal-face.ts";
 import { offerModel } from "../offer-model.ts";
 import { inWorktree } from "../worktree.ts";
@@ -31,7 +35,7 @@ import type { TerminalChoices } from "../terminal.ts";
 
 /**
  * Chats with an agent: each message of the person is a turn. A terminal gets an editor, live blocks of the calls and a
- * status line. Otherwise each line of stdin is a message, text goes to stdout and calls to stderr. Ends when the input
+ * status line, with `--plain` and `TERM=dumb` lines of words. Otherwise each line of stdin is a message, text goes to stdout and calls to stderr. Ends when the input
  * ends, with `/exit`, or with a second Ctrl-C.
  */
 export async function run(given: AgentOptions): Promise<void> {
@@ -40,8 +44,9 @@ export async function run(given: AgentOptions): Promise<void> {
 
 async function chat(given: AgentOptions): Promise<void> {
   let options = given;
-  const isTerminal = process.stdin.isTTY && process.stdout.isTTY && process.env["TERM"] !== "dumb";
-  if (isTerminal && options.resume === true && !options.showPrompt) {
+  const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
+  const isDrawn = isTerminal && !isPlain(options);
+  if (isDrawn && options.resume === true && !options.showPrompt) {
     const { resume: _, ...others } = options;
     const thread = await chooseThread(options);
     options = { ...others, ...(thread !== undefined && { resume: thread }) };
@@ -53,7 +58,7 @@ async function chat(given: AgentOptions): Promise<void> {
   const tell = (text: string) => (face === undefined ? void early.push(text) : face.say(text));
   const open = () => openParts(options, approvals?.approver ?? (options.yes ? approveAll : terminalApprover()), tell);
   const parts = await open().catch(async (error: unknown) => {
-    if (!isTerminal || !(error instanceof NoModel)) throw error;
+    if (!isDrawn || !(error instanceof NoModel)) throw error;
     const chosen = await offerModel(error);
     if (chosen === undefined) return undefined;
     const { baseUrl: _, ...others } = options;
@@ -134,10 +139,16 @@ async function talk(
     running: async () => (await runningJobs(toolkit)).map(stoppedLine),
   };
 
+  const view = () => {
+    const toContinue = commandToContinue(talking.agent.thread, options);
+    return isPlain(options) ? plainView(toContinue, subjectsOf(talking)) : textView(toContinue);
+  };
   const face: Face =
     approvals === undefined
-      ? plainFace(commandToContinue(talking.agent.thread, options))
-      : await terminalFaceOf(talking, session, parts, { actions, status });
+      ? pipedFace(view())
+      : isPlain(options)
+        ? lineFace(view(), actions)
+        : await terminalFaceOf(talking, session, parts, { actions, status });
   setFace(face);
   const signals = ["SIGTERM", "SIGHUP"] as const;
   for (const name of signals) process.on(name, leave);
@@ -243,13 +254,14 @@ async function terminalFaceOf(
 ): Promise<TerminalFace> {
   const { terminalFace } = await import("../chat/terminal-face.ts"); // with the editor, which only a terminal needs
   const { settings } = await loadedSettings(options);
-  const { workDir } = toolkit.backend;
+  const { workDir, name } = toolkit.backend;
+  const isHere = machineOf(name) === "local";
   return terminalFace({
-    workDir,
+    place: { workDir, ...(!isHere && { host: hostOf(toolkit.backend) }) },
     history: talking.agent.messages.flatMap(wordsOfPerson).toReversed(),
     commands: () => listedCommands(session),
     paths: pathsOf(toolkit.backend),
-    titleOf: (name, input) => callTitle(talking.agent.tools, name, input),
+    subjectOf: subjectsOf(talking),
     keys: settings.chat.keys,
     ...given,
   });
@@ -258,15 +270,23 @@ async function terminalFaceOf(
 /** The columns beside the entries of a list. */
 const LIST_MARGIN = 4;
 
+function subjectsOf(talking: Conversation): TerminalFaceOptions["subjectOf"] {
+  return (name, input) => callSubject(talking.agent.tools, name, input);
+}
+
 /** Runs the schedules of this workspace while the chat is open. */
 function runnerOf({ toolkit, model, limits, builtFrom, disable, agents }: AgentParts) {
   return scheduleRunner({ toolkit, agents: { model, limits, instructions: builtFrom, disable, agents } });
 }
 
-function greeting({ model }: Conversation, { toolkit, thread, model: of }: AgentParts, approvals?: Approvals): string {
+function greeting(
+  { model }: Conversation,
+  { toolkit, thread, model: of, options }: AgentParts,
+  approvals?: Approvals,
+): string {
   const { backend } = toolkit;
   const lines = [`handrail · ${basename(backend.workDir)} on ${hostOf(backend)} · ${model}`];
-  if (approvals !== undefined) lines.push("Type a message. / commands  @ files  ! shell  /keys");
+  if (approvals !== undefined && !isPlain(options)) lines.push("Type a message. / commands  @ files  ! shell  /keys");
   if (of.provider === "demo" && thread === undefined)
     lines.push('Write "practice" for a tour in a new folder, or "repair" for a failing test.');
   if (thread !== undefined && approvals === undefined)

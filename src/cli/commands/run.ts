@@ -1,9 +1,11 @@
 import { type Agent, type AgentEvent, createAgent } from "../../agent/agent.ts";
 import { openParts } from "../agent-parts.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
+import { callSubject } from "../call-title.ts";
 import { EXIT } from "../exit.ts";
 import type { AgentOptions } from "../options.ts";
 import { startedWith } from "../resume.ts";
+import { isPlain, plainView } from "../plain.ts";
 import { type RunView, jsonView, textView } from "../run-view.ts";
 import { untilStopped } from "../signals.ts";
 import { readStdin } from "../stdin.ts";
@@ -40,7 +42,10 @@ async function runHere(words: string | undefined, options: RunOptions): Promise<
       startedWith: startedWith(resumed),
       ...(thread !== undefined && { thread: thread.thread }),
     });
-    const view = options.json ? jsonView(agent.thread) : textView(commandToContinue(agent.thread, resumed));
+    const toContinue = commandToContinue(agent.thread, resumed);
+    const subjectOf = (name: string, input: string) => callSubject(agent.tools, name, input);
+    const worded = isPlain(options) ? plainView(toContinue, subjectOf) : textView(toContinue);
+    const view = options.json ? jsonView(agent.thread) : worded;
     await follow(agent, prompt === "" ? undefined : prompt, view, stopped.signal);
   } finally {
     await parts.close();
@@ -57,7 +62,7 @@ async function follow(agent: Agent, prompt: string | undefined, view: RunView, s
   let end: Extract<AgentEvent, { type: "end" }> | undefined;
   let unasked = 0;
   for await (const event of events) {
-    view.show(event);
+    await view.show(event);
     if (event.type !== "end") continue;
     end = event;
     unasked += event.unasked;
