@@ -1,4 +1,4 @@
-import { type Agent, type AgentEvent, type CostReached, type Limits, createAgent } from "../../agent/agent.ts";
+import { type Agent, type AgentEvent, type Limits, createAgent } from "../../agent/agent.ts";
 import { parseModel } from "../../agent/models/load.ts";
 import type { Content } from "../../contract/content.ts";
 import { takeReady } from "../../engine/take-ready.ts";
@@ -31,7 +31,7 @@ export interface ConversationListeners {
   /** Shows an event; the next one waits for it. */
   readonly show: (event: AgentEvent) => Promise<void>;
   /** Decides whether a turn goes on at its limit of cost. */
-  readonly onCost: (reached: CostReached) => Promise<boolean>;
+  readonly onCost: NonNullable<Limits["onCost"]>;
 }
 
 export async function createConversation(

@@ -33,6 +33,8 @@ export interface Face {
   readonly choose?: <Choice extends string>(
     question: string,
     choices: TerminalChoices<Choice>,
+    /** Closes the question: it rejects then. */
+    signal?: AbortSignal,
   ) => Promise<TerminalAnswer | Choice>;
   /** Lets the person choose from a list. Absent without a terminal. */
   readonly pick?: <T>(title: string, items: readonly Entry<T>[]) => Promise<T | undefined>;

@@ -1,4 +1,5 @@
 import type { Agent } from "../../agent/agent.ts";
+import { FILLED } from "../../agent/turn.ts";
 import type { Backend } from "../../contract/backend.ts";
 import type { Autonomy } from "../../contract/policy.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
@@ -81,6 +82,17 @@ function lineOf(left: readonly Part[], right: readonly Part[], columns: number):
   if (end === "") return ` ${start}`;
   const gap = Math.max(2, columns - widthOf(start) - widthOf(end) - 2);
   return ` ${start}${" ".repeat(gap)}${end} `;
+}
+
+/** From this share of the context on, people are told that it will be shortened. */
+const NEARLY_FULL = 0.7;
+
+/** Returns a notice if the context is nearly so full that it is shortened. */
+export function contextNotice({ contextUsed, contextSize }: StatusState): string | undefined {
+  const used = contextUsed / contextSize;
+  if (used < NEARLY_FULL) return undefined;
+  const percent = Math.round(100 * used);
+  return `! Context is ${percent}% full: it will be shortened at ${100 * FILLED}%, or now with /compact`;
 }
 
 /** Money where all prices are known, otherwise tokens: a cost without the unpriced part would be a lie. */

@@ -395,17 +395,17 @@ export function terminalFace(options: TerminalFaceOptions): TerminalFace {
     const filled = await alone(() => filledIn(form, signal));
     return typeof filled === "object" ? { ...filled, by: "terminal" } : { answer: "refuse", by: "terminal" };
   };
-  const choose = async <Choice extends string>(question: string, choices: TerminalChoices<Choice>) => {
+  const choose = async <Choice extends string>(
+    question: string,
+    choices: TerminalChoices<Choice>,
+    signal = new AbortController().signal,
+  ) => {
     const offered: { readonly [key: string]: string } = { y: "yes", n: "no", ...choices };
     const box = linesOf(`? ${question.trimEnd()}`);
-    return await asked(
-      new AbortController().signal,
-      { draw: () => ({ long: [], box, keys: offered }), isAwaited: true },
-      (how) => {
-        printer.print("notice", [...box, paint("dim", `  ${how}`)]);
-        return how as TerminalAnswer | Choice;
-      },
-    );
+    return await asked(signal, { draw: () => ({ long: [], box, keys: offered }), isAwaited: true }, (how) => {
+      printer.print("notice", [...box, paint("dim", `  ${how}`)]);
+      return how as TerminalAnswer | Choice;
+    });
   };
 
   // Keys

@@ -30,7 +30,7 @@ import { lineFace } from "../chat/line-face.ts";
 import type { Actions, TerminalFace, TerminalFaceOptions } from "../chat/terminal-face.ts";
 import { offerModel } from "../offer-model.ts";
 import { inWorktree } from "../worktree.ts";
-import { type StatusState, dollars, hostOf, statusLine, statusOf } from "../chat/status.ts";
+import { type StatusState, contextNotice, dollars, hostOf, statusLine, statusOf } from "../chat/status.ts";
 import type { TerminalChoices } from "../terminal.ts";
 
 /**
@@ -92,10 +92,18 @@ async function talk(
     async show(event) {
       if (event.type !== "text" && event.type !== "tool_update") state = undefined;
       await face.show(event);
+      if (event.type === "end" && approvals !== undefined) tellOfContext();
     },
     // At a limit of cost the person decides; without a terminal the turn ends.
-    onCost: async (reached) => (await face.choose?.(costQuestion(reached), {})) === "yes",
+    onCost: async (reached, signal) => (await face.choose?.(costQuestion(reached), {}, signal)) === "yes",
   });
+  let isTold = false;
+  /** Once, until the context is emptier again. */
+  const tellOfContext = () => {
+    const notice = contextNotice(session.status());
+    if (notice !== undefined && !isTold) face.say(notice);
+    isTold = notice !== undefined;
+  };
   const own = createOwnCalls({
     toolkit,
     thread: () => talking.agent.thread,
