@@ -23,8 +23,8 @@ export type ThreadEvent = {
 } &
   /**
    * `target` is the name of the backend; `parent` is the call that started the thread, if any; `startedWith` is what
-   * the program that started it needs to continue it in the same way; `fork` is the thread whose first messages it was
-   * begun with.
+   * the program that started the thread needs to continue it in the same way; `fork` is the thread whose first messages
+   * this one began with.
    */
   (
     | {
@@ -37,15 +37,15 @@ export type ThreadEvent = {
       }
     | { readonly type: "message.added"; readonly message: Message }
     /**
-     * A message of a person for the agent whose turn has the thread, in this process or another. That agent adds it
-     * between two rounds; otherwise the agent that offers it does, when it has the thread. Without `message` the offer
-     * is withdrawn.
+     * A person's message for the agent that has the thread, in this process or another. That agent adds it between two
+     * rounds. If no agent has the thread, the agent that offers the message adds it once it has the thread. Without
+     * `message` the offer is withdrawn.
      */
     | { readonly type: "message.offered"; readonly offer: string; readonly message?: Message }
     /** A request to stop the thread's running calls and the turn of its agent. Its jobs continue. */
     | { readonly type: "stop.requested"; readonly by: string }
     /**
-     * A turn of the thread's agent has ended. `message` says why where that is not "done" or "stopped". `spent`:
+     * A turn of the thread's agent has ended. `message` gives the cause, except for "done" and "stopped". `spent`:
      * tokens and, if the models have prices, the cost, including sub-agents.
      */
     | {
@@ -95,7 +95,7 @@ export type CallEvent = {
       /** The name of the sub-agent that makes the call, if any. */
       readonly agent?: string;
     }
-  /** The decision of the policy and the person. Durable before an act runs. */
+  /** The decision of the policy and the person. It is durable before an act runs. */
   | {
       readonly type: "call.approved";
       readonly effects: readonly Effect[];
@@ -108,7 +108,7 @@ export type CallEvent = {
       readonly effects: readonly Effect[];
       readonly decision: Decision;
     }
-  /** The one answer to a question. `by`: where it came from, for people: "terminal", "MCP client". */
+  /** The one answer to a question. `by`: where the answer came from, for people: "terminal", "MCP client". */
   | {
       readonly type: "approval.decided";
       readonly question: QuestionId;
@@ -116,7 +116,7 @@ export type CallEvent = {
       readonly by: string;
     }
   /**
-   * Nobody has answered, and no process waits any more: the question stays open until `untilMs`. `changed`: what has
+   * Nobody has answered, and no process waits any more. The question stays open until `untilMs`. `changed`: what has
    * changed since the call was approved.
    */
   | {
@@ -125,18 +125,18 @@ export type CallEvent = {
       readonly untilMs: number;
       readonly changed?: readonly string[];
     }
-  /** One process has claimed the parked call and runs it, if it is still what was approved. */
+  /** One process has claimed the parked call. It runs the call if the call is still what was approved. */
   | { readonly type: "call.taken" }
-  /** A request to stop the call or, with `job`, that job of the call. `by` as in `approval.decided`. */
+  /** A request to stop the call. With `job`, to stop only that job of the call. `by` as in `approval.decided`. */
   | { readonly type: "stop.requested"; readonly by: string; readonly job?: string }
   | { readonly type: "call.updated"; readonly update: CallUpdate }
-  /** The call's cell was changed from outside, perhaps after the end of the call. */
+  /** The call's cell was changed from outside the call, perhaps after the call ended. */
   | { readonly type: "activity.updated"; readonly change: ActivityChange }
   | {
       readonly type: "call.finished";
       /**
-       * "interrupted": its process died; the next process that opens the store records it. Nothing is run again
-       * automatically.
+       * "interrupted": the call's process died, and the next process that opens the store records this. Nothing runs
+       * again.
        */
       readonly status: Exclude<ToolStatus, "parked"> | "interrupted";
       /** For people, at most 200 characters; the result has the whole text. */
@@ -145,20 +145,18 @@ export type CallEvent = {
       /** What the model read: secrets masked, at most 65,536 characters. */
       readonly content?: readonly RecordedContent[];
     }
-  /** The call started a background command, which outlives it. */
+  /** The call started a background commandthat outlives the call. */
   | { readonly type: "job.started"; readonly job: string; readonly command: string; readonly lifetime: JobLifetime }
   | { readonly type: "job.ended"; readonly job: string; readonly exit: Exit }
-  /** A request to write to the stdin of a job, as a call of the tool `jobs` with the id `request`. It is judged. */
+  /** A request to write to the stdin of a job. It is judged as a call of the tool `jobs` whose id is `request`. */
   | ({ readonly type: "input.requested" } & JobInput)
-  /** A request to record the last lines of a job for the next 30 seconds, as `job.output`. `by` as above. */
+  /** A request to record the last lines of a job as `job.output`, for 30 seconds. `by` as in `approval.decided`. */
   | { readonly type: "job.watched"; readonly job: string; readonly by: string }
-  /**
-   * The last lines of a watched job: after each request and when they have changed, once a second. Up to 4,096 bytes.
-   */
+  /** The last lines of a watched job, at most 4,096 bytes: after a request, and after changes, once a second. */
   | { readonly type: "job.output"; readonly job: string; readonly text: string }
-  /** A person asks to open a port of a job in the sandbox. The process that has the job answers with `port.opened`. */
+  /** A person asks to open a port of a job in the sandbox. The process that runs the job answers with `port.opened`. */
   | { readonly type: "port.requested"; readonly job: string; readonly port: number; readonly by: string }
-  /** The answer: the address for a browser on this machine (`Process.openPort`), or why there is none. */
+  /** The answer: the address for a browser on this machine (`Process.openPort`), or why the port cannot be opened. */
   | {
       readonly type: "port.opened";
       readonly job: string;
@@ -166,19 +164,19 @@ export type CallEvent = {
       readonly url?: string;
       readonly problem?: string;
     }
-  /** The sandbox refused something to a command of the call, or to this job of it. The call may still succeed. */
+  /** The sandbox refused something to a command or to a job of the call. The call may still succeed. */
   | { readonly type: "sandbox.refused"; readonly refusals: readonly Refusal[]; readonly job?: string }
-  /** There were unusually many refusals. Nothing was stopped because of it. */
+  /** The sandbox refused unusually many things. Nothing was stopped because of it. */
   | ({ readonly type: "sandbox.alarmed" } & Alarm)
 );
 
 /** What a person writes to a job of another process. */
 export interface JobInput {
   readonly job: string;
-  /** The id of the call that writes it. */
+  /** The id of the call that writes the input. */
   readonly request: CallId;
   readonly text: string;
-  /** Ends the job's stdin after that. */
+  /** Whether the job's stdin ends after this input. */
   readonly end?: boolean;
   readonly by: string;
 }
@@ -187,21 +185,21 @@ export type ActivityEventType = ActivityEvent["type"];
 
 /** An event as a store keeps it. */
 export type StoredEvent = ActivityEvent & {
-  /** Grows within a store and never repeats: a position to resume from. */
+  /** The number grows within a store and never repeats: a position to resume from. */
   readonly id: number;
 };
 
 /** What a running tool reports to people. */
 export interface CallUpdate {
-  /** One line about its current work; `null` removes it. Removed when the call ends. */
+  /** One line about what the tool is doing; `null` removes it. It is removed when the call ends. */
   readonly displayMessage?: string | null;
   /** Merged into the activity's data. */
   readonly data?: { readonly [key: string]: Json };
-  /** More of its live output. */
+  /** More of the tool's live output. */
   readonly output?: string;
 }
 
-/** A change of a call's cell from outside. Absent fields stay the same. */
+/** A change of a call's cell from outside the call. Absent fields stay the same. */
 export interface ActivityChange {
   /** Shown while the call runs. */
   readonly display_message?: string;
@@ -219,7 +217,7 @@ export type RecordedContent =
   | { readonly type: "image"; readonly mimeType: string; readonly bytes: number; readonly output?: string };
 
 export interface FeedOptions {
-  /** Only events after this id; "now": only new ones. Default 0: all that are kept. */
+  /** Only events after this id; "now": only new events. Default 0: all kept events. */
   readonly after?: number | "now";
   /** Only events of these types. Default: all. */
   readonly types?: readonly ActivityEventType[];
@@ -239,9 +237,9 @@ export interface ThreadSummary {
   readonly target?: string;
   readonly workDir?: string;
   readonly parent?: CallId;
-  /** As the program that started it recorded it: for the command line, its options. */
+  /** As recorded by the program that started the thread. The command line records its options. */
   readonly startedWith?: { readonly [name: string]: string };
-  /** The thread whose first messages it was begun with. */
+  /** The thread whose first messages this one began with. */
   readonly fork?: ThreadId;
   /** The beginning of the first message of a person, at most 200 characters. */
   readonly title?: string;
@@ -254,14 +252,14 @@ export interface SearchOptions {
   /** The text to search for, at most 1,000 characters. ASCII letters match in both cases. */
   readonly text: string;
   readonly thread?: ThreadId;
-  /** The most hits to return. Default 50. */
+  /** The maximum number of hits. Default 50. */
   readonly limit?: number;
 }
 
 /** A message or call that contains the searched text. */
 export interface SearchHit {
   readonly thread: ThreadId;
-  /** The event that contains it. */
+  /** The id of the event that contains the text. */
   readonly id: number;
   /** Absent for a message of a person or a model. */
   readonly call?: CallId;
@@ -272,17 +270,17 @@ export interface SearchHit {
 }
 
 /**
- * Keeps events in order. Several processes may share a store: an id becomes visible only after all smaller ones, so
- * that a reader that resumes after the last id misses nothing. The calls of a dead process are closed as interrupted by
- * another process, at the latest when it next reads questions or jobs, or follows events for some seconds.
+ * Keeps events in order. Several processes may share a store: an id becomes visible only after all smaller ids, so that
+ * a reader that resumes after the last id misses nothing. Another process closes the calls of a dead process as
+ * interrupted: at the latest when it next reads questions or jobs, or follows events for some seconds.
  */
 export interface Store {
-  /** Records an event, durable soon. Throws when it cannot be recorded. */
+  /** Records an event, which soon becomes durable. Throws when the event cannot be recorded. */
   append(event: ActivityEvent): void;
-  /** Records an event. Resolves when it is durable; rejects when it cannot be recorded. */
+  /** Records an event. Resolves when the event is durable; rejects when it cannot be recorded. */
   commit(event: ActivityEvent): Promise<void>;
   events(options?: FeedOptions): AsyncIterable<StoredEvent>;
-  /** All threads, the one with the newest event last. */
+  /** All threads. The thread with the newest event comes last. */
   threads(): Promise<readonly ThreadSummary[]>;
   /**
    * Searches messages and results, newest first. Rejects with a RangeError for a text of 0 or over 1,000 characters.
@@ -291,37 +289,37 @@ export interface Store {
   /** The open questions, oldest first. */
   questions(): Promise<readonly OpenQuestion[]>;
   /**
-   * Answers a question if it is open, as one transaction: only the first answer counts. It is recorded as
-   * `approval.decided`, which the asking toolkit follows. Rejects when it cannot be recorded.
+   * Answers a question if it is open, as one transaction: only the first answer counts. The answer is recorded as
+   * `approval.decided`, which the asking toolkit follows. Rejects when the answer cannot be recorded.
    *
    * @param by Where the answer came from, for people.
    */
   answer(question: QuestionId, approval: Approval, by: string): Promise<AnswerOutcome>;
   /**
-   * Parks a call whose question is open, or that `claim` has taken and that must be asked about again. Resolves when
-   * that is durable, to "parked", or to how the question was closed before.
+   * Parks a call whose question is open. With `claim`, parks a call that this claim has taken and that must be asked
+   * about again. Resolves when that is durable: to "parked", or to how the question was closed before.
    */
   park(parking: Parking, claim?: string): Promise<{ readonly status: "parked" } | AnswerOutcome>;
   /** The parked calls, oldest first. */
   parked(filter?: ParkedFilter): Promise<readonly ParkedCall[]>;
-  /** Moves a parked call, as one transaction. Rejects when it cannot be recorded, or nobody knows whether it was. */
+  /** Moves a parked call, as one transaction. Rejects when the move cannot be recorded, or may have been recorded. */
   move(call: CallId, move: ParkedMove): Promise<MoveOutcome>;
   /**
    * Reports that people can answer questions through this process, until the returned function is called or the store
    * is closed. Repeated as a heartbeat: other processes notice the death of this one within 10 seconds.
    */
   attend(): Promise<() => Promise<void>>;
-  /** Whether any process attends. */
+  /** Whether any process reports that people can answer through it (`attend`). */
   isAttended(): Promise<boolean>;
   /**
-   * Takes a thread for a turn, which only one agent of all processes can have at a time. Waits until it is free.
-   * Resolves to a function that gives it back, which never rejects; a process that ends gives back what it has taken.
-   * Rejects with the signal's reason, and when it cannot be recorded.
+   * Takes a thread for a turn. Only one agent of all processes can have a thread at a time: waits until it is free.
+   * Resolves to a function that gives the thread back and never rejects. A process that ends gives back its threads.
+   * Rejects with the signal's reason, and when the event cannot be recorded.
    */
   takeThread(thread: ThreadId, signal: AbortSignal): Promise<() => Promise<void>>;
   /** The jobs of all processes, oldest first. */
   jobs(): Promise<readonly RecordedJob[]>;
-  /** The server, where it also keeps memories and schedules. Default: they are files of this machine. */
+  /** The database server, which then keeps memories and schedules too. Default: files of this machine. */
   readonly url?: string;
   close(): Promise<void>;
 }

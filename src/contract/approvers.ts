@@ -1,20 +1,20 @@
 export type Risk = "low" | "medium" | "high";
 
 /**
- * Where an answer comes from: "terminal", of the process that asks or of `handrail approvals`, or the app that the
- * process talks to (an MCP client's own question, a program's approver); "browser" and "phone", by their session;
- * "api", a program with the token.
+ * Where an answer comes from. "terminal": the terminal of the asking process, `handrail approvals`, or the app that the
+ * process talks to (an MCP client's own question, a program's approver). "browser" and "phone": a console session
+ * there. "api": a program with the token.
  */
 export const CHANNELS = ["terminal", "browser", "phone", "api"] as const;
 export type Channel = (typeof CHANNELS)[number];
 
-/** The highest risk that can be approved from a channel. "none": nothing can. Default: "high", everything. */
+/** The highest risk that a channel can approve. "none": it approves nothing. Default: "high", every risk. */
 export const APPROVER_LIMITS = ["high", "medium", "low", "none"] as const;
 export type Approvers = { readonly [C in Channel]?: Risk | "none" };
 
 /**
- * Returns why a question cannot be approved from a channel, and where it can be, as a sentence; `undefined` if it can.
- * A refusal is accepted from everywhere: it lets nothing happen.
+ * Returns a sentence: why a question cannot be approved from a channel, and from where it can be. `undefined` if it
+ * can. A refusal is accepted from everywhere: it lets nothing happen.
  */
 export function whyNotFrom(channel: Channel, { risk, approvers = {} }: Asked): string | undefined {
   const may = (each: Channel) => APPROVER_LIMITS.indexOf(approvers[each] ?? "high") <= APPROVER_LIMITS.indexOf(risk);

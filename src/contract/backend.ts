@@ -19,7 +19,7 @@ export interface Backend {
   readonly shell?: ScriptShell;
   /**
    * The absolute folders of the PATH in which commands find programs, in order. Default: `/usr/local/bin`, `/usr/bin`,
-   * `/bin` and their `sbin` counterparts. A script that runs unasked runs the programs found in these folders.
+   * `/bin` and their `sbin` counterparts. A script that runs unasked uses only these folders.
    */
   readonly programFolders?: readonly string[];
   /** How people access the target from this machine. Omit it when the backend is this machine. */
@@ -28,8 +28,8 @@ export interface Backend {
   /** Files as uncontained programs see them, if contained commands see others. Default: `files`. */
   readonly outside?: Files;
   /**
-   * Starts a program. Rejects with a `ToolFailure` when it cannot be started (no such folder, no such program);
-   * everything later is reported by `exit`.
+   * Starts a program. Rejects with a `ToolFailure` when it cannot be started (no such folder, no such program); `exit`
+   * reports everything that happens later.
    */
   spawn(command: Command): Promise<Process>;
   /**
@@ -53,7 +53,7 @@ export interface Backend {
    * lost and is open again"). Each is returned once. Absent on backends without such events.
    */
   notices?(): readonly string[];
-  /** Stops its processes and releases its resources; detached processes continue. */
+  /** Stops the backend's processes and releases its resources; detached processes continue. */
   close(): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export interface ToolBackend extends Pick<
   Backend,
   "name" | "workDir" | "home" | "shell" | "access" | "files" | "search" | "find" | "terminal"
 > {
-  /** Starts a program, which ends with the call at the latest. To outlive the call, start a job. */
+  /** Starts a program. It ends with the call at the latest; to outlive the call, start a job. */
   spawn(command: Omit<Command, "lifetime" | "label" | "within">): Promise<Process>;
 }
 
@@ -87,9 +87,7 @@ export type ScriptShell = "bash" | "sh";
 export interface Terminal {
   /** The command with which a person attaches: "tmux -L handrail attach -t main". */
   readonly attach: string;
-  /**
-   * Whether its pane belongs to a person, and Handrail may itself run in it. Default false: it was opened for commands.
-   */
+  /** Whether the pane belongs to a person, so that Handrail may itself run in it. Default false: Handrail opened it. */
   readonly isPersons?: boolean;
   /** Returns the text in a pane. Rejects with a `ToolFailure` when there is no such pane. */
   capture(options?: CaptureOptions): Promise<Captured>;
@@ -103,8 +101,8 @@ export interface Terminal {
    */
   dispatch(command: Command): Promise<{ readonly pane: string }>;
   /**
-   * Whether a pane (as tmux's `-t`) was opened for Handrail's commands. False for a person's pane and when there is
-   * none. Without this method, only the pane where commands run counts as such.
+   * Whether a pane (as tmux's `-t`) was opened for Handrail's commands. False for a person's pane, and for a pane that
+   * does not exist. Without this method, only the pane where commands run counts as such.
    */
   isOwn?(target: string): Promise<boolean>;
 }
@@ -118,16 +116,16 @@ export interface DetachedProcesses {
 }
 
 export interface DetachedProcess {
-  /** The `Process.id` that it had when it was started. */
+  /** The `Process.id` that the process had when it was started. */
   readonly id: string;
   /** The `Command.label`. */
   readonly label: string;
   readonly cwd: string;
   /** Milliseconds since 1970. */
   readonly startedMs: number;
-  /** How it ended; `undefined` if it was running when it was listed. */
+  /** How the process ended; `undefined` if it was running when it was listed. */
   readonly ended: Exit | undefined;
-  /** When it ended, as far as known. Milliseconds since 1970. */
+  /** When the process ended, as far as known. Milliseconds since 1970. */
   readonly endedMs: number | undefined;
   /** The process, as `spawn` returned it: its output, stdin and `kill`. */
   readonly process: Process;
@@ -168,15 +166,15 @@ export interface OpenFile {
    * memory: a backend may read into it and return a part of it.
    */
   read(offset: number, length: number, into?: Uint8Array): Promise<Uint8Array>;
-  /** What a tool leaves open is closed with its call. */
+  /** Closes the file. A file that a tool leaves open is closed with the tool's call. */
   close(): Promise<void>;
 }
 
 /** How to interpret a path. */
 export interface PathOptions {
   /**
-   * Whether the path is already real, as `realPath` returned it: no link is followed, and if one has appeared on the
-   * way, the operation fails without effect. Default false.
+   * Whether the path is already real, as `realPath` returned it. Then no link is followed: if a link has appeared on
+   * the way, the operation fails without effect. Default false.
    */
   readonly real?: boolean;
 }
@@ -191,14 +189,14 @@ export interface Files {
    * part.
    */
   realPath(path: string): Promise<string>;
-  /** The info of what is at the path; `undefined` when nothing is. */
+  /** What is at the path; `undefined` when nothing is. */
   stat(path: string, options?: PathOptions): Promise<FileInfo | undefined>;
   /** Opens a regular file. Anything else fails at once (a FIFO or a device never blocks). */
   open(path: string, options?: PathOptions): Promise<OpenFile>;
   /**
    * Creates or replaces the whole file atomically: readers see the old content or the new. Creates missing folders.
    * Keeps the permissions (0o777) and the owner, but not setuid, setgid and sticky bits. Keeps all names of a file with
-   * hard links; only such a write can leave a mixture when it is killed.
+   * hard links. Only the write of a file with hard links can leave a mixture when it is killed.
    */
   write(path: string, bytes: Uint8Array, options?: PathOptions): Promise<FileInfo>;
   /** The entries of a folder, sorted by name (code units). */
@@ -217,31 +215,31 @@ export interface Command {
   /** Added to the clean environment of the backend. */
   readonly env?: Env;
   /**
-   * Default "closed": reading it returns end of file. "terminal": a person can type; same as "closed" on a backend
-   * without one.
+   * Default "closed": reading stdin returns end of file. "terminal": a person can type; on a backend without a terminal
+   * this is "closed".
    */
   readonly stdin?: "closed" | "pipe" | "terminal";
   /**
    * "merged" (the default) keeps stdout and stderr in the order they were written; "split" separates them. Commands
-   * with another lifetime than "call" are always merged. "live" is for a dialogue with a program, on this machine only:
-   * stdout and stderr are separate and not kept. `output.follow()` yields each chunk once, to one reader; a program
-   * that writes faster than it is read waits. The last 64 KiB of stderr are kept. When the program has ended,
+   * whose lifetime is not "call" always have merged streams. "live" is for a dialogue with a program, on this machine
+   * only: stdout and stderr are separate and not kept. `output.follow()` yields each chunk once, to one reader; a
+   * program that writes faster than it is read waits. The last 64 KiB of stderr are kept. When the program has ended,
    * everything that it started is ended too.
    */
   readonly streams?: "merged" | "split" | "live";
-  /** Whether it gets the variables that the backend passes to commands (`passEnv`). Default true. */
+  /** Whether the command gets the variables that the backend passes to commands (`passEnv`). Default true. */
   readonly passEnv?: boolean;
-  /** Stops it as `kill` does after this time. Default: no limit. */
+  /** Stops the command after this time, as `kill` does. Default: no limit. */
   readonly timeoutMs?: number;
-  /** Stops it as `kill` does. */
+  /** Stops the command when it fires, as `kill` does. */
   readonly signal?: AbortSignal;
   /** Default "call". */
   readonly lifetime?: Lifetime;
-  /** Its text for people, in lists and in a live terminal. Default: a shell's script, otherwise its argv. */
+  /** The command's text for people, in lists and in a live terminal. Default: a shell's script, otherwise `argv`. */
   readonly label?: string;
   /**
-   * What the sandbox allows it besides the default, as real paths. Ignored by a backend without a sandbox. Default
-   * `{}`: nothing.
+   * What the sandbox allows the command besides the default, as real paths. A backend without a sandbox ignores it.
+   * Default `{}`: nothing.
    */
   readonly within?: Containment;
 }
@@ -262,20 +260,20 @@ export interface Process {
   /** The pane of a process in a live terminal: "pane %1". */
   readonly place?: string;
   /**
-   * For a process in a live terminal. Resolves to true when it waits for input, to false when it has ended or the
-   * signal fires. Never rejects.
+   * For a process in a live terminal. Resolves to true when the process waits for input, and to false when it has ended
+   * or the signal fires. Never rejects.
    */
   awaitsInput?(signal: AbortSignal): Promise<boolean>;
-  /** For a job in a sandbox: the TCP ports from 1024 on which it listens, which are reached only in the sandbox. */
+  /** For a job in a sandbox: the TCP ports from 1024 on which it listens. They are reached only in the sandbox. */
   ports?(): Promise<readonly number[]>;
   /**
-   * Opens such a port to the browser of a person on this machine. Resolves to an address that works until the job ends;
-   * rejects with a `ToolFailure`. Only people open ports: tools do not have this.
+   * Opens a port of the job to the browser of a person on this machine. Resolves to an address that works until the job
+   * ends; rejects with a `ToolFailure`. Only people open ports: tools do not have this method.
    */
   openPort?(port: number): Promise<string>;
   /**
-   * Resolves to where connections to a port reach this job and nothing else; `undefined` if it does not listen on the
-   * port. For the browser of the job's thread.
+   * Resolves to an address at which the port of this job is reached, and nothing else; `undefined` if the job does not
+   * listen on the port. For the browser of the job's thread.
    */
   reachPort?(port: number): Promise<PortAddress | undefined>;
   /** Writes to stdin. Rejects with a `ToolFailure` when stdin is closed. */
@@ -283,8 +281,8 @@ export interface Process {
   /** Ends stdin. */
   endInput(): Promise<void>;
   /**
-   * Sends TERM, and KILL after two seconds, to the process and everything it started. Resolves when `exit` is known:
-   * "lost" if some of it cannot be ended.
+   * Sends TERM, and KILL after two seconds, to the process and everything it started. Resolves when `exit` is known.
+   * `exit` is "lost" if some of these processes cannot be ended.
    */
   kill(): Promise<void>;
 }
@@ -298,12 +296,12 @@ export type Exit =
   | { readonly how: "signaled"; readonly signal: string }
   | { readonly how: "timed-out"; readonly afterMs: number }
   | { readonly how: "aborted" }
-  /** The exit status is unknown: the watching process, or the connection to it, was lost. `reason` says which. */
+  /** The exit status is unknown: the watching process, or the connection to it, was lost. `reason` tells which. */
   | { readonly how: "lost"; readonly reason: string };
 
 /**
- * The output of a process, growing while it runs. The output of a process with the lifetime "call" is kept on this
- * machine; that of others stays where they run, and is read from there.
+ * The output of a process. It grows while the process runs. With the lifetime "call" it is kept on this machine; with
+ * other lifetimes it stays where the process runs, and is read from there.
  */
 export interface OutputLog {
   /** Bytes written so far, including those beyond what is kept, as far as known. */

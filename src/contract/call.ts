@@ -28,7 +28,7 @@ export interface CheckedCall {
   readonly tool: Tool;
   /** Checked, coerced and, by a Standard Schema, transformed. */
   readonly input: unknown;
-  /** Exactly what the call will touch. The policy judges these. */
+  /** Exactly what the call will touch. The policy judges these effects. */
   readonly effects: readonly Effect[];
   /** The files found at the real paths that the call writes; a path without an entry was not looked up. */
   readonly found?: ReadonlyMap<string, FileInfo | undefined>;
@@ -37,19 +37,19 @@ export interface CheckedCall {
 declare const approved: unique symbol;
 
 /**
- * A checked call that the policy, and a person if asked, has allowed. Only the approve stage makes one (nothing else
- * can make the brand), so that nothing runs without approval.
+ * A checked call that the policy, and a person if asked, has allowed. Only the approve stage can make one, because only
+ * it can make the brand: nothing runs without approval.
  */
 export interface ApprovedCall extends CheckedCall {
   readonly decision: Decision;
-  /** The person's answer, if one was asked. */
+  /** The person's answer, if a person was asked. */
   readonly approval?: Approval;
   readonly [approved]: true;
 }
 
 /**
- * Runs before the first effect of an act (`isAct`), which waits for it. It runs again in the same call when
- * `ToolContext.permit` allows another act; `call.effects` holds the effects that are about to happen. A rejection ends
+ * Runs before the first effect of an act (`isAct`); the act waits for it. When `ToolContext.permit` allows another act
+ * in the same call, the hook runs again. `call.effects` holds the effects that are about to happen. A rejection ends
  * the call without these effects. `signal` fires when the call is stopped. `update` shows people what the hook does.
  */
 export type BeforeAct = (
@@ -62,6 +62,6 @@ export type BeforeAct = (
 export interface ActFollowUp {
   /** A sentence added to the call's result. */
   readonly notice?: string;
-  /** Called once, when the call has ended. Must not throw. */
+  /** Called once, when the call has ended. It must not throw. */
   readonly ended?: () => void;
 }

@@ -19,13 +19,13 @@ export interface SandboxAccess {
   /** Folders and files it may read although the sandbox hides them. */
   readonly read?: readonly string[];
   /**
-   * Whether the workspace is read-only too, but not private caches and temporary files. The policy sets it in read-only
-   * autonomy. Default false.
+   * Whether the workspace is read-only too. Private caches and temporary files stay writable. The policy sets it in
+   * read-only autonomy. Default false.
    */
   readonly readOnly?: boolean;
   /**
-   * Whether it may change an unfinished rebase, cherry-pick, revert or bisect. The policy sets it for the commands of
-   * git that do. Default false.
+   * Whether the command may change an unfinished rebase, cherry-pick, revert or bisect. The policy sets it for the git
+   * commands that do. Default false.
    */
   readonly git?: boolean;
   /**
@@ -40,11 +40,11 @@ export type Refusal =
   /** A path that the sandbox hides, and that the command's output names as missing or denied. */
   | { readonly kind: "read"; readonly path: string }
   /**
-   * A file that the command made and that would make git run programs. It was renamed, or disabled in place, when the
-   * command ended.
+   * A file that the command made and that would make git run programs. The file was renamed, or disabled in place, when
+   * the command ended.
    */
   | { readonly kind: "held-back"; readonly path: string }
-  /** A host that the proxy refused: "registry.example.org:443". `reason` when asking for the host would not help. */
+  /** A host that the proxy refused: "registry.example.org:443". `reason`: why asking for the host would not help. */
   | { readonly kind: "host"; readonly host: string; readonly reason?: string }
   /** A limit of the sandbox that the command reached. */
   | { readonly kind: "limit"; readonly what: "processes" | "memory" | "disk" }
@@ -69,8 +69,8 @@ export const SANDBOX_MODES = ["off", "auto", "on"] as const;
 export type SandboxMode = (typeof SANDBOX_MODES)[number];
 
 /**
- * The effective mode on a platform: "auto" is "off" where no sandbox exists, so that nothing is tried and tools offer
- * nothing of it.
+ * The effective mode on a platform. "auto" is "off" where no sandbox exists: nothing is tried, and tools do not offer
+ * it.
  */
 export function sandboxModeOn(platform: NodeJS.Platform, mode: SandboxMode = "auto"): SandboxMode {
   return mode === "auto" && platform !== "linux" ? "off" : mode;
@@ -79,14 +79,14 @@ export function sandboxModeOn(platform: NodeJS.Platform, mode: SandboxMode = "au
 /** The sandbox of a backend. */
 export interface Sandbox {
   /**
-   * Whether nothing runs without the sandbox. If false and it does not work, commands run without it, with more
-   * questions.
+   * Whether nothing runs without the sandbox. If false and the sandbox does not work, commands run without it, and
+   * people are asked more questions.
    */
   readonly required: boolean;
   /** Real paths that are hidden from contained commands, with everything in them: folders of keys and secrets. */
   readonly hidden: readonly string[];
   /**
-   * The folder in which contained commands without a network can read the saved outputs, a file for each id. Absent
+   * The folder in which contained commands without a network can read the saved outputs, one file for each id. Absent
    * before the first command, and where the sandbox does not work.
    */
   readonly outputs?: string | undefined;
@@ -97,17 +97,17 @@ export interface Sandbox {
   readonly temporary: readonly string[];
   /** Whether a real path is in one of them, and is not one that commands see as it is: the workspace, the home. */
   isTemporary(real: string): boolean;
-  /** Whether the sandbox works on this machine. Tried once. Never rejects. */
+  /** Whether the sandbox works on this machine. The first call tries it. Never rejects. */
   state(): Promise<SandboxState>;
 }
 
 export type SandboxState =
-  /** `missing`: what it cannot do on this machine, each a sentence with its reason ("Memory is not limited: …"). */
+  /** `missing`: what the sandbox cannot do on this machine; each sentence has a reason ("Memory is not limited: …"). */
   | { readonly works: true; readonly missing: readonly string[] }
   /** The reason and the fix, both sentences. */
   | { readonly works: false; readonly reason: string; readonly fix: string };
 
-/** What both allow. An absent containment means contained without extra access. */
+/** The containment that allows only what both allow. An absent containment means contained without extra access. */
 export function narrower(one: Containment = {}, other: Containment = {}): Containment {
   if (one === "none") return other;
   if (other === "none") return one;

@@ -3,10 +3,10 @@ export type Content =
   | {
       readonly type: "text";
       readonly text: string;
-      /** Handrail's own words, in the result of a tool that returns text of others: they stay outside its boundary. */
+      /** The part is Handrail's own words, so it stays outside the boundary around text of others. */
       readonly own?: true;
     }
-  /** `data` is base64; `mimeType` is image/png, image/jpeg, image/gif or image/webp, which models accept. */
+  /** `data` is base64; `mimeType` is image/png, image/jpeg, image/gif or image/webp: the types that models accept. */
   | { readonly type: "image"; readonly data: string; readonly mimeType: string };
 
 /** Makes a text part. */

@@ -10,11 +10,11 @@ export type { Risk };
 export interface Decision {
   readonly verdict: Verdict;
   readonly risk: Risk;
-  /** The reason, for the model and for people: what is in the way and what would be accepted. */
+  /** The reason, for the model and for people: what prevents the call and what would be accepted. */
   readonly reason?: string;
   /** The name of the rule that decided: "workspace", "forbidden_paths", … */
   readonly rule?: string;
-  /** The parts of the call that need approval. When a person grants all of them for longer, nothing is asked again. */
+  /** The parts of the call that need approval. If each was granted for longer, the call is not asked about again. */
   readonly scopes?: readonly Scope[];
   /**
    * Real paths that stay closed, with everything in them, although a folder above them is read or written: paths that
@@ -28,7 +28,7 @@ export interface Decision {
    * workspace.
    */
   readonly within?: Containment;
-  /** Of a question: from where which risk can be approved. Default: from everywhere. */
+  /** For a question: which risk can be approved from which channel. Default: every risk from every channel. */
   readonly approvers?: Approvers;
   /** The decisions on the parts of a command's script, in order. */
   readonly parts?: readonly DecisionPart[];
@@ -63,9 +63,9 @@ export interface Scope {
   readonly label: string;
   /** Equal keys are the same grant. The key includes everything that the grant is bound to. */
   readonly key: string;
-  /** The host that it opens to a contained command, in the form of `SandboxAccess.network`. */
+  /** The host that the scope opens to a contained command, in the form of `SandboxAccess.network`. */
   readonly host?: string;
-  /** The longest grant. "once": it is asked about each time. Default: as long as the person chooses. */
+  /** The longest grant that a person may choose. "once": the scope is asked about each time. Default: no limit. */
   readonly upTo?: "session" | "once";
   /** True: only a person's own answer counts. `--yes` refuses. Default false. */
   readonly onlyPerson?: boolean;
@@ -76,8 +76,8 @@ const STRICTNESS: { readonly [V in Verdict]: number } = { allow: 0, ask: 1, deny
 const DANGER: { readonly [R in Risk]: number } = { low: 0, medium: 1, high: 2 };
 
 /**
- * Combines two decisions: the stricter verdict with its reason; of equal verdicts the higher risk, else the first.
- * Scopes and exceptions of both are kept. `undefined` is no decision.
+ * Combines two decisions. The stricter verdict counts, with its reason; for equal verdicts the higher risk, otherwise
+ * the first decision. Scopes and exceptions of both are kept. `undefined` means no decision.
  */
 export function stricter(one: Decision | undefined, other: Decision | undefined): Decision | undefined {
   if (one === undefined || other === undefined) return one ?? other;
@@ -105,7 +105,7 @@ function scopesOfBoth(one: Decision, other: Decision): readonly Scope[] | undefi
   return one.scopes && other.scopes && [...one.scopes, ...other.scopes];
 }
 
-/** What a person filled into a form: a value for some of its fields. It is not checked against the form. */
+/** What a person filled into a form: a value for some of the form's fields. It is not checked against the form. */
 export interface FormInput {
   readonly [field: string]: Json;
 }
@@ -123,8 +123,8 @@ export type Approval =
    */
   | { readonly answer: "once"; readonly input?: FormInput; readonly edited?: EditedInput }
   /**
-   * Grants all scopes of the decision: in this toolkit ("session"), or in this workspace, also later and for other
-   * processes ("always"). `until`: the end of the grant, in milliseconds since 1970.
+   * Grants all scopes of the decision. "session": in this toolkit. "always": in this workspace, also later and for
+   * other processes. `until`: the end of the grant, in milliseconds since 1970.
    */
   | { readonly answer: "session" | "always"; readonly until?: number }
   | { readonly answer: "refuse"; readonly reason?: string };

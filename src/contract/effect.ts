@@ -68,13 +68,13 @@ export type Effect =
    * Queries a search engine, named by its origin ("https://search.example.org"). Includes GET requests to this origin.
    */
   | { readonly kind: "search"; readonly engine: string; readonly query: string }
-  /** Reads a saved output of this toolkit, `output://ID`. */
+  /** Reads a saved output of this toolkit, by its address `output://ID`. */
   | { readonly kind: "output"; readonly id: string }
   /**
    * Reads or changes what outlives the session. `about` is the change in words, for people, and `soon` what follows
-   * from it at this moment. `asks`: a person is asked about it whatever the autonomy, and no rule approves it.
-   * `core`: it stores a core memory, which is part of every later conversation. The approve stage adds
-   * `afterForeignText` to it if the thread has read text that others wrote.
+   * from it at this moment. `asks`: a person is asked about it at every autonomy, and no rule approves it. `core`: the
+   * effect stores a core memory, which is part of every later conversation. The approve stage adds `afterForeignText`
+   * to such an effect if the thread has read text that others wrote.
    */
   | {
       readonly kind: "state";
@@ -89,9 +89,9 @@ export type Effect =
   /** Delegates to a sub-agent; `task` is the beginning of the task, for people. */
   | { readonly kind: "delegate"; readonly agent: string; readonly task?: string }
   /**
-   * Uses the thread's browser. "look": reads what is open. "use": clicks, types and selects. The others are known only
-   * when they are about to happen: "password" types into a password field, "submit" sends a form, "upload" gives a file
-   * to the page, "download" keeps a file, "script" runs a script in the page, "person" waits until a person has done
+   * Uses the thread's browser. "look": reads what is open. "use": clicks, types and selects. These are known only when
+   * they are about to happen: "password" types into a password field, "submit" sends a form, "upload" gives a file to
+   * the page, "download" keeps a file, "script" runs a script in the page, "person" waits until a person has done
    * something in the page. `detail` is the script, file, form or request, for people.
    */
   | { readonly kind: "page"; readonly act: PageAct; readonly url?: string; readonly detail?: string }
@@ -131,8 +131,8 @@ export function unknownKind(kinds: readonly string[]): string | undefined {
 }
 
 /**
- * Whether an effect changes something, or may: it is recorded durably before it runs, and read-only autonomy refuses
- * it. Fetches and searches only read.
+ * Whether an effect changes something, or may change something. An act is recorded durably before it runs, and
+ * read-only autonomy refuses it. Fetches and searches only read.
  */
 export function isAct(effect: Effect): boolean {
   switch (effect.kind) {

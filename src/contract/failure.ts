@@ -8,7 +8,7 @@ export interface FailureDetails {
   /** Partial results, such as output or a diff. */
   readonly content?: readonly Content[];
   readonly data?: Json;
-  /** The message is another program's words: models read them inside a boundary. */
+  /** Whether the message is another program's words: models read it inside a boundary. */
   readonly foreign?: true;
   /** The underlying error, for logs. Not shown to models and people. */
   readonly cause?: unknown;
@@ -31,9 +31,9 @@ export class ToolFailure extends Error {
   }
 }
 
-/** The target cannot be reached, or not any more: nothing about it is known, and nothing was done. */
+/** The target cannot be reached, or no longer. Nothing about it is known, and nothing was done. */
 export class Unreachable extends ToolFailure {
-  /** Whether it may become reachable again soon without a person's help. */
+  /** Whether the target may become reachable again soon without a person's help. */
   readonly mayPass: boolean;
 
   constructor(message: string, { mayPass, ...details }: FailureDetails & { readonly mayPass: boolean }) {

@@ -6,9 +6,9 @@ export interface FetchOptions {
   readonly body?: string;
   /** The most redirects of GET and HEAD to follow. With 0, a redirect is the response. Default and maximum 5. */
   readonly maxRedirects?: number;
-  /** The most bytes of the decoded body to read; then the connection is closed. Default 10 MiB (10,485,760). */
+  /** The maximum number of bytes of the decoded body; then the connection is closed. Default 10 MiB (10,485,760). */
   readonly maxBytes?: number;
-  /** Timeout for all redirects together, not counting the time for approvals. Milliseconds; default 30,000. */
+  /** The time limit for all redirects together, without the time for approvals. Milliseconds; default 30,000. */
   readonly timeoutMs?: number;
 }
 
@@ -17,7 +17,7 @@ export interface Fetched {
   /** The URL of the response, after all redirects. */
   readonly url: string;
   readonly status: number;
-  /** The server's text, or the usual one: "Not Found". */
+  /** The status text of the server, or the usual text: "Not Found". */
   readonly statusText: string;
   /** By lower-case name. Values of one name are joined with ", ", cookies with a newline. */
   readonly headers: { readonly [name: string]: string };

@@ -6,21 +6,21 @@ import type { JobLifetime } from "./lifetime.ts";
 export interface Job {
   /** "1", "2", … in the order of their start; the permanent id of a detached job. */
   readonly id: string;
-  /** The call that started it. Absent for a detached job of an earlier toolkit. */
+  /** The call that started the job. Absent for a detached job of an earlier toolkit. */
   readonly call?: CallId;
   /** The script as written. */
   readonly command: string;
   /** Milliseconds since 1970. */
   readonly startedMs: number;
   readonly lifetime: JobLifetime;
-  /** `undefined` while it runs. */
+  /** How the job ended; `undefined` while it runs. */
   readonly ended: JobEnd | undefined;
   readonly process: Process;
 }
 
 export interface JobEnd {
   readonly exit: Exit;
-  /** Milliseconds since 1970. For a detached job that ended unwatched, the time when that was noticed. */
+  /** Milliseconds since 1970. For a detached job that ended unwatched, the time at which its end was noticed. */
   readonly atMs: number;
 }
 
@@ -28,7 +28,7 @@ export interface JobEnd {
 export interface RecordedJob {
   /** Unique in the store: the id of the event that recorded its start. */
   readonly id: number;
-  /** The call that started it, and its id within its toolkit. Together they identify it for `stop.requested`. */
+  /** The call that started the job, and the job's id in its toolkit. Both identify the job in `stop.requested`. */
   readonly call: CallId;
   readonly job: string;
   readonly thread: ThreadId;
@@ -36,7 +36,7 @@ export interface RecordedJob {
   /** Milliseconds since 1970. */
   readonly startedMs: number;
   readonly lifetime: JobLifetime;
-  /** `undefined` while it runs. "lost" when its process has died. A detached job may have ended unwatched. */
+  /** `undefined` while the job runs. "lost" when its process has died. A detached job may have ended unwatched. */
   readonly ended: JobEnd | undefined;
 }
 
@@ -50,8 +50,8 @@ export interface Jobs {
   /** Starts a command that outlives the call. `script` is the text for people. */
   start(command: JobCommand, script: string, by: { readonly call: CallId; readonly thread: ThreadId }): Promise<Job>;
   /**
-   * Turns a running process into a job. Rejects with a `ToolFailure`, without changing the process, when jobs are not
-   * possible or too many run.
+   * Turns a running process into a job. Rejects with a `ToolFailure`, and does not change the process, when jobs are
+   * not possible or too many run.
    */
   adopt(
     process: Process,
@@ -63,20 +63,18 @@ export interface Jobs {
    */
   list(): Promise<readonly Job[]>;
   get(id: string): Promise<Job | undefined>;
-  /** Marks the end of a job as reported to the model: no notice of it follows. */
+  /** Marks the end of a job as reported to the model, so that no notice of it follows. */
   told(id: string): void;
-  /** Tells the ends of jobs of one thread to another from now on. Returns those of them that still run. */
+  /** From now on, reports the ends of one thread's jobs to another thread. Returns those jobs that still run. */
   handOver(from: ThreadId, to: ThreadId): readonly Job[];
   /**
-   * Where connections to a port reach a running job of this thread that listens on it; `undefined` without such a job.
-   * Never rejects.
+   * Returns the address at which connections reach the port, if a running job of this thread listens on it; otherwise
+   * `undefined`. Never rejects.
    */
   reachPort(thread: ThreadId, port: number): Promise<PortAddress | undefined>;
 }
 
-/**
- * Notices for the model about events outside its call: "job 3 ended". They are added to the next result of the thread.
- */
+/** Notices for the model about events outside its calls: "job 3 ended". They are added to the thread's next result. */
 export interface Notices {
   /** Returns the new notices, a sentence each, and removes them. */
   take(thread: ThreadId): readonly string[];

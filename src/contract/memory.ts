@@ -1,8 +1,8 @@
-/** The categories of memories. `core` ones are part of an agent's instructions. */
+/** The categories of memories. Memories of the category `core` are part of an agent's instructions. */
 export const MEMORY_CATEGORIES = ["core", "daily", "conversation"] as const;
 export type MemoryCategory = (typeof MEMORY_CATEGORIES)[number];
 
-/** Who shares memories: all workspaces of the user, or only sessions in the same folder of the same backend. */
+/** Who shares a memory: all workspaces of the user, or only sessions in the same folder of the same backend. */
 export const MEMORY_SCOPES = ["user", "workspace"] as const;
 export type MemoryScope = (typeof MEMORY_SCOPES)[number];
 
@@ -31,13 +31,13 @@ export interface Memory extends Required<NewMemory> {
 export interface Memories {
   readonly scope: MemoryScope;
   /**
-   * Stores all of the memories or none, with secrets masked; resolves when they are on the disk. Replaces a memory with
-   * the same key. Rejects with a RangeError for a key or content that is empty or too long.
+   * Stores either all of the memories or none, with secrets masked. Resolves when they are on the disk. Replaces a
+   * stored memory with the same key. Rejects with a RangeError for a key or content that is empty or too long.
    */
   store(memories: readonly NewMemory[]): Promise<void>;
   /** Finds memories by the words of a query, best first. `*` and an empty query return the newest. */
   recall(query: string, limit: number): Promise<readonly Memory[]>;
-  /** Newest first. With `before`, only smaller ids. */
+  /** Newest first. With `before`, only memories with smaller ids. */
   list(options: {
     readonly limit: number;
     readonly before?: number;

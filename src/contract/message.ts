@@ -15,9 +15,9 @@ export type Message =
        * follow it.
        */
       readonly summary?: { readonly kept: number };
-      /** The `offer` of the event `message.offered`, for a message that came that way. */
+      /** The `offer` of the event `message.offered` that brought the message. */
       readonly offer?: string;
-      /** Its call had the result that it waits for a person; the message says what came of it. */
+      /** A call's result was that it waits for a person. This message reports the call's outcome. */
       readonly outcomeOf?: CallId;
     }
   | { readonly role: "assistant"; readonly content: readonly AssistantPart[] }

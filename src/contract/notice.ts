@@ -5,9 +5,9 @@ import type { QuestionId } from "./question.ts";
 /** Something for a person who may be elsewhere. */
 export interface Notice {
   readonly about: "question" | "schedule";
-  /** One short line without details or secrets: "bash waits for your answer". Others may see it. */
+  /** One short line without details or secrets: "bash waits for your answer". People nearby may see it. */
   readonly title: string;
-  /** All of it, for people, masked: the question's text, a schedule's error. */
+  /** The whole text for people, masked: the question's text, a schedule's error. */
   readonly text: string;
   readonly thread?: ThreadId;
   readonly question?: QuestionId;

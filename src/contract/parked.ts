@@ -4,8 +4,8 @@ import type { QuestionId } from "./question.ts";
 import type { Json } from "./schema.ts";
 
 /**
- * Where a parked call is. "parked": its question waits for an answer. "ready": it was approved and waits for a process.
- * "taken": one process runs it. "ended": its result waits for the agent that made it.
+ * The state of a parked call. "parked": its question waits for an answer. "ready": it was approved and waits for a
+ * process. "taken": one process runs it. "ended": its result waits for the agent that made the call.
  */
 export type ParkedState = "parked" | "ready" | "taken" | "ended";
 
@@ -14,55 +14,55 @@ export interface Parking {
   readonly call: CallId;
   readonly thread: ThreadId;
   readonly question: QuestionId;
-  /** The backend and its working directory, where alone the call may run: "local:/home/ann/shop". */
+  /** The backend and its working directory: the call may run only there. "local:/home/ann/shop". */
   readonly target: string;
   readonly name: string;
   /** The arguments as the model wrote them. They contain no known secret. */
   readonly input: Json;
-  /** The turn of the agent that made it. Without one, nobody waits for its result after its end. */
+  /** The agent's turn in which the call was made. Without a turn, nobody waits for the call's result. */
   readonly turn?: string;
   readonly agent?: string;
   /**
-   * What an answer is about: for each part, named for people ("the arguments", "the content of /w/deploy.sh"), a digest
-   * of what it was when the person was asked.
+   * What an answer is about: the digest of each part, as it was when the person was asked. Each part has a name for
+   * people ("the arguments", "the content of /w/deploy.sh").
    */
   readonly about: { readonly [part: string]: string };
-  /** The parts that have changed since it was approved, because of which it is asked about again. */
+  /** The parts that have changed since the call was approved: they are why it is asked about again. */
   readonly changed?: readonly string[];
   /** What the model reads when a person refuses, without the reason. */
   readonly refusal: string;
-  /** How long it waits for its answer, and then again for its process. Milliseconds. */
+  /** How long the call waits for its answer, and then again for its process. Milliseconds. */
   readonly keepMs: number;
 }
 
-/** A parked call, as the store has it. Times are in milliseconds since 1970. */
+/** A parked call, as the store keeps it. Times are in milliseconds since 1970. */
 export interface ParkedCall extends Parking {
   readonly state: ParkedState;
   readonly sinceMs: number;
-  /** Afterwards it is neither answered nor taken: it expires. */
+  /** After this time the call is neither answered nor taken: it expires. */
   readonly untilMs: number;
-  /** The approval, from "ready" on. */
+  /** The approval. Present in the state "ready" and later. */
   readonly approval?: Approval;
   readonly by?: string;
-  /** A random name of the process's claim, from "taken" on. */
+  /** A random name of the process's claim. Present in the state "taken" and later. */
   readonly claim?: string;
 }
 
-/** One step of a parked call. Of several at the same time, only one that is still allowed happens. */
+/** One step of a parked call. Of several steps at the same time, only a step that is still allowed happens. */
 export type ParkedMove =
-  /** By the one process that will run it. A claim that is repeated with the same name succeeds again. */
+  /** By the one process that will run the call. Repeating a claim with the same name succeeds again. */
   | { readonly to: "taken"; readonly claim: string; readonly target: string }
-  /** By a person: it is not to run any more. */
+  /** By a person who no longer wants the call to run. */
   | { readonly to: "withdrawn"; readonly by: string }
-  /** By the agent that has added the result to its thread. */
+  /** By the agent, which has added the result to its thread. */
   | { readonly to: "delivered" };
 
 export type MoveOutcome =
   | { readonly status: "moved"; readonly parked: ParkedCall }
-  /** `reason` is a clause: "another process runs it". `parked` is absent if there is no such parked call any more. */
+  /** `reason` is a clause: "another process runs it". `parked` is absent if the parked call no longer exists. */
   | { readonly status: "refused"; readonly reason: string; readonly parked?: ParkedCall };
 
-/** Which parked calls to list. Default for each: all. */
+/** Which parked calls to list. Default of each field: all calls. */
 export interface ParkedFilter {
   readonly call?: CallId;
   readonly thread?: ThreadId;

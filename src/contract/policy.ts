@@ -7,22 +7,22 @@ export type Autonomy =
   | "readonly"
   /** Harmless calls run; a person is asked about all other calls. */
   | "supervised"
-  /** Only what a rule asks about is asked; what is forbidden stays forbidden. */
+  /** A person is asked only when a rule demands it; what is forbidden stays forbidden. */
   | "full";
 
 /** Every autonomy, strictest first. */
 export const AUTONOMIES: readonly Autonomy[] = ["readonly", "supervised", "full"];
 
 /**
- * Judges a call by its effects. `undefined` abstains. The strictest decision of several policies counts; if all
- * abstain, a person is asked; if nobody can be asked, the call is denied.
+ * Judges a call by its effects. A policy abstains with `undefined`. The strictest decision of all policies counts. If
+ * all abstain, a person is asked; if nobody can be asked, the call is denied.
  */
 export type Policy = (call: CheckedCall) => Promise<Decision | undefined>;
 
 /**
  * Asks a person. Called at most once per question; the answer counts once, for this call. The signal fires when the
- * call is stopped or the question was answered by other means: close the question. A rejection counts as a refusal.
- * `by` in the answer says where it came from, for people; default "approver".
+ * call is stopped or the question was answered elsewhere: close the question then. A rejection of the promise counts as
+ * a refusal. `by` in the answer tells people where the answer came from; default "approver".
  */
 export type Approver = (
   call: CheckedCall,

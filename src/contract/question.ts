@@ -13,7 +13,7 @@ export interface OpenQuestion {
   readonly thread: ThreadId;
   /** The tool. */
   readonly name: string;
-  /** The sub-agent that makes the call, if one does. */
+  /** The sub-agent that makes the call, if a sub-agent does. */
   readonly agent?: string;
   readonly input: Json;
   /** Exactly what the call would do, and why it needs approval. Texts are raw: escape them for display. */
@@ -22,24 +22,24 @@ export interface OpenQuestion {
   /** Milliseconds since 1970. */
   readonly askedMs: number;
   /**
-   * Present when the call is parked: no process waits for the answer. `untilMs`: afterwards the call expires.
-   * `changed`: what has changed since an earlier approval, because of which it is asked about again.
+   * Present when the call is parked: no process waits for the answer. `untilMs`: when the call expires. `changed`: what
+   * has changed since an earlier approval, so that it is asked about again.
    */
   readonly parked?: { readonly untilMs: number; readonly changed?: readonly string[] };
 }
 
 /** The outcome of an answer. */
 export type AnswerOutcome =
-  /** It counts. */
+  /** The answer counts. */
   | { readonly status: "answered" }
   /**
-   * It came too late. `reason` is a clause for people: "it was answered before (once, API)". `first` is the answer that
-   * counts; absent if the call ended without one.
+   * The answer came too late. `reason` is a clause for people: "it was answered before (once, API)". `first` is the
+   * answer that counts; absent if the call ended without an answer.
    */
   | {
       readonly status: "closed";
       readonly reason: string;
       readonly first?: { readonly approval: Approval; readonly by: string };
     }
-  /** There is no such question. */
+  /** The question does not exist. */
   | { readonly status: "unknown" };

@@ -10,14 +10,14 @@ export interface Issue {
   readonly message: string;
 }
 
-/** How a call ended. Every ending is a value; none is thrown. `id` is the call's; absent for one that never began. */
+/** How a call ended. Every ending is a value; none is thrown. `id` is absent for a call that never began. */
 export type ToolResult = { readonly id?: CallId } & Ending;
 
 type Ending =
   | { readonly status: "ok"; readonly content: readonly Content[]; readonly data: Json }
   | { readonly status: "unknown-tool"; readonly name: string; readonly closest: readonly string[] }
   | { readonly status: "invalid-input"; readonly issues: readonly Issue[] }
-  /** "nobody": a person must approve the call, and none could be asked or answered in time. */
+  /** "nobody": a person must approve the call, and nobody could be asked or answered in time. */
   | { readonly status: "denied"; readonly reason: string; readonly by: "policy" | "person" | "nobody" }
   | {
       readonly status: "failed";
@@ -28,7 +28,7 @@ type Ending =
       readonly content?: readonly Content[];
       readonly data?: Json;
     }
-  /** It has not run: it waits for a person, and no process need wait with it. `changed` as in `ParkedCall`. */
+  /** The call has not run: it waits for a person, and no process needs to wait. `changed` as in `ParkedCall`. */
   | { readonly status: "parked"; readonly call: CallId; readonly changed?: readonly string[] }
   /** Stopped from outside. `content` has the partial output. */
   | { readonly status: "aborted"; readonly content?: readonly Content[] };

@@ -10,7 +10,7 @@ export type Timing =
   | { readonly kind: "cron"; readonly expr: string; readonly tz: string }
   /** Once. */
   | { readonly kind: "at"; readonly atMs: number; readonly tz: string }
-  /** At `fromMs` plus every whole multiple of the interval. */
+  /** At `fromMs`, and then after every interval. */
   | { readonly kind: "every"; readonly everyMs: number; readonly fromMs: number; readonly tz: string }
   /** When this file is created, changed or removed. A path as the tools take it. */
   | { readonly kind: "file"; readonly path: string; readonly tz: string }
@@ -22,10 +22,10 @@ export type Timing =
 /** What a run does: a command, or a prompt for an agent. */
 export type Work =
   | { readonly command: string; readonly within?: Containment; readonly prompt?: undefined }
-  /** `agent` is one of the configuration; default: the agent of the process that runs it. */
+  /** `agent` is an agent of the configuration. Default: the agent of the process that runs the schedule. */
   | { readonly prompt: string; readonly agent?: string; readonly command?: undefined };
 
-/** What happens when a run is due and the one before it has not ended. At most one run is queued. */
+/** What happens when a run is due and the previous run has not ended. At most one run is queued. */
 export type Overlap = "skip" | "queue" | "replace";
 
 /** A schedule to add. */
@@ -33,19 +33,19 @@ export interface NewSchedule {
   readonly name: string;
   readonly timing: Timing;
   readonly work: Work;
-  /** Removes the schedule when a run has succeeded. */
+  /** Whether the schedule is removed when a run has succeeded. */
   readonly deleteAfterRun: boolean;
   readonly overlap: Overlap;
   /** Limits of one run. */
   readonly maxSeconds: number;
   readonly maxTokens?: number;
-  /** In US dollars, as the price of the model. */
+  /** In US dollars, calculated from the model's price. */
   readonly maxCost?: number;
 }
 
 /** What the engine adds: who adds it, and what a person has approved. */
 export interface ScheduleOrigin {
-  /** The backend and its working directory, where alone it runs: "local:/home/ann/shop". */
+  /** The backend and its working directory: the schedule runs only there. "local:/home/ann/shop". */
   readonly target: string;
   readonly thread: ThreadId;
   /** A digest of what a person approved: the work, the folder, the target. Absent when nobody was asked. */
@@ -56,17 +56,17 @@ export interface ScheduleOrigin {
 export interface Schedule extends NewSchedule, ScheduleOrigin {
   readonly id: ScheduleId;
   readonly createdMs: number;
-  /** The next planned time; absent when there is none. */
+  /** The next planned time; absent when none is planned. */
   readonly nextMs?: number;
-  /** Why it is paused. Absent: it is not. */
+  /** Why the schedule is paused; absent when it is not paused. */
   readonly paused?: string;
   /** How many runs in a row have failed. */
   readonly failures: number;
 }
 
 /**
- * How a run is, or how it ended. "waiting": a call of it waits for a person. "denied": the policy or a person refused
- * it. "skipped": it was not started. "interrupted": it was stopped, or its process died; it is not repeated.
+ * The state of a run, or how it ended. "waiting": a call of it waits for a person. "denied": the policy or a person
+ * refused it. "skipped": it was not started. "interrupted": it was stopped, or its process died; it is not repeated.
  */
 export type RunState = "running" | "waiting" | "succeeded" | "failed" | "denied" | "skipped" | "interrupted";
 
@@ -97,7 +97,7 @@ export interface Claimed {
   readonly run: Run & { readonly thread: ThreadId };
 }
 
-/** How a run ended; "waiting" when it has not. */
+/** How a run ended. "waiting": it has not ended. */
 export interface RunEnd {
   readonly state: Exclude<RunState, "running" | "skipped">;
   readonly note?: string;
@@ -106,10 +106,10 @@ export interface RunEnd {
 /** What tools and people do with schedules. Methods reject with a sentence when the file cannot be used. */
 export interface Schedules {
   add(schedule: NewSchedule, origin: ScheduleOrigin): Promise<Schedule>;
-  /** The schedules, the next one first; schedules without a next time last. Default: of all targets. */
+  /** The schedules, ordered by their next run. Schedules without a next run come last. Default: of all targets. */
   list(target?: string): Promise<readonly Schedule[]>;
   get(id: ScheduleId): Promise<Schedule | undefined>;
-  /** Resolves to the schedule that was removed; `undefined` when there is none. Its runs stay in the log. */
+  /** Resolves to the removed schedule; `undefined` when it does not exist. Its runs stay in the log. */
   remove(id: ScheduleId): Promise<Schedule | undefined>;
   /** Whether a living process runs the schedules of this target. */
   isAttended(target: string): Promise<boolean>;
@@ -121,11 +121,11 @@ export interface Schedules {
     readonly states?: readonly RunState[];
     readonly limit?: number;
   }): Promise<readonly Run[]>;
-  /** Pauses with a reason for people, or resumes. Missed runs are not made up. Resolves to false when there is none. */
+  /** Pauses with a reason for people, or resumes. Missed runs are not made up. False: no such schedule. */
   pause(id: ScheduleId, reason: string | undefined): Promise<boolean>;
   /**
-   * Makes a run due now, for the next runner. With the overlap "skip", and while a run has not ended, it is recorded as
-   * skipped, and the promise resolves to why.
+   * Makes a run due now, for the next runner. With the overlap "skip" and a run that has not ended, the new run is
+   * recorded as skipped, and the promise resolves to the reason.
    */
   fire(id: ScheduleId, cause: RunCause): Promise<{ readonly refused?: string }>;
 }
@@ -135,9 +135,9 @@ export interface RunnerSchedules extends Schedules {
   /** Registers this process as a runner of the target, until the returned function is called. */
   attend(target: string): Promise<() => Promise<void>>;
   /**
-   * Claims what is due, in one transaction that also advances the schedules: each planned time is claimed once, by one
+   * Claims the due runs, in one transaction that also advances the schedules: each planned time is claimed once, by one
    * process. Also closes the runs of dead processes as interrupted. `limit`: the most runs to claim. `may`: which
-   * schedules this process can run; the others are left. `only`: only this schedule.
+   * schedules this process can run; other schedules are not claimed. `only`: only this schedule.
    */
   claim(
     target: string,
@@ -147,13 +147,13 @@ export interface RunnerSchedules extends Schedules {
     readonly told: readonly Run[];
     readonly replaced: readonly Run[];
   }>;
-  /** Takes a run that waits, whose answers have come. Resolves to false when another process has. */
+  /** Takes a waiting run whose answers have come. Resolves to false when another process has taken it. */
   take(run: Run["id"]): Promise<boolean>;
-  /** Ends a run, and resolves to its schedule, with what follows from the end; `undefined` when it is gone. */
+  /** Ends a run. Resolves to its schedule, updated after the run; `undefined` when the schedule no longer exists. */
   end(run: Run["id"], end: RunEnd): Promise<Schedule | undefined>;
-  /** Compares what a trigger waits for with its last state, and makes a run due when it has changed. */
+  /** Compares the state of what a trigger watches with its last state. Makes a run due when the state has changed. */
   observe(id: ScheduleId, state: string): Promise<void>;
-  /** The secret that signs the requests of a trigger; `undefined` when the schedule has no such trigger. */
+  /** The secret that signs the requests of an HTTP trigger; `undefined` when the schedule has no HTTP trigger. */
   secret(id: ScheduleId): Promise<string | undefined>;
   /** Remembers a signature. Resolves to false when it was used before. */
   useSignature(signature: string, keepMs: number): Promise<boolean>;

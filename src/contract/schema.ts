@@ -10,7 +10,7 @@ export type MutableJson = null | boolean | number | string | MutableJson[] | { [
 /** A JSON Schema document: draft 2020-12 unless its `$schema` names draft-07. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** The JSON Schema of a tool's arguments as sent to model providers. A copy: changing it does not change the tool. */
+/** The JSON Schema of a tool's arguments as model providers get it. A copy: changing it does not change the tool. */
 export interface ParametersSchema {
   type: "object";
   properties: { [name: string]: MutableJson };
@@ -44,7 +44,7 @@ export interface Schema<Input = unknown> {
   readonly standard?: StandardSchemaV1<unknown, Input>;
 }
 
-/** The part of the Standard JSON Schema interface that is read here: https://standardschema.dev/json-schema */
+/** The part of the Standard JSON Schema interface that Handrail reads: https://standardschema.dev/json-schema */
 interface DescribesItself {
   readonly jsonSchema?: { input(options: { target: "draft-2020-12" }): Record<string, unknown> };
 }

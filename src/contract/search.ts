@@ -1,14 +1,14 @@
-/** Options of both kinds of search. */
+/** Options that both kinds of search share. */
 interface Searched {
-  /** A folder, which is searched with everything in it; for lines also a regular file. Links are not followed. */
+  /** A folder, which is searched with all of its content, or a file to search for lines. Links are not followed. */
   readonly path: string;
-  /** Real paths below it to skip, with everything in them. Default: none. */
+  /** Real paths below `path` to skip, with everything in them. Default: none. */
   readonly except?: readonly string[];
   /** Whether `.git` folders are searched too. Default false. */
   readonly git?: boolean;
-  /** Globs of file names. Files that match none of them may be skipped. Default: all files are searched. */
+  /** Globs of file names. Files that match no glob may be skipped. Default: all files are searched. */
   readonly names?: readonly string[];
-  /** Stops the search, which then rejects with the signal's reason. */
+  /** Stops the search when it fires. The search then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -18,7 +18,7 @@ export interface SearchQuery extends Searched {
   readonly pattern: string;
   /** Whether the pattern is plain text. Default false. */
   readonly literal?: boolean;
-  /** Default false. */
+  /** Whether upper and lower case differ. Default false. */
   readonly caseSensitive?: boolean;
   /** Lines shown around each match. Default 0. */
   readonly contextLines?: number;
@@ -29,17 +29,17 @@ export interface SearchQuery extends Searched {
   /** A folder, relative to `path`, that contains all files of interest. Default: all of `path`. */
   readonly under?: string;
   /**
-   * Decides about matches in the file with this real path: show them, count the file as hidden, or skip it. Default:
-   * show.
+   * Decides about the matches in the file with this real path: show them, count the file as hidden, or skip the file.
+   * Default: show.
    */
   judge?(path: string): "shown" | "hidden" | "skipped";
-  /** Searched instead of files; `path` is only its name in the result. */
+  /** Text that is searched instead of files; `path` is then only its name in the result. */
   readonly input?: SearchInput;
 }
 
 /** Input for a search, readable like an `OpenFile`. The search closes it. */
 export interface SearchInput {
-  /** Up to `length` bytes from `offset`; none only at the end. */
+  /** Up to `length` bytes from `offset`; no bytes only at the end. */
   read(offset: number, length: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export interface SearchInput {
 export interface FoundLine {
   /** A real path. */
   readonly path: string;
-  /** Counted from 1. */
+  /** The line's number, counted from 1. */
   readonly line: number;
   readonly text: string;
   readonly match: boolean;
@@ -56,7 +56,7 @@ export interface FoundLine {
 
 /** What a search has missed. */
 interface Incomplete {
-  /** What could not be searched, in one line for people and models; "" if everything was. */
+  /** What could not be searched, in one line for people and models; "" if everything was searched. */
   readonly complaints: string;
   /** Sentences about unsupported features of this backend's search (ignore files, encodings). Usually empty. */
   readonly notes: readonly string[];
@@ -80,7 +80,7 @@ export interface SearchResult extends Incomplete {
 export interface FindQuery extends Searched {
   /** Kinds to find. Default: all three. */
   readonly kinds?: readonly FoundKind[];
-  /** Selects paths, which are relative to `path`. Default: all. */
+  /** Selects paths from those found. They are relative to `path`. Default: all. */
   pick?(paths: readonly string[]): readonly string[];
 }
 

@@ -13,7 +13,7 @@ export interface TargetKind {
   /**
    * Opens the backend of a target.
    *
-   * @throws ToolFailure when it cannot be reached, or its working directory does not exist.
+   * @throws ToolFailure when the target cannot be reached, or its working directory does not exist.
    */
   open(target: TargetAddress, options: TargetOptions): Promise<Backend>;
   /** Texts and flag for the command line. Default: none, and no flag for this kind. */
@@ -38,7 +38,7 @@ export interface TargetOptions {
   readonly detachedOwner: string;
 }
 
-/** How people name targets of this kind at a shell, and find out why one does not work. */
+/** How people name targets of this kind at a shell, and how they find out why a target does not work. */
 export interface TargetCommandLine {
   /** As commander writes an option: "--ssh <target>". Its value is an address, or a whole target ("podman:web"). */
   readonly flag: string;
@@ -48,7 +48,7 @@ export interface TargetCommandLine {
   readonly use: string;
   /** What this machine needs to reach targets of the kind: "ssh". */
   readonly program: string;
-  /** The package that contains it: "openssh-client". */
+  /** The package that contains the program: "openssh-client". */
   readonly package: string;
   /** Checks whether the program works on this machine. */
   look(): Promise<TargetProgram>;

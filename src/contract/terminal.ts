@@ -28,7 +28,7 @@ export interface Captured {
   readonly text: string;
   /** Whether the alternate screen was requested but is not active: then this is the main screen. */
   readonly noAlternateScreen: boolean;
-  /** Counted from 0 at the top left, where it was asked for. Left out while it is hidden. */
+  /** The cursor's position, counted from 0 at the top left, if it was asked for. Absent while the cursor is hidden. */
   readonly cursor?: { readonly column: number; readonly row: number };
 }
 

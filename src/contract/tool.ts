@@ -23,7 +23,7 @@ export interface Limit {
 
 /**
  * Looks up a tool's name in a toolset, by its usual name or an alias. `undefined` when the toolset does not have it.
- * With `parameter`, only a tool that takes this argument counts.
+ * With `parameter`, only a tool with this parameter counts.
  */
 export type ToolNames = (tool: string, parameter?: string) => string | undefined;
 
@@ -37,15 +37,15 @@ export interface Tool<Input = unknown, Data extends Json = Json> {
   readonly description: string;
   /** For people, one line: "path (required), offset, limit". Default: the properties of `input`, in their order. */
   readonly paramsHint?: string;
-  /** Other names that models use for it. Another tool's own name wins over an alias. */
+  /** Other names that models use for the tool. Another tool's own name wins over an alias. */
   readonly aliases?: readonly string[];
   readonly input: Schema<Input>;
   /**
-   * The schema of the data of a successful call. A call with other data fails. MCP clients get the data as structured
-   * content.
+   * The schema of a successful call's data. A call whose data does not fit fails. MCP clients get the data as
+   * structured content.
    */
   readonly output?: JsonSchema;
-  /** The kinds of effects that a call can have. MCP clients get hints from it; a call with another kind fails. */
+  /** The kinds of effects that a call can have; other kinds make it fail. MCP clients get hints made from this list. */
   readonly touches: readonly EffectKind[];
   /** Whether apps show its calls. Default true. */
   readonly userFacing?: boolean;
@@ -62,7 +62,7 @@ export interface Tool<Input = unknown, Data extends Json = Json> {
   effects(input: Input): readonly Effect[];
   /**
    * Returns what a call would change in the file that it writes, for a person who is asked: a unified diff. It writes
-   * nothing. `undefined`, or a rejection: it is not known.
+   * nothing. `undefined` or a rejection: the change is not known.
    */
   change?(input: Input, backend: Pick<ToolBackend, "files" | "workDir" | "home">): Promise<string | undefined>;
   /** Does the work. Throws `ToolFailure` to fail on purpose. The data is small JSON: save big data as outputs. */
@@ -101,8 +101,8 @@ export interface ToolContext {
   readonly seen: SeenFiles;
   /**
    * Requests an effect that is known only now. Asks the policy and, if needed, a person; rejects when refused. With
-   * `unasked` nobody is asked: whatever needs a new approval is refused. Resolves to what the person filled into the
-   * effect's form, if they did.
+   * `unasked` nobody is asked, and an effect that needs a new approval is refused. Resolves to what the person filled
+   * into the effect's form, if anything.
    */
   permit(effect: Effect, options?: { readonly unasked?: boolean }): Promise<FormInput | undefined>;
   /**
@@ -112,7 +112,7 @@ export interface ToolContext {
    */
   fetch(url: string, options?: FetchOptions): Promise<Fetched>;
   /**
-   * Reports the URL of a search result: it is known to the thread. Only for a call with an effect of kind "search".
+   * Reports the URL of a search result, so that the thread knows it. Only for a call with an effect of kind "search".
    * Never throws.
    */
   meet(url: string): void;
@@ -122,7 +122,7 @@ export interface ToolContext {
    * kind "fetch" or "page". Never throws.
    */
   linked(page: string, links: readonly string[]): void;
-  /** Calls another tool of the toolkit: same policy, approver and store. Never rejects. */
+  /** Calls another tool of the toolkit: the policy, approver and store are the same. Never rejects. */
   call(name: string, input: unknown): Promise<ToolResult>;
   /** Reports progress to people. Never throws. */
   report(update: CallUpdate): void;
@@ -136,9 +136,7 @@ export interface ToolContext {
 export interface Closed {
   /** Real paths that are closed, with everything in them. `stat` works on them; searches skip them. */
   readonly paths: readonly string[];
-  /**
-   * Whether the content of this real path is closed. Searches may still read such files: drop what they find in them.
-   */
+  /** Whether the content of this real path is closed. A search may still read such a file: drop its matches. */
   holds(path: string): boolean;
 }
 
@@ -156,7 +154,7 @@ export interface ToolJobs extends Pick<Jobs, "list" | "get" | "told"> {
   adopt(process: Process, script: string): Promise<Job>;
   /** `Jobs.reachPort` for this thread. It may also be used after the call. */
   reachPort(port: number): Promise<PortAddress | undefined>;
-  /** Where a parked call of this thread is, and in words, or its result; `undefined` if the call was never parked. */
+  /** The state of a parked call of this thread, in words, or its result; `undefined` if the call was never parked. */
   parked(call: CallId): Promise<{ readonly state: ParkedState; readonly text: string } | undefined>;
   /** The parked calls of this thread that have not ended, oldest first. */
   allParked(): Promise<readonly { readonly id: CallId; readonly name: string; readonly text: string }[]>;
@@ -173,7 +171,7 @@ export interface ToolSchedules extends Pick<Schedules, "runs" | "remove"> {
 
 /** Results that are too big for a model. Kept for the toolkit that made them, and read as `output://ID`. */
 export interface Outputs {
-  /** The folder in which commands find them (`Sandbox.outputs`). Absent: commands cannot read them. */
+  /** The folder in which commands find the saved outputs (`Sandbox.outputs`). Absent: commands cannot read them. */
   readonly forCommands?: string | undefined;
   /** Saves text or a process's log. Resolves to the id. */
   save(content: string | Uint8Array | OutputLog): Promise<string>;
@@ -205,7 +203,7 @@ export type ToolDefinition<S extends SchemaSource, Data extends Json> = Omit<
   Tool<InputOf<S>, Data>,
   "input" | "output" | "touches" | "effects" | "change" | "run" | "render" | "among"
 > & {
-  /** The kinds of effects that a call can have. Default: none. */
+  /** The kinds of effects that a call can have. Default: no kinds. */
   readonly touches?: readonly EffectKind[];
   /** Returns what a call will touch. Default: nothing. */
   effects?(input: InputOf<S>): readonly Effect[];
@@ -223,7 +221,7 @@ export type ToolDefinition<S extends SchemaSource, Data extends Json> = Omit<
 export type ToolOptions = Partial<Pick<Tool, "name" | "title" | "description" | "aliases" | "limit">>;
 
 /**
- * The names that all of these accept:
+ * The tool names that all of these accept:
  * - OpenAI `^[a-zA-Z0-9_-]{1,64}$`: https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools
  * - Anthropic `^[a-zA-Z0-9_-]{1,128}$` (once 64): the API's own error, "tools.0.custom.name: String should match
  *   pattern …"
@@ -267,7 +265,7 @@ export function defineTool<const S extends SchemaSource, Data extends Json>(
 
 /**
  * Makes a tool whose texts name other tools. `make` gets their names in the tool's toolset, and must not name a tool
- * that is missing there. A copy (`{ ...tool }`) keeps its texts in every toolset.
+ * that the toolset lacks. A copy (`{ ...tool }`) keeps its texts in every toolset.
  */
 export function withToolNames<Input, Data extends Json>(
   make: (names: ToolNames) => Tool<Input, Data>,

@@ -54,8 +54,8 @@ export interface CallOptions {
 /** Options of `Toolkit.with`. Default for each: that of the original toolkit. */
 export interface DerivedOptions {
   /**
-   * Its tools: nothing is added to them. A function gets the tools of the original toolkit, again whenever they change,
-   * and returns the tools.
+   * The toolkit's tools: nothing is added to them. A function gets the original toolkit's tools, again whenever these
+   * change, and returns the new tools.
    */
   readonly tools?: Iterable<Tool> | ((tools: Toolset) => Iterable<Tool>);
   /**
@@ -80,7 +80,7 @@ export interface DerivedOptions {
 export interface Toolkit {
   /** The current tools. When tools of sources (`ToolSource`) change, this becomes another value. */
   readonly tools: Toolset;
-  /** Resolves when every source has started or failed; without sources at once. Never rejects. */
+  /** Resolves when every source has started or failed; at once without sources. Never rejects. */
   readonly ready: Promise<void>;
   /** The names of the sources that are still starting. */
   readonly starting: readonly string[];
@@ -91,13 +91,13 @@ export interface Toolkit {
   readonly jobs: Pick<Jobs, "list" | "get" | "handOver">;
   readonly memories: Memories;
   readonly schedules: RunnerSchedules;
-  /** Tells people who may not be here something, with secrets masked: passes it to the option `onWaiting`. */
+  /** Passes a notice, with secrets masked, to the option `onWaiting`. For people who may be elsewhere. */
   notify(notice: Notice): void;
   /** What the browsers of threads show, for people who watch and use it. */
   readonly pages: LivePages;
-  /** Opens saved outputs by id; `openMasked` with each secret replaced by as many bytes, in any range that is read. */
+  /** Opens saved outputs by id. With `openMasked`, each secret in a range that is read is replaced by as many bytes. */
   readonly outputs: Pick<Outputs, "open"> & { readonly openMasked: Outputs["open"] };
-  /** Masks secrets in all texts of a value, as in results and in the record. */
+  /** Masks secrets in all texts of a value, as in results and records. */
   readonly mask: <T>(value: T) => T;
   /**
    * Returns the tool definitions in a provider's format, as new objects. `undefined` without tools, since providers
@@ -109,14 +109,14 @@ export interface Toolkit {
   /** The parked calls of the store that belong to this backend and working directory, oldest first. */
   parked(): Promise<readonly ParkedCall[]>;
   /**
-   * Makes a parked call that was approved, unless another process has claimed it. It is judged again, and parked again
-   * if what would happen is not what was approved. Resolves to its result, also of one that has ended, and to "parked"
-   * while it waits. Never rejects.
+   * Makes a parked call that was approved, unless another process has claimed it. The call is judged again, and parked
+   * again if what would happen is not what was approved. Resolves to the call's result, also if the call ended before,
+   * and to "parked" while the call waits. Never rejects.
    */
   resume(call: CallId, options?: Omit<CallOptions, "park">): Promise<ToolResult>;
   /**
-   * Takes a person's message: its URLs and hosts are known to the thread, for `policy.network.fetch`, and undo begins
-   * to keep the first state of the workspace. Never pass text that a model wrote.
+   * Takes a person's message. For `policy.network.fetch`, the thread then knows its URLs and hosts. Undo begins to keep
+   * the first state of the workspace. Never pass text that a model wrote.
    */
   hear(words: string, thread?: ThreadId): void;
   /** Returns the policy's decision on these effects. Asks nobody and records nothing. */
@@ -137,7 +137,7 @@ export type DefinitionFormat = keyof DefinitionOf;
 /**
  * The formats of tool definitions. The types fit those of the official clients: an array of `openai` is `tools` of a
  * chat completion, of `openai-responses` `tools` of a response, of `anthropic` `tools` of a message, of `gemini`
- * `functionDeclarations` of one tool, and of `mcp` `tools` of a tools/list result. `json` is for anything else.
+ * `functionDeclarations` of one tool, and of `mcp` `tools` of a tools/list result. `json` is for any other client.
  */
 export interface DefinitionOf {
   json: {
