@@ -16,7 +16,7 @@ import { CallEnded, asText, refusal } from "./result.ts";
  * Asks the policy about a checked call and, if the policy demands it, a person. Only this function makes an
  * `ApprovedCall`.
  *
- * @param parked the parked call that is made now: it has its answer, which holds if nothing has changed
+ * @param parked the parked call that is made now; its answer still counts if nothing has changed
  * @throws CallEnded "denied" or "parked"; the reason of the stop when the call is stopped while it is judged or a
  * person is asked.
  */
@@ -44,8 +44,8 @@ export async function approve(
   }
 
   /**
-   * Checks and judges a call as a person has changed it. What is denied stays denied. Their answer also answers the
-   * question about the changed call, unless it goes beyond the one that they were asked: then they are asked again.
+   * Checks and judges a call as a person has changed it. What is denied stays denied. The person's answer counts for
+   * the changed call too, unless that goes beyond the call they were asked about: then they are asked again.
    */
   async function approveEdited(asked: Questioned, edited: EditedInput): Promise<ApprovedCall> {
     const note = editedNote(edited, host);
@@ -70,7 +70,7 @@ export async function approve(
       throw new CallEnded({ status: "denied", reason: why, by: "person" });
     }
     const shown = await untilAborted(withChange(judged.call, host), stop);
-    // It is not parked: only the arguments of the model are.
+    // The changed call is not parked: only arguments that the model wrote can be parked.
     const answer = await ask(shown, judged.question, { ...host, parkAfterMs: undefined }, record, stop.signal);
     if (answer.answer === "refuse") throw refused(judged.call, answer);
     if (answer.answer === "once" && answer.edited !== undefined) return approveEdited(changed, answer.edited);
@@ -86,7 +86,7 @@ interface Questioned {
   readonly question: Decision;
 }
 
-/** Judges a call. `question` is what a person is to be asked; absent if it is allowed, or was granted earlier. */
+/** Judges a call. `question` is what a person is to be asked; absent if the call is allowed, or was granted earlier. */
 async function judge(
   checked: CheckedCall,
   host: Host,
@@ -106,8 +106,8 @@ async function judge(
 const RISKS: readonly Decision["risk"][] = ["low", "medium", "high"];
 
 /**
- * Whether a changed call needs a question of its own: it has another kind of effect, a higher risk, more access for a
- * command, or something that only a person may approve, than the call that the person was asked about.
+ * Whether a changed call needs its own question. It does when, compared with the call that the person was asked about,
+ * it has another kind of effect, a higher risk, more access for a command, or something that only a person may approve.
  */
 function goesBeyond(changed: Questioned, asked: Questioned): boolean {
   const kinds = new Set(asked.call.effects.map(({ kind }) => kind));
@@ -120,7 +120,7 @@ function goesBeyond(changed: Questioned, asked: Questioned): boolean {
   );
 }
 
-/** How far a command reaches besides what it does: out of the sandbox, and beyond the call. */
+/** What a command may reach besides its own effect: whether it leaves the sandbox, and whether it outlives the call. */
 function accessOf(effect: Effect): string {
   return effect.kind === "exec" ? JSON.stringify([effect.within ?? {}, effect.lifetime ?? "call"]) : "";
 }

@@ -17,10 +17,10 @@ import type { Decided } from "./watch.ts";
 const LOOK_MS = 2_000;
 
 /**
- * Asks for approval of a call: its own approver, if that may approve it, and everybody who answers questions of the
- * store. The first answer counts and closes the question for all others. Without an approver, waits up to
- * `answerWithinMs` for an answer from the store, as long as somebody is connected who can answer. With `parkAfterMs`,
- * parks the call instead of denying it, and also when the approver has not answered after that time.
+ * Asks for approval of a call. Asks the call's approver, if it may approve the call, and everybody who answers
+ * questions of the store. The first answer counts and closes the question for all others. Without an approver, waits up
+ * to `answerWithinMs` for an answer from the store, as long as somebody is connected who can answer. With
+ * `parkAfterMs`, parks the call instead of denying it, and parks it when the approver has not answered after that time.
  *
  * @throws CallEnded "denied" when nobody can answer or nobody did in time, or "parked"; the signal's reason when the
  * call is stopped.
@@ -58,7 +58,7 @@ export async function ask(
       : answerOf(approver, call, decision, asking.signal).then((own) => decide(question, own, host, asking.signal));
   const waits = approver !== undefined && parkAfterMs !== undefined && parkAfterMs > 0;
   const tooLate = waits ? [pause(parkAfterMs, asking.signal).then(() => (asking.aborted ? elsewhere : parked()))] : [];
-  // Ignored if the other or another process answered
+  // ignored if the other one, or another process, answered
   for (const each of [here, ...tooLate]) each.catch(() => undefined);
   try {
     const first = Promise.race<Counting>([elsewhere, here, ...tooLate]);
@@ -94,7 +94,7 @@ async function decide(
     if (outcome.status === "closed" && outcome.first !== undefined) return outcome.first;
     if (outcome.status === "answered") return { approval, by };
   } catch {
-    // If the store is not writable, `begin` refuses acts; this call may only read.
+    // If the store is not writable, `begin` refuses acts; a call that only reads may run.
   }
   return { approval, by, unstored: true };
 }
@@ -122,7 +122,7 @@ async function answerOf(
 // no end.
 const ANSWERS: ReadonlySet<unknown> = new Set<Approval["answer"]>(["once", "session", "always", "refuse"]);
 
-/** The answer, or a refusal in place of one that is none. */
+/** The answer; a refusal in place of an invalid answer. */
 export function usable(approval: Approval): Approval {
   return isAnswer(approval) ? approval : { answer: "refuse", reason: `The answer was ${JSON.stringify(approval)}.` };
 }
@@ -137,7 +137,7 @@ function isObject(value: unknown): boolean {
   return value === undefined || (typeof value === "object" && value !== null && !Array.isArray(value));
 }
 
-/** Resolves to why nobody has answered: the time is over, or nobody is connected who can answer. */
+/** Resolves to why nobody has answered: the time is over, or nobody who can answer is connected. */
 async function nobodyAnswers(withinMs: number, host: Host, record: Recorder, signal: AbortSignal): Promise<string> {
   record.updated({ displayMessage: "Waiting for a person's answer" });
   const deadline = performance.now() + withinMs;

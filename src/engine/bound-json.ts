@@ -25,14 +25,14 @@ export function asJson(returned: unknown): Json | undefined {
 
 /**
  * Limits the text in the data to 51,200 bytes, keys included. Texts are truncated at the end that is not kept; lists
- * and objects keep the entries that fit. A mark shows each truncation. Returns the same value when all of it fits.
+ * and objects keep the entries that fit. A mark shows each truncation. Returns the same value when it fits as a whole.
  */
 export function boundJson(data: Json, keep: "head" | "tail"): Json {
   if (measure(data, 0) <= DEFAULT_MAX_BYTES) return data;
   return cut(data, { left: DEFAULT_MAX_BYTES }, keep, 0);
 }
 
-/** False also for data nested deeper than `MAX_DEPTH`, including circles: `JSON.stringify` decides about those. */
+/** Whether a value is plain JSON. False if it is nested deeper than `MAX_DEPTH`: then `JSON.stringify` decides. */
 function isPlainJson(value: unknown, depth: number): boolean {
   if (value === null || typeof value === "boolean" || typeof value === "string") return true;
   if (typeof value === "number") return Number.isFinite(value);

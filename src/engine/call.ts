@@ -33,7 +33,7 @@ export async function callTool(request: ToolCall, host: Host, stop: Stop, parked
   }
 }
 
-/** Runs a call that a tool makes. It can be stopped alone, and is stopped with the call that makes it. */
+/** Runs a call that a tool makes. The call can be stopped alone, and stops when the calling call stops. */
 async function callNested(request: ToolCall, host: Host, above: Stop): Promise<ToolResult> {
   const stop = new Stop(above);
   const unwatch = host.watch.call(request, (reason) => stop.abort(reason));

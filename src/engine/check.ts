@@ -33,7 +33,7 @@ export async function check(
 
 /**
  * Refuses an act whose input contains the mark of a masked secret: the mark would be written instead of the secret.
- * Calls that only read may contain it, and so may text that looks like a mark but names nothing that is masked.
+ * Calls that only read may contain a mark. Text that looks like a mark but names no masked secret is allowed.
  */
 function refuseMark(input: unknown, mask: Mask): void {
   const found = mask.markIn(input);
@@ -45,9 +45,7 @@ function refuseMark(input: unknown, mask: Mask): void {
   throw new CallEnded({ status: "invalid-input", issues: [{ path: found.path, message }] });
 }
 
-/**
- * The input to validate. A bare string without JSON around it is accepted when the tool's `mend` makes an object of it.
- */
+/** The input to validate. A bare string that is not JSON is accepted when the tool's `mend` makes an object of it. */
 function readable({ input, notJson }: ToolCall, tool: Tool): unknown {
   const given = mended(tool, input);
   if (notJson === undefined) return given;

@@ -3,9 +3,9 @@ import { mendJson } from "../util/mend-json.ts";
 
 /**
  * Converts values of the wrong JSON type that have one evident reading: "5" for a number, 5 for a string, "true" for a
- * boolean, a JSON text for an array or object, one element for an array. A `null` where none is allowed is removed:
- * models write it for "not given". Changes only the places that the errors name, in a copy. `undefined` when there was
- * nothing to convert.
+ * boolean, a JSON text for an array or object, one element for an array. A `null` is removed where `null` is not
+ * allowed: models write it for "not given". Changes only the places that the errors name, in a copy. `undefined` when
+ * there was nothing to convert.
  */
 export function coerce(value: unknown, errors: readonly TLocalizedValidationError[]): { value: unknown } | undefined {
   const copy = copyOf(value);

@@ -11,13 +11,13 @@ interface ApprovedCommands {
   readonly inner: Backend;
   readonly call: ApprovedCall;
   readonly allowed: readonly Effect[];
-  /** Decisions on effects that were permitted while the call ran. */
+  /** The policy's decisions on effects that were permitted while the call ran. */
   readonly later: ReadonlyMap<Effect, Decision>;
   /** Throws when the call has ended. */
   readonly alive: () => void;
 }
 
-/** Returns the command as it may run: the approved script, in the approved folder, as contained as the policy says. */
+/** Returns the command as it may run: the approved script and folder, contained as the policy decided. */
 export type ApprovedCommand = <C extends Command>(command: C) => Promise<C>;
 
 /** Compares commands with the effects of a call. Rejects for a command that the call did not declare. */
@@ -38,7 +38,7 @@ export function approvedCommands({ inner, call, allowed, later, alive }: Approve
         `tool "${call.tool.name}" tried to run a command that this call did not declare: ${scriptOf(command.argv)}`,
       );
     }
-    // The policy decides how a command is contained, and what runs in place of a plain one.
+    // The policy decides how a command is contained, and what runs in place of a plain command.
     const { within = {}, runs: anew = [] } = later.get(effect) ?? call.decision;
     const run = anew.find((each) => each.command === effect.command && each.folder === real);
     if (run === undefined) return { ...command, cwd: real, isRealCwd: true, within };
@@ -60,7 +60,7 @@ function isThisCommand(effect: Effect, command: Command, cwd: string): effect is
   return isSameEnv(effect.env ?? {}, command.env ?? {});
 }
 
-/** Both must have the same variables: a missing one changes a script as much as an added one. */
+/** Both environments must have the same variables: a missing variable changes a script as much as an added one. */
 function isSameEnv(one: Env, other: Env): boolean {
   const names = Object.keys(one);
   return (
@@ -71,10 +71,10 @@ function isSameEnv(one: Env, other: Env): boolean {
 
 const SHELL = /^((\/usr)?\/bin\/)?(ba|da|z|k)?sh$/;
 
-/** The only flags allowed before `-c`: with others (`-c` twice, a script file, `--rcfile`) a shell runs more. */
+/** The only flags allowed before `-c`: with others (a second `-c`, a script file, `--rcfile`) a shell runs more. */
 const SHELL_FLAGS: ReadonlySet<string> = new Set(["--noprofile", "--norc"]);
 
-/** The script that an argument vector runs: the one after a shell's `-c`, else the quoted words. */
+/** The script that an argument vector runs: the word after a shell's `-c`, otherwise the quoted words. */
 function scriptOf(argv: Command["argv"]): string {
   return (isShell(argv) ? argv.at(-1) : undefined) ?? quoteWords(argv);
 }

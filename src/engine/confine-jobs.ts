@@ -14,7 +14,7 @@ export interface CallBounds {
   alive(): void;
   /** The command in its real folder. Rejects when the call did not declare it. */
   runs(command: JobCommand): Promise<JobCommand>;
-  /** What ends the process with this call; `undefined` when this call did not start it in a live terminal. */
+  /** What ends the process with this call; `undefined` unless this call started the process in a live terminal. */
   tieOf(process: Process): Tie | undefined;
 }
 

@@ -2,9 +2,7 @@ import type { ApprovedCall } from "../contract/call.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Memories } from "../contract/memory.ts";
 
-/**
- * Limits the memories to what a call declared, until it ends. Everything else rejects with a `ToolFailure`.
- */
+/** Limits the memories to what a call declared, until the call ends. Any other use rejects with a `ToolFailure`. */
 export function confineMemories(
   memories: Memories,
   { tool, effects }: Pick<ApprovedCall, "tool" | "effects">,

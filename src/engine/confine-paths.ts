@@ -11,8 +11,8 @@ export type PathUse = "read" | "write" | "look" | "stat";
 export type Reached = "open" | "undeclared" | "closed";
 
 /**
- * Judges paths by a call's effects and by the paths that stay closed below them. Both lists may grow. `written` is the
- * absolute path as given, `real` its real path. Neither may be closed.
+ * Judges paths by a call's effects and by the closed paths below the paths of the effects. Both lists may grow.
+ * `written` is the absolute path as given, `real` its real path. Neither may be closed.
  */
 export function createReach(
   effects: readonly Effect[],

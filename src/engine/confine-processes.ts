@@ -11,7 +11,7 @@ export interface CallProcesses {
   tieOf(process: Process): Tie | undefined;
   /** Whether a pane shows a process of this call. */
   shows(pane: string): boolean;
-  /** Stops all of them and releases their logs. Resolves to what the sandbox refused to them. */
+  /** Stops all processes of the call and releases their logs. Resolves to what the sandbox refused to the processes. */
   end(): Promise<readonly Refusal[]>;
 }
 
@@ -20,7 +20,7 @@ export function callProcesses(inner: Backend, signal: AbortSignal, alive: () => 
   const started = new Set<Promise<Process>>();
   const ties = new Map<Process, Tie>();
 
-  /** Registers the process before it has started: one that is still starting when the call ends is stopped too. */
+  /** Registers the process before it starts: a process that is still starting when the call ends is stopped too. */
   const begin = (start: () => Promise<Process>): Promise<Process> => {
     alive();
     const process = start();
@@ -28,7 +28,7 @@ export function callProcesses(inner: Backend, signal: AbortSignal, alive: () => 
     return process;
   };
 
-  /** Starts a process that may become a job: then neither the call's signal nor the command's stops it any more. */
+  /** Starts a process that may become a job: a job is no longer stopped by the call's signal or the command's. */
   const beginTied = async (command: Command): Promise<Process> => {
     const startedMs = Date.now();
     const controller = new AbortController();
@@ -72,7 +72,7 @@ async function letGo(starting: Promise<Process>): Promise<readonly Refusal[]> {
   const process = await starting.catch(() => undefined);
   if (process === undefined) return []; // it never ran
   await process.kill();
-  const refusals = await process.refusals; // before its output is disposed, from which they are read
+  const refusals = await process.refusals; // before the output is disposed, from which the refusals are read
   await Promise.all([process.output.dispose(), process.errors?.dispose()]);
   return refusals ?? [];
 }

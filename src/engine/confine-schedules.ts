@@ -6,8 +6,8 @@ import type { ToolSchedules } from "../contract/tool.ts";
 import { contentsOf, digest, targetOf } from "./park.ts";
 
 /**
- * Limits the schedules to what a call declared, and to its target. A schedule that a person approved gets that answer
- * as its grant.
+ * Limits the schedules to what a call declared, and to the call's target. A schedule that a person approved gets that
+ * answer as its grant.
  */
 export function confineSchedules(
   schedules: Schedules,
@@ -51,7 +51,7 @@ async function grantOf(work: Work, { name, workDir, files, outside = files }: Ba
   return digest([work, name, workDir, contents]);
 }
 
-/** Whether a schedule has a person's approval for what its work is now. */
+/** Whether a person has approved the schedule's work as it is now. */
 export async function isGranted({ grant, work }: Schedule, backend: Backend): Promise<boolean> {
   return grant !== undefined && grant === (await grantOf(work, backend));
 }

@@ -11,7 +11,7 @@ interface TerminalBounds {
   alive(): void;
   /** The command in its real folder. Rejects when the call did not declare it. */
   runs(command: Command): Promise<Command>;
-  /** Returns whether a command of this call runs in the pane, which then shows its output. */
+  /** Returns whether the pane runs a command of this call and so shows its output. */
   shows(pane: string): boolean;
 }
 
@@ -26,7 +26,7 @@ export function confinedTerminal(
   { tool }: ApprovedCall,
   { allowed, alive, runs, shows }: TerminalBounds,
 ): Terminal {
-  /** The pane that was judged for this target. */
+  /** The pane that the policy judged for this target. */
   const declared = (what: string, target: string | undefined, declares: (effect: Typing) => boolean) => {
     alive();
     const found = allowed.find(
@@ -56,12 +56,12 @@ export function confinedTerminal(
       const where = declared("type into", keys.target, (effect) => isTyped(effect, keys));
       return terminal.sendKeys({ ...keys, ...where });
     },
-    // Declared as detached, since it stays in its pane after the toolkit is closed.
+    // Declared as detached, because the command stays in its pane after the toolkit is closed.
     dispatch: async (command) => terminal.dispatch(await runs({ ...command, lifetime: "detached" })),
   };
 }
 
-/** Whether the same text and keys were declared, with Enter as the last key. */
+/** Whether exactly this text and these keys were declared, with Enter as the last key. */
 function isTyped({ types, keys: declared = [] }: Typing, { text, keys = [], enter = false }: Keys): boolean {
   const all = enter ? [...keys, "Enter"] : keys;
   return types === text && declared.length === all.length && declared.every((key, index) => key === all[index]);

@@ -41,9 +41,9 @@ export interface ConfineOptions {
 }
 
 /**
- * Limits the backend to the approved effects of one call, and to those permitted later. Paths are compared with the
- * real paths that were judged, and passed on as real paths, so that a link that changes in between has no effect. A
- * process runs the approved script in the approved folder, and ends with the call.
+ * Limits the backend to the approved effects of one call, and to effects permitted later. Paths are compared with the
+ * real paths that were judged, and are passed on as real paths. A link that changes in between therefore has no effect.
+ * A process runs the approved script in the approved folder, and ends with the call.
  */
 export function confine(
   { backend: inner, outputs, jobs, store, withheld }: ConfineOptions,
@@ -51,7 +51,7 @@ export function confine(
   signal: AbortSignal,
 ): Confined {
   const allowed = [...call.effects];
-  /** Decisions on effects that were permitted while the call ran. */
+  /** The policy's decisions on effects that were permitted while the call ran. */
   const later = new Map<Effect, Decision>();
   const except = [...new Set(call.decision.except)];
   const paths = createReach(allowed, except, withheld);
@@ -68,7 +68,7 @@ export function confine(
   const runs = approvedCommands({ inner, call, allowed, later, alive });
   const processes = callProcesses(inner, signal, alive);
 
-  /** The real path. A path that was judged keeps the real path that it had then. */
+  /** Returns the real path. For a path that was judged, this is the real path of that time. */
   const realPath = async (path: string): Promise<string> => {
     alive();
     const absolute = absolutePath(path, inner);
@@ -188,5 +188,5 @@ export function confine(
   };
 }
 
-/** Links were resolved when the path was compared; they are not followed again. */
+/** Links were resolved when the path was compared: they are not followed again. */
 const REAL = { real: true } as const;

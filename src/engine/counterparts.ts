@@ -22,7 +22,7 @@ const COUNTERPARTS: ReadonlyMap<string, readonly string[]> = new Map([
   ...each("deletefile movefile copyfile createdirectory python runcode executeipythoncell runtests", RUN),
 ]);
 
-/** Names of our tools that do what another agent's tool with this folded name does, best first. */
+/** Names of our tools that do the same as another agent's tool with this folded name, best first. */
 export function counterpartsOf(name: string): readonly string[] {
   return COUNTERPARTS.get(name) ?? [];
 }

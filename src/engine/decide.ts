@@ -10,8 +10,8 @@ import { hasReadForeignText } from "./foreign-text.ts";
 import type { Host } from "./host.ts";
 
 /**
- * Asks all policies about a call and returns the strictest decision. Without any decision, a call without effects is
- * allowed and any other one is asked about. A policy that throws denies the call.
+ * Asks all policies about a call and returns the strictest decision. If no policy decides, a call without effects is
+ * allowed and any other call is asked about. A policy that throws denies the call.
  *
  * Also resolves the real path of every path in the effects, and the real pane, once. The policies judge these and
  * `confine` enforces them, so a link that changes in between has no effect.
@@ -54,9 +54,7 @@ function denied(why: string): Decision {
   return { verdict: "deny", risk: "high", rule: "error", reason: `The policy could not judge this call: ${why}` };
 }
 
-/**
- * Marks core memories of a thread that has read foreign text. If that cannot be read from the store, it counts as so.
- */
+/** Marks core memories of a thread that has read foreign text. If the store cannot be read, the thread counts so. */
 async function withForeignText(call: CheckedCall, store: Store): Promise<CheckedCall> {
   const { effects, request } = call;
   if (!effects.some((effect) => effect.kind === "state" && effect.core !== undefined)) return call;
@@ -90,7 +88,7 @@ async function withRealPaths(call: CheckedCall, backend: Backend): Promise<Check
   return { ...call, effects, found };
 }
 
-/** Resolves the real path and, in parallel, looks up the file: the policy and people need it for what is written. */
+/** Resolves the real path and, in parallel, looks up the file: for a write, the policy and people need the file. */
 async function withFound(
   { isNew: _, ...effect }: WriteEffect,
   realPath: Promise<string | undefined>,
@@ -110,8 +108,8 @@ async function withFound(
 }
 
 /**
- * Resolves the folder of a command. The working directory is canonical and needs no round trip. Should a link have
- * replaced it, `confine` refuses the command, since its folder is not the approved one.
+ * Resolves the folder of a command. The working directory is canonical and needs no round trip. If a link has replaced
+ * it, `confine` refuses the command: the real folder is then not the approved folder.
  */
 async function inFolder(effect: ExecEffect, backend: Backend): Promise<Effect> {
   return effect.cwd === undefined

@@ -24,7 +24,7 @@ import { parse } from "./parse.ts";
 import type { Recorder } from "./record.ts";
 import { CallEnded } from "./result.ts";
 
-/** How long a stopped tool may take to end (a command uses two seconds of it between TERM and KILL). */
+/** How long a stopped tool may take to end. A command uses two seconds of this time between TERM and KILL. */
 const STOP_GRACE_MS = 5_000;
 
 /** What a tool returned. */
@@ -35,8 +35,8 @@ export interface Executed {
 }
 
 /**
- * Runs an approved call on a backend that is confined to the approved effects. The row of an act is durable before it
- * runs. When it is stopped, the tool has `STOP_GRACE_MS` to return; then the call ends without it, and all further
+ * Runs an approved call on a backend that is confined to the approved effects. The row of an act is durable before the
+ * act runs. A stopped tool has `STOP_GRACE_MS` to return. After that the call ends without the tool, and all further
  * access is refused.
  */
 export async function execute(
@@ -65,16 +65,14 @@ export async function execute(
   return { data, attached: [...running.attached, ...notes] };
 }
 
-/** A URL that a person was asked about may be requested again. */
+/** A URL that a person was asked about may be requested again later. */
 function learnApproved({ decision, effects, request }: ApprovedCall, { conversations }: Host): void {
   if (decision.verdict !== "ask") return;
   for (const effect of effects)
     if (effect.kind === "fetch") conversations.add(request.thread, { kind: "approved", url: effect.url });
 }
 
-/**
- * Ends the confinement. Returns notices for the model: what the sandbox refused to the commands, and those of hooks.
- */
+/** Ends the confinement. Returns notices for the model: the sandbox's refusals to commands, and notices of hooks. */
 async function end(running: Running): Promise<readonly Content[]> {
   running.over = true;
   const refusals = (await running.confined?.end()) ?? [];
@@ -99,7 +97,7 @@ function withNotes(error: unknown, notes: readonly Content[]): unknown {
   });
 }
 
-/** Records an act, counts it (not if it could not be recorded), and runs the hooks. */
+/** Records an act, counts it, and runs the hooks. An act that could not be recorded is not counted. */
 async function begin(running: Running, call: ApprovedCall): Promise<void> {
   const { host, record, stop } = running;
   await record.approved(call);
@@ -131,7 +129,7 @@ interface Running {
 function confinement(running: Running): Confined {
   const { call, host, stop } = running;
   running.confined ??= confine(host, call, stop.signal);
-  if (running.over) void running.confined.end(); // first used after the call has ended
+  if (running.over) void running.confined.end(); // the confinement is first used after the call has ended
   return running.confined;
 }
 
@@ -220,7 +218,7 @@ class CallContext implements ToolContext {
   }
 }
 
-/** The seen files, limited to those that this call may read, since their content is remembered too. */
+/** The seen files that this call may read. Others are left out, because their content is remembered too. */
 function seenThrough(running: Running): SeenFiles {
   const { call, host } = running;
   const { seen } = host;
@@ -252,7 +250,7 @@ async function permit(
       `tool "${call.tool.name}" asks for an effect of kind "${effect.kind}" that its \`touches\` does not name`,
     );
   }
-  // A call that runs cannot be parked: what it has done so far would be done again.
+  // A running call cannot be parked: what it has already done would be done again.
   const asking = { ...host, parkAfterMs: undefined, ...(unasked && { approver: undefined, answerWithinMs: 0 }) };
   const more = await approve({ ...call, effects: [effect] }, asking, record, stop);
   learnApproved(more, host);
@@ -285,8 +283,8 @@ async function fetchFor(running: Running, address: string, options: FetchOptions
 }
 
 /**
- * Whether a server chose the target of a redirect, and not the model with the URL that it composed. The target then
- * counts as a link of the page.
+ * Whether the server chose the target of a redirect, and not the model by composing the URL. The target then counts as
+ * a link of the page.
  */
 async function choseRedirect(from: URL, to: URL, thread: ThreadId, { judge, isKnown }: Host["conversations"]) {
   const judgement = await judge(thread, { url: from.href }, { take: false });
@@ -294,7 +292,7 @@ async function choseRedirect(from: URL, to: URL, thread: ThreadId, { judge, isKn
   return isSeen || from.hostname === to.hostname || isKnown(thread, to);
 }
 
-/** Settles as the work does, or rejects `STOP_GRACE_MS` after the stop. */
+/** Settles as the tool's promise does, or rejects `STOP_GRACE_MS` after the stop. */
 function withGrace<T>(work: Promise<T>, stop: Stop): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;

@@ -15,14 +15,14 @@ export type Misfit =
       readonly names: readonly string[];
       readonly schema: JsonSchema;
     }
-  /** The object has these properties, which its schema does not know. */
+  /** The object has these properties, which are not in its schema. */
   | {
       readonly kind: "unknown";
       readonly pointer: string;
       readonly names: readonly string[];
       readonly schema: JsonSchema;
     }
-  /** The name of the property at the pointer, or its value, is another than `problem` states: "expected string". */
+  /** The property's name or value, at the pointer, is not what `problem` demands: "expected string". */
   | {
       readonly kind: "name" | "value";
       readonly pointer: string;
@@ -31,8 +31,8 @@ export type Misfit =
     };
 
 /**
- * Returns what does not fit, by place: all branches of a union together ("expected one of …"), and a wrong type without
- * the errors that follow from it. Of a union, only the branches of the value's own type count, if there are any.
+ * Returns what does not fit, by place. All branches of a union are joined ("expected one of …"), and errors that follow
+ * from a wrong type are left out. If a union has branches of the value's type, only these count.
  *
  * @param errors those of the compiled schema
  */
@@ -72,7 +72,7 @@ export function explainErrors(
       }));
     const at = nameOf(path);
     const { problem } = misfit;
-    // The parameter's description: a number that is too large may have the wrong unit.
+    // The parameter's description helps: a number that is too large may have the wrong unit.
     const { description } = misfit.schema;
     const meaning =
       typeof description === "string" && !/^(?:expected|no value) /.test(problem) ? `. ${path}: ${description}` : "";
@@ -95,7 +95,7 @@ function misfitsAt(
         found.push({ kind: "missing", pointer, names: error.params.requiredProperties, schema: owner });
         break;
       case "additionalProperties": {
-        // A name with errors of its own is known: its value does not fit.
+        // A name that has errors of its own is known: only its value does not fit.
         const names = error.params.additionalProperties.filter((name) => {
           return !below.some((other) => isBelow(other, `${pointer}/${pointerPart(name)}`));
         });
@@ -118,7 +118,7 @@ function misfitsAt(
       case "oneOf":
         break; // the errors of its branches say what they expect
       case "propertyNames":
-        break; // so do those of the names
+        break; // so do the errors of the names
       default: {
         const kind = error.schemaPath.endsWith("/propertyNames") ? "name" : "value";
         found.push({ kind, pointer, problem: error.message, schema: owner });
@@ -139,7 +139,7 @@ function misfitsAt(
   return found;
 }
 
-/** Leaves out the branches of a union that are of another type than the value, if one is of its type. */
+/** Leaves out a union's branches of other types than the value's, if a branch has the value's type. */
 function ofMeantBranches(errors: readonly TLocalizedValidationError[]): readonly TLocalizedValidationError[] {
   const others = errors.filter(({ keyword, schemaPath }) => keyword === "type" && BRANCH.test(schemaPath));
   const isIn = (error: TLocalizedValidationError, branch: TLocalizedValidationError) =>

@@ -51,7 +51,7 @@ export async function fit(
     const cut = data === whole ? "" : `, truncated to ${formatSize(DEFAULT_MAX_BYTES)}`;
     throw new ToolFailure(`tool "${tool.name}" returned data that does not fit its output schema${cut}: ${fault}`, {
       hint: "The tool has run; its result is below.",
-      content: content.map((part) => (part.type === "text" ? notice(part.text) : part)), // inside its boundary already
+      content: content.map((part) => (part.type === "text" ? notice(part.text) : part)), // already inside its boundary
     });
   }
   const images = await savedImages(content, outputs);
@@ -71,7 +71,7 @@ async function bounded(parts: readonly Content[], from: string, fitting: Fitting
   return [...inBoundary(theirs, from), ...maskedContent(own.map(plainPart), fitting.mask)];
 }
 
-/** The same for the end of a call that did not succeed: its partial results, and words of another program. */
+/** Does the same for a call that did not succeed: for its partial results and the words of another program. */
 export async function fitFailure(
   result: ToolResult,
   error: unknown,
@@ -155,7 +155,7 @@ async function saved(outputs: Outputs, whole: string): Promise<string | undefine
   try {
     return await outputs.save(whole);
   } catch {
-    return undefined; // the notice reports that the rest is lost
+    return undefined; // the notice reports that the rest of the text is lost
   }
 }
 

@@ -20,8 +20,8 @@ function readsForeignText(effects: readonly Effect[]): boolean {
 }
 
 /**
- * Whether a thread has read foreign text, itself or through a sub-agent, or the thread of the call that started it. The
- * project's own files do not count. It is read from the record, so it holds in other processes too.
+ * Whether a thread has read foreign text, itself or through a sub-agent, or was started by a call of a thread that has.
+ * The project's own files do not count. The record is read, so the answer holds in other processes too.
  *
  * @throws Error when the store cannot be read.
  */
@@ -41,7 +41,7 @@ export async function hasReadForeignText(
 }
 
 /**
- * Where the text that a call returns comes from, if others wrote it; else `undefined`. A saved output counts as theirs
+ * Where the text that a call returns comes from, if others wrote it; else `undefined`. A saved output counts as foreign
  * once its thread has read foreign text.
  */
 export async function foreignSource(
@@ -53,7 +53,7 @@ export async function foreignSource(
   return (await hasReadForeignText(store, request).catch(() => true)) ? tool.name : undefined;
 }
 
-/** Text parts without invisible characters, and notices for the model about the removed ones. */
+/** Returns the text parts without invisible characters, and notices for the model about the removed characters. */
 export function seenParts(parts: readonly Content[]): {
   readonly seen: readonly Content[];
   readonly notices: readonly Content[];

@@ -8,7 +8,7 @@ import { SUBSCHEMAS } from "./subschemas.ts";
 export interface ForeignTool extends Pick<Tool, "run" | "render" | "limit" | "userFacing"> {
   /** Its source: "plugin:weather", "mcp:github". */
   readonly from: string;
-  /** The source's name for it. */
+  /** The tool's name in that source. */
   readonly tool: string;
   /** The name for models. Default: `tool`. */
   readonly name?: string;
@@ -17,7 +17,7 @@ export interface ForeignTool extends Pick<Tool, "run" | "render" | "limit" | "us
   readonly description: string;
   /** The JSON Schema of its arguments. */
   readonly schema: unknown;
-  /** True if it declares that it may destroy something. */
+  /** Whether the tool declares that it may destroy something. */
   readonly destructive?: boolean;
 }
 
@@ -61,8 +61,8 @@ const SHOWN_EVERY_MS = 100;
 const SHOWN = 200;
 
 /**
- * Returns a function that shows people what another program reports of a call. Of reports within `SHOWN_EVERY_MS`, only
- * the first is shown.
+ * Returns a function that shows people what another program reports about a call. Of the reports within
+ * `SHOWN_EVERY_MS`, only the first is shown.
  */
 export function progressOf({ report }: Pick<ToolContext, "report">): (message: string) => void {
   let shownMs = -Infinity;
@@ -104,7 +104,7 @@ function cleaned({ pattern, patternProperties, description, ...rest }: Plain): P
       : [`Names by pattern: ${terminalSafe(JSON.stringify(patternProperties))}`]),
   ];
   if (patternProperties !== undefined) {
-    // Which names are additional depends on the patterns.
+    // Whether a name is additional depends on the patterns, which are gone.
     delete rest["additionalProperties"];
     delete rest["unevaluatedProperties"];
   }

@@ -22,11 +22,11 @@ export interface Host {
   readonly tools: Toolset;
   /** Why a tool is absent; `undefined` when nothing is known about the name. */
   readonly absent?: ((name: string) => string | undefined) | undefined;
-  /** The strictest decision counts. */
+  /** The policies. Their strictest decision counts. */
   readonly policies: readonly Policy[];
-  /** `undefined`: only people who answer questions of the store can be asked. */
+  /** Asks a person. `undefined`: only people who answer questions of the store can be asked. */
   readonly approver: Approver | undefined;
-  /** From where which risk can be approved. Default: from everywhere. */
+  /** Which risk can be approved from which channel. Default: every risk from every channel. */
   readonly approvers?: Approvers | undefined;
   /** How long to wait for an answer from the store when there is no approver, in milliseconds. 0: nobody is asked. */
   readonly answerWithinMs: number;
@@ -44,9 +44,9 @@ export interface Host {
   /** Stops and answers from other processes. */
   readonly watch: Watch;
   readonly grants: Grants;
-  /** Whether a question about this call was answered before, by other means than a grant. Default: it was not. */
+  /** Whether a question about this call was answered before, other than by a grant. Default: it was not. */
   readonly isApproved?: ((call: CheckedCall) => Promise<boolean>) | undefined;
-  /** Counts an act before it begins. Resolves to the reason when it may not begin. Default: no limit. */
+  /** Counts an act before it begins. Resolves to the reason when the act may not begin. Default: no limit. */
   readonly takeAct?: (() => Promise<string | undefined>) | undefined;
   /** Awaited one after the other before an act's first effect, once the act is recorded and counted. */
   readonly beforeAct: readonly BeforeAct[];
@@ -82,12 +82,10 @@ export interface Waiting {
 /** Approvals that last longer than one call. */
 export interface Grants {
   /**
-   * The decision with only those scopes that are not granted yet; `undefined` when all of them are. A decision without
-   * scopes cannot be granted for longer than the call.
+   * Returns the decision with only the scopes that are not granted yet; `undefined` when all scopes are granted. A
+   * decision without scopes cannot be granted for longer than the call.
    */
   remaining(call: CheckedCall, decision: Decision): Promise<Decision | undefined>;
-  /**
-   * Stores the scopes of an answered question. Rejects with a `ToolFailure` when it cannot: then the call does not run.
-   */
+  /** Stores the scopes of an answered question. Rejects with a `ToolFailure` when they cannot be stored. */
   remember(question: Decision, approval: Approval): Promise<void>;
 }

@@ -4,14 +4,14 @@ import type { Toolset } from "../contract/toolkit.ts";
 import { messageOf } from "../util/errors.ts";
 import { plural } from "../util/text.ts";
 
-/** The most tools of one source. Further tools are omitted. */
+/** The maximum number of tools of one source. Further tools are omitted. */
 const MOST_TOOLS = 500;
 
-/** The tools of a toolkit: its own ones, and those of sources, which change. */
+/** The tools of a toolkit: its own tools, and the tools of sources, which change. */
 export interface LiveTools {
-  /** The current tools. Becomes another value when they change. */
+  /** The current tools: a new value after each change. */
   readonly current: Toolset;
-  /** Calls the listener after each change; what it throws is ignored. Returns a function that unsubscribes. */
+  /** Calls the listener after each change; its exceptions are ignored. Returns a function that unsubscribes. */
   onChange(listener: () => void): () => void;
   /** Starts the sources. */
   start(): void;
@@ -28,18 +28,18 @@ export interface LiveTools {
 export interface LiveToolsOptions {
   /** The toolkit's own tools. Sources cannot use their names. */
   readonly own: Toolset;
-  /** If two sources have a tool with the same name, the first one wins. */
+  /** The sources. If two have a tool with the same name, the tool of the first counts. */
   readonly sources: readonly ToolSource[];
   /** Adapts a source's tool, for example to another name. `undefined` omits it. */
   readonly choose: (tool: Tool) => Tool | undefined;
   /** The position of a tool among all tools. Tools with the same position keep their order. */
   readonly position: (name: string) => number;
-  /** Sentences about chosen tools that are missing. Called once, when all sources have started and have tools. */
+  /** Returns sentences about chosen tools that are missing. Called once, when all sources have started with tools. */
   readonly missing: () => readonly string[];
   /** Further properties of a source's host. */
   readonly host: Pick<ToolSourceHost, "workDir" | "start" | "mask">;
   readonly notice: (text: string) => void;
-  /** Throws for a tool whose schemas are not valid. */
+  /** Throws for a tool with an invalid schema. */
   readonly requireValid: (tools: readonly Tool[]) => void;
 }
 
@@ -104,7 +104,7 @@ export function createLiveTools({
     }
   };
 
-  /** The usable ones of the tools. */
+  /** The tools that can be used. */
   const usable = (source: ToolSource, tools: readonly Tool[]): readonly Tool[] => {
     const seen = new Set<string>();
     const refuse = (what: string, why: string) => {

@@ -17,7 +17,7 @@ export function maskedContent(parts: readonly Content[], mask: Mask): readonly C
 
 type Ending = Exclude<ToolResult, { status: "ok" | "parked" }>;
 
-/** Masks secrets in the message, data and content of a failed result. (`fit` masks those of an "ok" one.) */
+/** Masks secrets in the message, data and content of a failed result. (`fit` does this for an "ok" result.) */
 export function maskedEnding(result: Ending, mask: Mask): Ending {
   if (!("content" in result) || result.content === undefined) return mask.json(result);
   const { content, ...rest } = result;

@@ -13,19 +13,19 @@ import type { Recorder } from "./record.ts";
 import { CallEnded, refusal } from "./result.ts";
 import type { Decided } from "./watch.ts";
 
-/** The backend and its working directory: a parked call runs nowhere else. What contains it is part of the decision. */
+/** The backend and its working directory: a parked call runs only there. The call's containment is in the decision. */
 export const targetOf = ({ name, workDir }: Pick<Backend, "name" | "workDir">): string =>
   `${machineOf(name)}:${workDir}`;
 
-/** The target without its sandbox and terminal: a thread is continued with or without them. */
+/** The target without its sandbox and terminal: a thread continues with or without these. */
 export function machineOf(target: string): string {
   const inner = /^(?:sandbox|tmux)\((.*)\)$/.exec(target)?.[1];
   return inner === undefined ? target : machineOf(inner);
 }
 
 /**
- * Whether a call can be made again later from its record. A call that another one makes cannot: that one is waiting for
- * it. Nor can one with a secret in its arguments, since secrets are not recorded.
+ * Whether a call can be made again later from its record. A call that another call makes cannot: that other call waits
+ * for it. A call with a secret in its arguments cannot either, because secrets are not recorded.
  */
 export function canPark({ request: { parent, input } }: CheckedCall, { mask }: Pick<Host, "mask">): boolean {
   if (parent !== undefined) return false;
@@ -38,7 +38,7 @@ export function canPark({ request: { parent, input } }: CheckedCall, { mask }: P
 }
 
 /**
- * Parks a call whose question is open. Resolves to the answer that came first, if one did.
+ * Parks a call whose question is open. Resolves to the answer if one came first.
  *
  * @throws CallEnded "parked".
  */
@@ -77,7 +77,7 @@ export async function park(
 /**
  * Returns the approval of a parked call, if what would happen now is what was approved.
  *
- * @throws CallEnded "parked" after it has asked again, naming what has changed.
+ * @throws CallEnded "parked" after the function has asked again, naming what has changed.
  */
 export async function stillApproved(
   call: CheckedCall,
@@ -105,7 +105,7 @@ type About = ParkedCall["about"];
 async function aboutOf(call: CheckedCall, decision: Decision, { backend }: Pick<Host, "backend">): Promise<About> {
   const { tool, request, effects } = call;
   return {
-    // The description of a tool of our own names others of its toolset, which differ between processes.
+    // The description of our own tool names other tools of its toolset, which differ between processes.
     "the tool": digest([tool.name, tool.input.json, tool.touches.includes("foreign") && tool.description]),
     "the arguments": digest(request.input),
     // The next runs of a schedule follow from its arguments and the time.
@@ -128,8 +128,8 @@ const MAX_HASHED = 4_194_304;
 const MAX_WORDS = 32;
 
 /**
- * The files whose content matters: those that are replaced, and those that a command names, such as its script. What
- * these files start in turn is not among them.
+ * The files whose content matters: files that are replaced, and files that a command names, such as its script. What
+ * these files start in turn is not included.
  */
 function pathsOf(effects: CheckedCall["effects"]): readonly string[] {
   const paths = effects.flatMap((effect) => {
@@ -143,7 +143,7 @@ function pathsOf(effects: CheckedCall["effects"]): readonly string[] {
   return [...new Set(paths)];
 }
 
-/** The digest of a regular file, under a name for people; nothing for anything else. */
+/** The digest of a regular file, under a name for people; nothing if the path is not a regular file. */
 async function contentOf(path: string, files: Files): Promise<[string, string][]> {
   const file = await files.open(path).catch(() => undefined);
   if (file === undefined) return [];

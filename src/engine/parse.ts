@@ -7,15 +7,15 @@ import { clip } from "../util/text.ts";
 
 /**
  * Parses a call that a model or a program wrote. Providers pass arguments as JSON text, some of them encoded twice, and
- * "" for none. Common mistakes in it are repaired (`mendJson`). Never throws: `check`, which knows the tool, reports
- * text that is not JSON.
+ * "" for none. Common mistakes in the text are repaired (`mendJson`). Never throws: `check`, which knows the tool,
+ * reports text that is not JSON.
  *
- * @param own What holds when the request does not say it: the toolkit's thread, parent and agent.
+ * @param own The defaults for what the request leaves out: the toolkit's thread, parent and agent.
  */
 export function parse(request: CallRequest, own: Pick<CallRequest, "thread" | "parent" | "agent"> = {}): ToolCall {
   const { name, input, id = uuidv7(), turn } = request;
   const { thread = own.thread ?? "main", parent = own.parent, agent = own.agent } = request;
-  // Assigned one by one: spreading what may be absent costs as much as the rest of this function.
+  // Assigned one by one: spreading optional fields costs as much as the rest of this function.
   const call: { -readonly [Key in keyof ToolCall]: ToolCall[Key] } = { id, name, thread, input: undefined };
   if (turn !== undefined) call.turn = turn;
   if (parent !== undefined) call.parent = parent;
@@ -37,7 +37,7 @@ function parseInput(input: unknown): Pick<ToolCall, "input" | "notJson"> {
   return { input: shown, notJson: `nested more than ${MAX_JSON_DEPTH} levels deep` };
 }
 
-/** How much is kept of arguments that cannot be used, in UTF-16 units. */
+/** How much of unusable arguments is kept, in UTF-16 units. */
 const SHOWN = 1_000;
 
 function parseText(input: unknown): Pick<ToolCall, "input" | "notJson"> {
@@ -50,7 +50,7 @@ function parseText(input: unknown): Pick<ToolCall, "input" | "notJson"> {
   return { input: twice.ok && typeof twice.value === "object" ? (twice.value ?? {}) : once.value };
 }
 
-/** Parses the text, repaired if necessary. An error is about the text as it was written. */
+/** Parses the text, repaired if necessary. An error describes the text as it was written. */
 function parseMended(text: string): Parsed {
   const plain = parseJson(text);
   if (plain.ok) return plain;

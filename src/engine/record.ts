@@ -24,29 +24,29 @@ import type { Decided } from "./watch.ts";
  */
 export interface Recorder {
   asked(question: QuestionId, effects: readonly Effect[], decision: Decision): void;
-  /** `isStored`: the store has the answer already. */
+  /** `isStored`: the store already has the answer. */
   answered(question: QuestionId, answer: Decided, options: { readonly isStored: boolean }): void;
-  /** Resolves when the call may run: for an act, when its row is durable; else at once. */
+  /** Resolves when the call may run: for an act, when its row is durable; for other calls at once. */
   approved(call: ApprovedCall): Promise<void>;
   updated(update: CallUpdate): void;
   /** The sandbox refused something to the call's commands. */
   refused(refusals: readonly Refusal[]): void;
-  /** Closes the activity and returns the result, with a notice when it could not be recorded. */
+  /** Closes the activity and returns the result, with a notice if the activity could not be recorded. */
   finished(result: ToolResult, images?: SavedImages): ToolResult;
 }
 
 /** The ids of the saved outputs that hold a result's images. */
 export type SavedImages = ReadonlyMap<Content, string>;
 
-// A cell shows one line of an error; the result has all of it.
+// The longest error in a cell, in characters. The result has the whole error.
 const ERROR_IN_EVENT = 200;
 
 /** How many characters of a result are recorded. */
 const MAX_RECORDED = 65_536;
 
 /**
- * Starts recording a call, or with `parked` continues. Never throws: when the store fails, acts are refused, and other
- * calls run with a notice.
+ * Starts recording a call; with `parked`, continues its record. Never throws: when the store fails, acts do not run,
+ * and other calls run with a notice.
  */
 export function recordTo(
   { tools, store, onEvent, mask, alarms }: Pick<Host, "tools" | "store" | "onEvent" | "mask" | "alarms">,
@@ -138,7 +138,7 @@ export function recordTo(
     finished(given, images) {
       const held = output?.end() ?? "";
       if (held !== "") append({ type: "call.updated", update: { output: held } });
-      if (given.status === "parked") return given; // it has not ended
+      if (given.status === "parked") return given; // the call has not ended
       const result = given.status === "ok" ? given : maskedEnding(given, mask);
       // No spread: on V8, `{ ...event, data }` makes ten times as much garbage (measured on Node 20).
       const content = recorded(result, images);

@@ -6,7 +6,7 @@ import type { ToolResult } from "../contract/result.ts";
 import { messageOf } from "../util/errors.ts";
 import { asText } from "./result.ts";
 
-/** The result of a call that has ended, as far as it is recorded; "failed" if there is none. Never rejects. */
+/** The recorded result of a call that has ended; "failed" if no result was recorded. Never rejects. */
 export async function recordedResult(store: Store, call: CallId): Promise<ToolResult> {
   try {
     for await (const event of store.events({ call, types: ["call.finished"] })) {
@@ -25,7 +25,7 @@ export async function recordedResult(store: Store, call: CallId): Promise<ToolRe
   }
 }
 
-/** Where a call of this thread is that was parked, as the model reads it; `undefined` for any other call. */
+/** The state of this thread's parked call, as the model reads it; `undefined` for a call that was not parked. */
 export async function parkedState(
   store: Store,
   call: CallId,
@@ -40,14 +40,14 @@ export async function parkedState(
   return undefined;
 }
 
-/** Where a parked call is that has not ended, as the model reads it. */
+/** The words for each state of a parked call that has not ended, as the model reads them. */
 export const WHERE = {
   parked: "It waits for a person's approval and has not run.",
   ready: "It was approved, and waits for a process that makes it: `handrail serve` or `handrail mcp` in its folder.",
   taken: "It was approved, and is running.",
 } as const;
 
-/** A call that this toolkit does not make. */
+/** The failure for a call that this toolkit does not make. */
 export function notHere(message: string): ToolResult {
   return { status: "failed", message, hint: "Nothing was run here." };
 }

@@ -5,25 +5,25 @@ import { Stop, pause, untilAborted } from "../util/abort.ts";
 import { messageOf } from "../util/errors.ts";
 
 /**
- * Decides whether a source may be used. Both functions resolve to the reason if not: the text after its name, as in "is
- * not trusted."
+ * Decides whether a source may be used. If not, both functions resolve to the reason: the text after the source's name,
+ * as in "is not trusted."
  */
 export interface SourceGuards {
   /** Called before each start. Default: it may be started. */
   readonly mayStart?: () => Promise<string | undefined>;
-  /** Called whenever the source names its tools. Default: they may be used. */
+  /** Called whenever the source names its tools. Default: the tools may be used. */
   readonly mayUse?: (tools: readonly Tool[]) => Promise<string | undefined>;
-  /** How many failures in a row give up a source. A successful call ends the row. Default 8. */
+  /** How many failures in a row make a source be given up. A successful call resets the count. Default 8. */
   readonly mostFailures?: number;
 }
 
-/** A source cannot be used until a person acts: it is not started again. The message is the text after its name. */
+/** A source cannot be used, nor started again, until a person acts. The message is the text after the source's name. */
 export class GivenUp extends Error {}
 
 /** An open connection. */
 export interface Opened<C> {
   readonly connection: C;
-  /** Resolves to why it has ended. Never rejects. */
+  /** Resolves to why the connection has ended. Never rejects. */
   readonly ended: Promise<string>;
 }
 
@@ -31,39 +31,39 @@ export interface RestartingOptions<C> {
   /** The name of the source. */
   readonly name: string;
   readonly guards: SourceGuards;
-  /** The pause before the second restart in a row, in milliseconds. Doubles each time. Default 500. */
+  /** The pause before the second restart in a row, in milliseconds. It doubles each time. Default 500. */
   readonly pauseMs?: number | undefined;
   /**
-   * Connects, and sets the tools with `offer`, which rejects when they may not be used. Later changes are offered too;
-   * when that rejects, the connection must be ended.
+   * Connects, and sets the tools with `offer`, which rejects when the tools may not be used. Later changes are offered
+   * too; when `offer` rejects then, the connection must be ended.
    */
   open(host: ToolSourceHost, offer: (tools: readonly Tool[]) => Promise<void>): Promise<Opened<C>>;
-  /** Called after it was given up and its tools were removed. */
+  /** Called after the source was given up and its tools were removed. */
   onGivenUp?(): void;
 }
 
 /** A connection that is reopened whenever it ends. */
 export interface Restarting<C> {
-  /** Resolves when it is open, or has failed twice. Never rejects. */
+  /** Resolves when the connection is open, or has failed twice. Never rejects. */
   start(host: ToolSourceHost): Promise<void>;
   /**
-   * Returns the current connection. Waits a while for one that is being opened.
+   * Returns the current connection. Waits a while for a connection that is being opened.
    *
-   * @throws ToolFailure that names the source when there is none; the signal's reason.
+   * @throws ToolFailure that names the source when no connection is open; the signal's reason.
    */
   current(signal: AbortSignal): Promise<C>;
-  /** Records that a call has succeeded: earlier failures no longer count. */
+  /** Records that a call has succeeded: earlier failures are no longer counted. */
   served(): void;
   /** Discards an unusable connection: calls wait for the next one from now on. The caller ends the connection. */
   drop(connection: C): void;
   close(): Promise<void>;
 }
 
-/** Calls wait during a pause of at most this length. During a longer one they fail at once. Milliseconds. */
+/** Calls wait during a pause of at most this length. During a longer pause they fail at once. Milliseconds. */
 const PATIENT_MS = 2_000;
 /** How long a call waits for a connection. Milliseconds. */
 const WAIT_MS = 20_000;
-/** A connection that was open for this long does not count as a failure. Milliseconds. */
+/** A connection that was open for this long does not count as a failure when it ends. Milliseconds. */
 const STEADY_MS = 60_000;
 const MOST_FAILURES = 8;
 
@@ -91,7 +91,7 @@ export function restarting<C extends { close(): Promise<void> }>(options: Restar
     return opened;
   };
 
-  /** Opens a connection and waits for its end. Resolves to why it ended, or could not be opened. */
+  /** Opens a connection and waits for its end. Resolves to why it ended, or why it could not be opened. */
   const live = async (host: ToolSourceHost, onOpen: () => void): Promise<string | GivenUp> => {
     let refusal: GivenUp | undefined;
     const opening = open(host, async (tools) => {
@@ -143,7 +143,7 @@ export function restarting<C extends { close(): Promise<void> }>(options: Restar
       if (failures > 1) onSettled();
       const waitMs = failures === 1 ? 0 : pauseMs * 2 ** (failures - 2);
       if (waitMs > PATIENT_MS) resume(Promise.reject(notRunning(why, `It will be restarted in ${waitMs / 1_000} s.`)));
-      // An unreferenced timer of 0 ms would end a process that waits for the second attempt.
+      // With an unreferenced timer of 0 ms, a process that waits for the second attempt would end.
       if (waitMs > 0) await pause(waitMs, host.signal, { keepsAlive: false });
     }
   };
@@ -152,7 +152,7 @@ export function restarting<C extends { close(): Promise<void> }>(options: Restar
   return {
     start: (given) =>
       new Promise((resolve) => {
-        const { signal } = new Stop(given.signal); // it gets many listeners
+        const { signal } = new Stop(given.signal); // the signal gets many listeners
         const start: ToolSourceHost["start"] = (program) =>
           given.start(program).catch((error: unknown) => Promise.reject(cannotStart(error)));
         void keepOpen({ ...given, signal, start }, resolve).finally(resolve);
@@ -177,9 +177,7 @@ export function restarting<C extends { close(): Promise<void> }>(options: Restar
   };
 }
 
-/**
- * Returns a `GivenUp` for a program that is missing or cannot be contained: it would not start the next time either.
- */
+/** Returns a `GivenUp` for a program that is missing or cannot be contained: it would not start next time either. */
 function cannotStart(error: unknown): GivenUp {
   const hint = error instanceof ToolFailure && error.hint !== undefined ? ` ${error.hint}` : "";
   return new GivenUp(`could not be started: ${messageOf(error)}.${hint}`);

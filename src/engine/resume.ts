@@ -34,7 +34,7 @@ export async function claimAndCall(
 /** The pauses before a claim is repeated whose reply was lost, in milliseconds. */
 const REPEATS_MS = [0, 100, 1_000, 5_000];
 
-/** Repeats a claim that may have succeeded, until the store tells whether it is ours. Rejects with its last error. */
+/** Repeats a claim that may have succeeded, until the store tells whose claim it is. Rejects with its last error. */
 async function surely<T>(claim: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (const ms of REPEATS_MS) {
     try {

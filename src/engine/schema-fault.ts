@@ -7,9 +7,9 @@ import { explainErrors, valueText } from "./explain.ts";
 import { SUBSCHEMAS } from "./subschemas.ts";
 
 /**
- * Checks every tool's schemas: against the meta-schema of JSON Schema 2020-12, and their references with the
- * validator's own resolution. The validator's compiler misses both: it accepts any value for an unknown type, and no
- * value for a `$ref` to nothing. This module loads the validator, so import it only where schemas of others come in.
+ * Checks every tool's schemas against the meta-schema of JSON Schema 2020-12, and checks that every reference leads to
+ * a schema. The validator's compiler checks neither: it accepts any value for an unknown type, and no value for a
+ * `$ref` to nothing. This module loads the validator, so import it only where schemas of others come in.
  *
  * @throws TypeError with the tool's name, the place in its schema and the fault.
  */
@@ -38,7 +38,7 @@ function schemaFault(given: JsonSchema): string | undefined {
 }
 
 /**
- * The meta-schema of 2020-12, which has the keywords of draft-07 too, with what draft-07 allowed besides: a list in
+ * The meta-schema of 2020-12, which includes the keywords of draft-07. Added is what only draft-07 allowed: a list in
  * `items`, and an `$id` that is an anchor.
  */
 const META = structuredClone(Meta["https://json-schema.org/draft/2020-12/schema"]) as unknown as {
@@ -72,7 +72,7 @@ function patternFault(schema: unknown, pointer: string): string | undefined {
   }
 }
 
-/** The maximum number of schemas that check one value. Repeatedly branching references would take forever. */
+/** The maximum number of schemas that check one value. References that branch repeatedly would take forever. */
 const MOST_CHECKS = 10_000;
 
 interface Reference {
@@ -86,7 +86,7 @@ interface Reference {
  * The fault of a reference: it is dangling or circular, or leads to too many schemas. Other documents are not loaded.
  */
 function referenceFault(root: Schema): string | undefined {
-  /** By schema, the schemas that check the same value: those in it, and those that it refers to. */
+  /** By schema, the further schemas that check the same value: its subschemas, and those that it refers to. */
   const inPlace = new Map<unknown, readonly unknown[]>();
   const references: Reference[] = [];
   const collect = (schema: unknown, at: string, outer: Scope): void => {
@@ -109,7 +109,7 @@ function referenceFault(root: Schema): string | undefined {
     for (const each of parts) collect(each.part, each.at.join("/").replace(/\/$/, ""), scope);
   };
   collect(root, "", Stack({}, root));
-  // The list grows in this loop: with the references in schemas that only a reference leads to.
+  // The list grows in this loop: a reference can lead to a schema that has references of its own.
   for (const { target, name, at, scope } of references) {
     const remedy = "Define it under $defs and refer to it as #/$defs/NAME; other documents are not loaded.";
     if (target === undefined) return `${at}: ${JSON.stringify(name)} refers to nothing in this schema. ${remedy}`;
@@ -128,7 +128,7 @@ function referenceFault(root: Schema): string | undefined {
   return undefined;
 }
 
-/** Returns how many schemas a value is checked against if it is checked against one. Infinity for a circle. */
+/** Returns a function that counts the schemas that check a value when the given one does. A circle gives Infinity. */
 function checkCounter(inPlace: ReadonlyMap<unknown, readonly unknown[]>): (schema: unknown) => number {
   const counts = new Map<unknown, number>();
   return function checksOf(schema): number {
@@ -145,7 +145,7 @@ function checkCounter(inPlace: ReadonlyMap<unknown, readonly unknown[]>): (schem
 /** Keywords whose schemas check the same value. */
 const IN_PLACE = new Set("allOf anyOf oneOf not if then else dependencies dependentSchemas".split(" "));
 
-/** Where the validator is: the addresses that relative references have there. */
+/** The base address at a place in a schema, by which the validator resolves relative references. */
 type Scope = ReturnType<typeof Stack>;
 
 /** What a reference leads to, as the validator finds it. A reference that is not a valid address leads to nothing. */

@@ -21,8 +21,8 @@ export function shownSchema(schema: JsonSchema): ParametersSchema {
 }
 
 /**
- * The same without empty strings in any `enum`, which Gemini refuses ("enum[2]: cannot be empty"). They are still
- * accepted as input.
+ * Returns the same schema without empty strings in any `enum`, which Gemini refuses ("enum[2]: cannot be empty"). The
+ * tool still accepts empty strings.
  */
 export function shownSchemaForGemini(schema: JsonSchema): ParametersSchema {
   return parametersSchema(changed(shownSchema(schema) as PlainSchema, withoutEmptyChoices));
@@ -38,7 +38,7 @@ function parametersSchema(schema: PlainSchema): ParametersSchema {
   };
 }
 
-/** Applies a change to the schema and every schema in it, innermost first. */
+/** Applies a change to the schema and to every schema inside it, the innermost first. */
 function changed(schema: PlainSchema, change: Change): PlainSchema {
   const one = (part: MutableJson) => (isPlain(part) ? changed(part, change) : part);
   const entries = Object.entries(schema).map(([keyword, value]): [string, MutableJson] => {
@@ -51,7 +51,7 @@ function changed(schema: PlainSchema, change: Change): PlainSchema {
   return change(Object.fromEntries(entries));
 }
 
-/** OpenAI refuses an array without `items`; an empty schema allows what their absence allows. */
+/** OpenAI refuses an array without `items`. An empty schema for `items` allows the same values as no `items`. */
 function withItems(schema: PlainSchema): PlainSchema {
   if (schema["type"] !== "array" || "items" in schema || "prefixItems" in schema) return schema;
   return { ...schema, items: {} };
@@ -74,7 +74,7 @@ function withEnum(schema: PlainSchema): PlainSchema {
   return type === undefined || others.length > 0 ? schema : { type, ...schema };
 }
 
-/** Replaces an `anyOf` by its only branch when that is a choice. */
+/** Replaces an `anyOf` by its only branch when that branch is a choice. */
 function withBranches({ anyOf: _, ...rest }: PlainSchema, branches: MutableJson[]): PlainSchema {
   const [only] = branches;
   const alone =

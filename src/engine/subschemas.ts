@@ -1,6 +1,6 @@
 /**
- * The keywords of JSON Schema draft-07 and 2020-12 whose values are schemas: one schema, a list of them, one or a list,
- * or an object of them by name. (In `dependencies` a name may have a list of names instead.)
+ * The keywords of JSON Schema draft-07 and 2020-12 whose values are schemas: one schema, a list of them, either one or
+ * a list, or an object of schemas by name. (In `dependencies` a name may have a list of names instead.)
  */
 export const SUBSCHEMAS: ReadonlyMap<string, "one" | "list" | "one or list" | "named"> = new Map([
   ["additionalItems", "one"],

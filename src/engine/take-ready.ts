@@ -8,7 +8,7 @@ import { findTool } from "./toolset.ts";
 /** How many parked calls one process makes at the same time. */
 const SIDE_BY_SIDE = 8;
 
-/** How often to look for calls that have ended without an answer: late, withdrawn, interrupted. Milliseconds. */
+/** How often to look for calls that ended without an answer (expired, withdrawn, interrupted). Milliseconds. */
 const LOOK_MS = 5_000;
 
 /** The pause before the store is read again after a failure, in milliseconds. */
@@ -18,20 +18,20 @@ export interface TakeReadyOptions {
   /** Only calls of this thread. */
   readonly thread?: ThreadId;
   /**
-   * Continues the turn of an agent, calls of which are ready or have ended. If it rejects, and by default, such calls
-   * are made like the others, and their turn continues elsewhere. "leave": they are left to others.
+   * Continues the turn of an agent, calls of which are ready or have ended. By default, or if it rejects, these calls
+   * are made like other calls, and their turn continues elsewhere. "leave": other processes make them.
    */
   readonly agents?: ((thread: ThreadId) => Promise<unknown>) | "leave";
 }
 
 /**
- * Makes the parked calls of the toolkit's target as they are approved, also those that were approved before, until the
- * returned function is called. Of several processes that do so, one makes each call.
+ * Makes the parked calls of the toolkit's target once they are approved, and those approved before, until the returned
+ * function is called. Of several processes that do this, exactly one makes each call.
  */
 export function takeReady(toolkit: Toolkit, { agents, thread: only }: TakeReadyOptions = {}): () => void {
   const { store, backend } = toolkit;
   const busy = new Set<string>();
-  /** What has been begun, and from when on it may be begun again: what fails is repeated, ever more rarely. */
+  /** What was begun, and when it may begin again: after each failure the pause grows. */
   const begun = new Map<string, { readonly fromMs: number; readonly pauseMs: number }>();
   const closing = new AbortController();
   const { signal } = closing;
@@ -46,7 +46,7 @@ export function takeReady(toolkit: Toolkit, { agents, thread: only }: TakeReadyO
     busy.add(key);
     const end = () => {
       busy.delete(key);
-      void look(); // for those that had to wait
+      void look(); // for calls that had to wait
     };
     void work().then(end, end);
   };
@@ -69,7 +69,7 @@ export function takeReady(toolkit: Toolkit, { agents, thread: only }: TakeReadyO
 
   const follow = async () => {
     await look();
-    void toolkit.ready.then(look); // with the tools of sources
+    void toolkit.ready.then(look); // with the tools of sources, once they have started
     while (!signal.aborted) {
       try {
         const types = ["approval.decided"] as const;

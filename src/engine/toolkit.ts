@@ -24,13 +24,13 @@ export type Shared = Omit<Host, keyof Own | "onEvent" | "absent" | "schedules"> 
   readonly pages: Toolkit["pages"];
   /** Returns the permanent grants, without those of the session. */
   readonly permanentGrants: () => Grants;
-  /** Called with each message of a person to an agent, with secrets masked: acts may follow. */
+  /** Called with each message of a person to an agent, secrets masked, because acts may follow. */
   readonly beforeTurn?: (words: string, thread: ThreadId) => void;
 };
 
-/** The parts that each toolkit has for itself. */
+/** What each toolkit has for itself. */
 export interface Own extends Pick<Host, "approver" | "seen" | "grants" | "isApproved" | "parkAfterMs"> {
-  /** Returns its current tools. */
+  /** Returns the toolkit's current tools. */
   readonly tools: () => Toolset;
   readonly thread: ThreadId;
   readonly parent?: CallId;
@@ -39,15 +39,15 @@ export interface Own extends Pick<Host, "approver" | "seen" | "grants" | "isAppr
 
 /** The calls of one toolkit and of toolkits derived from it. */
 interface Calls {
-  /** The reason, once the toolkit is closed. */
+  /** Why calls are refused, once the toolkit is closed. */
   closed: Error | undefined;
   /** Each running call and the function that stops it. */
   readonly running: Map<Promise<unknown>, (reason: Error) => void>;
 }
 
 /**
- * Creates a toolkit. `end` closes what is shared; it gets a promise that resolves when every call has ended. A derived
- * toolkit (`with`) closes only its own calls.
+ * Creates a toolkit. `end` closes what toolkits share; it gets a promise that resolves when every call has ended.
+ * Closing a derived toolkit (`with`) only ends its own calls.
  */
 export function openToolkit(shared: Shared, own: Own, end: (callsEnded: Promise<unknown>) => Promise<void>): Toolkit {
   return toolkitOf(shared, own, end, []);
@@ -66,8 +66,8 @@ function toolkitOf(
 
   let usual: Host | undefined;
   /**
-   * The host of calls that change nothing of it. Made again when the tools have changed: a copy costs a third of a
-   * call.
+   * The host of calls without options of their own. Made again when the tools have changed: making it costs a third of
+   * a call.
    */
   const usualHost = (): Host => {
     const now = tools();
@@ -135,7 +135,7 @@ function toolkitOf(
       const [parked] = await store.parked({ call: id }).catch(() => []);
       if (parked === undefined) return recordedResult(store, id);
       const request = parse(parked);
-      // Followed before it is claimed, so that no stop is missed.
+      // The stop is followed before the call is claimed, so that no stop is missed.
       return run({ ...request, id }, options, (host, stop) => claimAndCall({ ...request, id }, parked, host, stop));
     },
     with(options) {
@@ -154,7 +154,7 @@ function toolkitOf(
   };
 }
 
-/** The host with what the options of a call change. */
+/** The host, changed as a call's options demand. */
 function hostWith(host: Host, options: CallOptions): Host {
   const { approver = host.approver, howToApprove = host.howToApprove, onEvent, park } = options;
   const isUsual = approver === host.approver && howToApprove === host.howToApprove && park === undefined;
@@ -164,7 +164,7 @@ function hostWith(host: Host, options: CallOptions): Host {
   return park ? { ...changed, approver: undefined, parkAfterMs: 0 } : { ...changed, parkAfterMs: undefined };
 }
 
-/** The thread, parent and agent of a call: its own, or those of the toolkit it is made with. */
+/** The thread, parent and agent of a call: those of the call, otherwise those of the toolkit. */
 function callerNames(given: Pick<CallRequest, keyof CallerNames>, own: CallerNames): CallerNames {
   const { thread = own.thread, parent = own.parent, agent = own.agent } = given;
   return { thread, ...(parent !== undefined && { parent }), ...(agent !== undefined && { agent }) };
@@ -187,7 +187,7 @@ function derived(
   return { tools: tools === undefined ? own.tools : chosen(own, tools), ...asking, ...place, seen };
 }
 
-/** Chooses the tools; with a function, again whenever the toolkit's tools have changed. */
+/** Chooses the tools. With a function, chooses again whenever the toolkit's tools have changed. */
 function chosen(own: Own, tools: NonNullable<DerivedOptions["tools"]>): Own["tools"] {
   const choose = (from: Toolset) => {
     const named = toolset(typeof tools === "function" ? tools(from) : tools);

@@ -28,7 +28,7 @@ function takes({ input }: Tool, parameter: string): boolean {
   return typeof properties === "object" && properties !== null && Object.hasOwn(properties, parameter);
 }
 
-/** Finds a tool by name. Otherwise finds it by name or alias, ignoring case, `-` and `_`. */
+/** Finds a tool by its exact name. If no tool has it, finds one by name or alias, ignoring case, `-` and `_`. */
 export function findTool(tools: Toolset, name: string): Tool | undefined {
   return tools.get(name) ?? otherNames(tools).get(folded(name));
 }
@@ -39,8 +39,8 @@ function folded(name: string): string {
 }
 
 /**
- * Suggests up to three tools for an unknown name, best first: those that do what another agent's tool of that name
- * does, then those with a similar name. Empty only when there are no tools.
+ * Suggests up to three tools for an unknown name, best first: first tools that do what another agent's tool of that
+ * name does, then tools with a similar name. Empty only when there are no tools.
  */
 export function closestTools(tools: Toolset, name: string): readonly string[] {
   const asked = name.slice(0, 64).toLowerCase();
@@ -119,7 +119,7 @@ function annotations(touches: readonly EffectKind[]): DefinitionOf["mcp"]["annot
   };
 }
 
-/** Returns true if no tool changes anything, according to what the tools declare in `touches`. */
+/** Returns true if no tool changes anything, judging by the tools' declarations in `touches`. */
 export function onlyLook(tools: Iterable<Pick<Tool, "touches">>): boolean {
   return [...tools].every(({ touches }) => !touches.some((kind) => ACTS.has(kind)));
 }

@@ -21,7 +21,7 @@ interface Compiled {
 
 const unchecked = new WeakMap<object, Tool>();
 
-/** Checks the schemas of a tool when it is first called: for tools that come where nothing can be awaited. */
+/** Checks a tool's schemas when the tool is first called. For tools that are added where nothing can be awaited. */
 export function checkSchemasLater(tool: Tool): void {
   unchecked.set(tool, tool);
 }
@@ -74,7 +74,7 @@ export async function outputFault(output: JsonSchema, data: Json): Promise<strin
   return `${issuePath(error?.instancePath ?? "")} ${error?.message ?? "does not fit"}`.trim();
 }
 
-// TypeBox stops at 8 by default; a model should see all errors at once.
+// TypeBox stops at 8 errors by default; a model should see all errors at once.
 const MAX_ERRORS = 64;
 
 const compiled = new WeakMap<JsonSchema, Compiled>();
@@ -106,7 +106,7 @@ export async function loadCompiler(
 
 const branching = new WeakMap<JsonSchema, boolean>();
 
-/** Whether checking a value may take longer than the value and the schema are long: the schema has references. */
+/** Whether checking a value may take longer than its size and the schema's suggest: the schema has references. */
 function branches(json: JsonSchema): boolean {
   const found = branching.get(json) ?? /"\$(?:ref|dynamicRef|recursiveRef)"/.test(JSON.stringify(json));
   branching.set(json, found);

@@ -6,9 +6,9 @@ import { pause } from "../util/abort.ts";
 
 export type Decided = Pick<Extract<CallEvent, { type: "approval.decided" }>, "approval" | "by">;
 
-/** Follows a store for what other processes request of the calls and jobs of a toolkit. */
+/** Follows a store for what other processes request of this toolkit's calls and jobs. */
 export interface Watch {
-  /** Calls `stop` when a stop of the call or its thread is requested. Returns a function that unsubscribes. */
+  /** Calls `stop` when somebody requests that the call or its thread stops. Returns a function that unsubscribes. */
   call(call: Pick<ToolCall, "id" | "thread">, stop: (reason: Error) => void): () => void;
   /** Calls `decided` when the question is answered. Returns a function that unsubscribes. */
   question(question: QuestionId, decided: (answer: Decided) => void): () => void;
@@ -29,7 +29,7 @@ const RETRY_MS = 1_000;
 /**
  * Creates a watch. It starts to follow the store with the first call.
  *
- * @param jobs The jobs of the toolkit. It ignores those of others.
+ * @param jobs The jobs of the toolkit. Jobs of other toolkits are ignored.
  */
 export function createWatch(store: Pick<Store, "events">, jobs: WatchedJobs): Watch {
   const calls = new Set<{ readonly call: Pick<ToolCall, "id" | "thread">; readonly stop: (reason: Error) => void }>();
