@@ -136,7 +136,7 @@ async function bytesOf(request: Request): Promise<Uint8Array> {
   for await (const chunk of request.body ?? []) {
     length += (chunk as Uint8Array).length;
     if (length > MAX_BODY) throw new Problem(413, `Expected a body of at most ${MAX_BODY} bytes.`);
-    chunks.push(chunk as Uint8Array);
+    chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }

@@ -187,8 +187,8 @@ describe.skipIf(problem !== undefined)("a store on PostgreSQL", async () => {
       });
       return { child, ended: new Promise((resolve) => child.once("close", resolve)) };
     });
-    const each = [0, 1, 2].map((number) => `p${number}-`);
-    await until("all write", () => each.every((name) => lines.some((line) => line.startsWith(name))), 60_000);
+    const beginnings = [0, 1, 2].map((number) => `p${number}-`);
+    await until("all write", () => beginnings.every((name) => lines.some((line) => line.startsWith(name))), 60_000);
     for (let crash = 0; crash < 4; crash++) {
       const before = lines.length;
       await until("they write", () => lines.length >= before + 100, 60_000);

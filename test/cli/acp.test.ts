@@ -238,7 +238,7 @@ describe("handrail acp", () => {
       const make = JSON.stringify({ command: "echo made > made.txt" });
       const usage = { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 };
       const on = (predicate: (asked: Asked) => boolean, response: object) =>
-        mock.addFixture({ match: { predicate }, response: { ...response, usage } as never });
+        mock.addFixture({ match: { predicate }, response: { ...response, usage } });
       on((asked) => says("You are told to delegate")(asked) && !isAnswered(asked), {
         toolCalls: [{ name: "delegate", arguments: task }],
       });

@@ -108,7 +108,7 @@ export async function receive(response: Response, enough: (event: Received) => b
   let text = "";
   const decoder = new TextDecoder();
   for await (const chunk of response.body ?? []) {
-    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    text += decoder.decode(chunk, { stream: true });
     for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n")) {
       const [, id, data] = /^id: (.*)\ndata: (.*)$/s.exec(text.slice(0, end)) ?? [];
       text = text.slice(end + 2);

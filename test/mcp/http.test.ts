@@ -125,7 +125,7 @@ describe("who may use MCP over HTTP", () => {
     expect(answer.status, answer.text).toBe(status);
   });
 
-  test.for<[string, string | Uint8Array, { readonly [name: string]: string }, number]>([
+  test.for<[string, string | Uint8Array<ArrayBuffer>, { readonly [name: string]: string }, number]>([
     ["no JSON", "{", {}, 400],
     ["another type", "{}", { "content-type": "text/plain" }, 415],
     ["no message", "{}", {}, 400],
