@@ -95,7 +95,7 @@ export interface Sandbox {
    * commands and for the backend's files and helpers; paths in them mean the private ones.
    */
   readonly temporary: readonly string[];
-  /** Whether a real path is in one of them, and is not one that commands see as it is: the workspace, the home. */
+  /** Whether a real path is in a temporary folder, but not in the workspace or the home, which commands see as is. */
   isTemporary(real: string): boolean;
   /** Whether the sandbox works on this machine. The first call tries it. Never rejects. */
   state(): Promise<SandboxState>;

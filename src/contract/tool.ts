@@ -131,7 +131,7 @@ export interface ToolContext {
 }
 
 /**
- * Closed paths below folders that a call may read: the policy forbids them, or would ask about them if they were named.
+ * Paths that stay closed below folders that a call may read: the policy forbids them, or would ask about them if named.
  */
 export interface Closed {
   /** Real paths that are closed, with everything in them. `stat` works on them; searches skip them. */

@@ -52,7 +52,7 @@ function isDeeper(value: Json, levels: number): boolean {
   return levels === 0 || Object.values(value).some((entry) => isDeeper(entry, levels - 1));
 }
 
-/** Bytes of text, roughly: each value counts for at least one. Stops above the limit; infinite for too deep data. */
+/** Bytes of text, roughly: each value counts at least one byte. Stops above the limit. Infinite if data is too deep. */
 function measure(value: Json, depth: number): number {
   if (typeof value === "string") return Buffer.byteLength(value) + 1;
   if (typeof value !== "object" || value === null) return 1;

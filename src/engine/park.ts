@@ -156,7 +156,7 @@ async function contentOf(path: string, files: Files): Promise<[string, string][]
   }
 }
 
-/** A digest. Equal for equal JSON: `JSON.stringify` keeps the order of keys, which one program writes in one order. */
+/** A digest. Equal for equal JSON: `JSON.stringify` keeps the order of keys, and one program keeps one order. */
 export function digest(value: unknown): string {
   return createHash("sha256")
     .update(JSON.stringify(value ?? null))

@@ -67,7 +67,7 @@ const WAIT_MS = 20_000;
 const STEADY_MS = 60_000;
 const MOST_FAILURES = 8;
 
-/** Keeps the connection of a source open. Reopens it at once, then after growing pauses, until it is given up. */
+/** Keeps a source's connection open: reopens it at once, then after growing pauses, until the source is given up. */
 export function restarting<C extends { close(): Promise<void> }>(options: RestartingOptions<C>): Restarting<C> {
   const { name, guards, pauseMs = 500 } = options;
   const { mostFailures = MOST_FAILURES } = guards;

@@ -21,7 +21,7 @@ export function requireValidSchemas(tools: Iterable<Pick<Tool, "name" | "input" 
   }
 }
 
-/** The fault of a schema of arguments, as "/type: expected …". They are an object, so it must allow one. */
+/** The fault of a schema of arguments, as "/type: expected …". Arguments are an object, so it must allow objects. */
 function inputFault(schema: JsonSchema): string | undefined {
   const { type = "object" } = schema as { readonly type?: unknown };
   return [type].flat().includes("object")

@@ -20,17 +20,17 @@ export function describeCall(call: Described): string {
 
 /** What a call does, in parts. All texts are raw: the caller escapes them. */
 export interface Act {
-  /** What is done, in words: "Run", "Edit". */
+  /** What the act does, in words: "Run", "Edit". */
   readonly act: string;
-  /** What it is done to: a command, a path. "" if `act` says it all. */
+  /** What the act is done to: a command, a path. "" if `act` tells it all. */
   readonly what: string;
-  /** What belongs to it, a clause each: "in /srv", "with A=b". */
+  /** Further facts about the act, a clause each: "in /srv", "with A=b". */
   readonly details?: readonly string[];
   /** The change of a file, as a unified diff. */
   readonly change?: string;
 }
 
-/** Returns what a call does, an act for each effect that is not implied by another. */
+/** Returns what a call does: an act for each effect that another effect does not imply. */
 export function callActs({ tool, effects }: Described): readonly Act[] {
   if (effects.length === 0) return [{ act: "Call", what: tool.name }];
   return effects.filter((effect) => !isImplied(effect, effects)).map(actOf);
@@ -87,7 +87,7 @@ function actOf(effect: Effect): Act {
   }
 }
 
-/** What a write does, in a word. Before it is judged, it is not known whether the file is new. */
+/** What a write does, in a word. Before the write is judged, it is not known whether the file is new. */
 function writeOf({ does, isNew = false }: Extract<Effect, { kind: "read" | "write" }>): string {
   if (does === "edit") return "Edit";
   return does === "replace" && isNew ? "New file" : "Write";
@@ -147,7 +147,7 @@ function pathOf({ path, real }: { readonly path: string; readonly real?: string 
 const BODY_SHOWN = 500;
 const TASK_SHOWN = 500;
 
-/** The whole URL, with what is sent. Values of headers are not shown: they may be secrets. */
+/** The whole URL, with what is sent. The values of headers are not shown, because they may be secrets. */
 function requestOf(effect: Extract<Effect, { url: string }>): Act {
   const { method, url, headers = {} } = effect;
   const body = effect.kind === "request" ? effect.body : undefined;

@@ -19,13 +19,13 @@ export interface GivenToJudge {
   /** The path rules for paths that a contained command names: what the user forbids, without the default list. */
   readonly judgeContained: PathJudge;
   readonly look: LookUps;
-  /** True: the command is typed into a terminal. Default: false. */
+  /** Whether the command is typed into a terminal. Default: false. */
   readonly typed?: boolean;
 }
 
 /**
- * Judges a command by its folder, its script, and what it asks the sandbox for. If a required sandbox does not work,
- * nothing runs. If an optional one does not work, each question says so.
+ * Judges a command by its folder, its script, and what it asks the sandbox for. Without a working sandbox, nothing runs
+ * if the sandbox is required, and otherwise each question reports it.
  */
 export function execJudge(
   settings: PolicySettings,
@@ -41,7 +41,7 @@ export function execJudge(
   return async (effect, { judgePath, judgeContained, look, typed = false }) => {
     const state = await sandbox?.state();
     const contained = state?.works === true && effect.within !== "none";
-    // Both at once, so that their look-ups share a round trip.
+    // Both are requested at once, so that their look-ups share a round trip.
     const [folder, { decision: command, needs }] = await Promise.all([
       judgePath("cwd", effect.cwd ?? ".", effect.real),
       judgeCommand(effect, { judgePath: contained ? judgeContained : judgePath, look, contained, typed }),
@@ -68,8 +68,8 @@ export function execJudge(
 }
 
 /**
- * Binds grants to where the command runs: an approval inside the sandbox does not count outside, nor the reverse.
- * Scopes that open the sandbox are not bound.
+ * Binds grants to where the command runs: an approval inside the sandbox does not count outside, and an approval
+ * outside does not count inside. Scopes that open the sandbox are not bound.
  */
 function bound(decision: Decision, where: "inside" | "outside"): Decision {
   return withScopes(decision, ({ label, key, ...rest }) => {

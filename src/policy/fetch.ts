@@ -10,7 +10,7 @@ import type { Conversations } from "../provenance/conversations.ts";
 
 export type NetworkEffect = Extract<Effect, { kind: "fetch" | "request" | "search" }>;
 
-/** Judges requests to the network. A request without an id is not made: it costs nothing. */
+/** Judges requests to the network. The judge itself makes no requests. */
 export type FetchJudge = (effect: NetworkEffect, request: Pick<ToolCall, "id" | "thread">) => Promise<Decision>;
 
 /** Facts that the judge needs besides the settings. */
@@ -22,8 +22,8 @@ export interface NetworkFacts {
 }
 
 /**
- * With the mode "open": how many characters of query, fragment and headers may go without a question to a host that no
- * message and no search result named.
+ * With the mode "open": how many characters of query, fragment and headers may be sent without a question to a host
+ * that no message and no search result named.
  */
 const UNASKED_CHARACTERS = 200;
 

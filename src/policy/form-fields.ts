@@ -5,7 +5,7 @@ export interface FormField {
   readonly name: string;
   readonly description: string;
   readonly isRequired: boolean;
-  /** True: the field takes several values. */
+  /** Whether the field takes several values. */
   readonly isList: boolean;
   /** The values to choose from. Empty: any value. */
   readonly choices: readonly Json[];

@@ -13,16 +13,16 @@ export interface JudgedCall {
   readonly at: number;
   readonly name: string;
   readonly input: Json;
-  /** What it touched, as far as it was recorded: not for a call that the policy refused. */
+  /** What the call touched, as far as it was recorded. Not recorded for a call that the policy refused. */
   readonly effects?: readonly Effect[];
-  /** What the policy said, without grants. */
+  /** The policy's verdict, without grants. */
   readonly verdict: Verdict;
-  /** What a person answered, if one was asked, and about which parts. */
+  /** What a person answered, if a person was asked, and about which parts. */
   readonly answered?: "yes" | "no";
   readonly scopes?: readonly Scope[];
 }
 
-/** Folds the events of calls into what was judged, in the order of their beginning. Calls that never ran are left out. */
+/** Folds the events of calls into judged calls, in the order in which they began. Calls that never ran are left out. */
 export function judgedCalls(events: Iterable<StoredEvent>): readonly JudgedCall[] {
   const calls = new Map<CallId, Omit<JudgedCall, "verdict"> & { readonly verdict?: Verdict }>();
   for (const event of events) {
@@ -42,7 +42,7 @@ function begun(event: StoredEvent): Omit<JudgedCall, "verdict"> | undefined {
   return { call, thread, at, name, input };
 }
 
-/** Only the first decision counts: a call may be judged again when it asks for more. */
+/** Only the first decision counts: a call is judged again when it requests more effects. */
 function learnt(event: StoredEvent, known: Partial<JudgedCall>): Partial<JudgedCall> {
   const decided = ({ verdict }: Decision, effects: readonly Effect[]) =>
     known.effects === undefined ? { verdict, effects } : {};
@@ -68,7 +68,7 @@ export interface Suggestion {
   readonly rule: string;
   readonly match: readonly string[];
   readonly not_match: readonly string[];
-  /** How many questions it would have answered. */
+  /** How many questions the rule would have answered. */
   readonly questions: number;
 }
 
@@ -76,8 +76,8 @@ export interface Suggestion {
 const OFTEN = 2;
 
 /**
- * Returns rules for what was always approved, the ones that save most questions first. A rule has the first two words
- * of several commands (`npm run *`), or is one command. None has a command that was ever refused.
+ * Returns rules for commands that were always approved. The rules that save most questions come first. A rule is the
+ * first two words of several commands (`npm run *`), or one command. No rule matches a command that was ever refused.
  *
  * @param calls only those that were asked about count
  */
@@ -88,7 +88,7 @@ export function suggestions(calls: readonly JudgedCall[]): readonly Suggestion[]
     if (answered === undefined || !effects.some(({ kind }) => kind === "exec")) continue;
     for (const { label, host, upTo, onlyPerson } of scopes) {
       if (answered === "no") refused.add(label);
-      // A host is not a command, and a rule cannot answer what only a person may.
+      // A host is not a command, and a rule cannot answer a question that only a person may answer.
       else if (host === undefined && upTo !== "once" && onlyPerson !== true)
         approved.set(label, (approved.get(label) ?? 0) + 1);
     }
@@ -115,7 +115,7 @@ export function suggestions(calls: readonly JudgedCall[]): readonly Suggestion[]
   }
 }
 
-/** The first two words of a command that a rule can have; `undefined` for a shorter one, and for one with options there. */
+/** The first two words of a command that a rule can have; `undefined` for a shorter command, or if one is an option. */
 function beginningOf(command: string): string | undefined {
   const words = wordsOf(command);
   if (!words.ok) return undefined;

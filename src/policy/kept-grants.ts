@@ -24,7 +24,7 @@ export interface Grant {
 
 export interface KeptGrants {
   holds(workspace: Workspace, key: string): Promise<boolean>;
-  /** Saves a grant; it is durable when this resolves. Rejects with the system's error. */
+  /** Saves a grant. Resolves when the grant is durable. Rejects with the system's error. */
   keep(grant: Grant): Promise<void>;
   /** The grants, oldest first, without expired ones. */
   list(): Promise<readonly (Grant & { readonly id: string })[]>;
@@ -33,8 +33,8 @@ export interface KeptGrants {
 }
 
 /**
- * Stores grants in a folder, one file (0600) each. So processes keep each other's grants, none is half written, and a
- * revoked one is gone for all. Other files are ignored.
+ * Stores grants in a folder, one file (0600) for each grant. So processes share grants, no grant is half written, and a
+ * revoked grant is gone for all processes. Other files are ignored.
  */
 export function keptGrants(folder: string, now: () => number = Date.now): KeptGrants {
   const fileOf = (id: string) => join(folder, `${id}.json`);

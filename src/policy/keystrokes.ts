@@ -4,7 +4,7 @@ import { isCharacter, strokesOfKey, strokesOfText } from "../util/keys.ts";
 type Typing = Pick<Extract<Effect, { kind: "terminal" }>, "types" | "keys">;
 
 /**
- * Strokes that by themselves start and confirm nothing. C-z only stops what runs. Not included: C-d ends a shell, Space
+ * Strokes that neither start nor confirm anything. C-z only stops what runs. Not included: C-d ends a shell, Space
  * presses buttons, and Tab runs completion programs.
  */
 const HARMLESS: ReadonlySet<string> = new Set(
@@ -42,15 +42,15 @@ export function scriptOf(strokes: readonly string[]): string {
 const LEAVES: { readonly [stroke: string]: string | undefined } = { Enter: "\n", Tab: "\t" };
 
 /**
- * Returns the scripts of lines with which programs run a command: `:!make` in vim, `!ls` in less, `\! ls` in psql; in a
- * shell `!word` runs an earlier command. `undefined` if there is no such line.
+ * Returns the scripts of lines with which programs run a command: `:!make` in vim, `!ls` in less, `\! ls` in psql. In a
+ * shell, `!word` runs an earlier command. `undefined` if no line is of this kind.
  */
 export function escapedToShell(script: string): string | undefined {
   const lines = script.split("\n").flatMap((line) => /^\s*(?::[%.,$\d]*|\\)?!+\s*(.+)$/.exec(line)?.[1] ?? []);
   return lines.length === 0 ? undefined : lines.join("\n");
 }
 
-/** True for a line that runs an earlier one again: `!!`, `!-2`, `!ma`, `^a^b` (bash(1), HISTORY EXPANSION). */
+/** Whether a line runs an earlier line again: `!!`, `!-2`, `!ma`, `^a^b` (bash(1), HISTORY EXPANSION). */
 export function recallsLine(script: string): boolean {
   return /(?:^|[;&|])[ \t]*![!?\w-]|^\^[^\s^]+\^/m.test(script);
 }
@@ -59,8 +59,8 @@ export function recallsLine(script: string): boolean {
 const MOST_WORDS = 24;
 
 /**
- * Returns what may be half typed on a screen: the rest of its last line from every word, since the end of the prompt is
- * unknown, with the lines that it continues (a prompt such as "> ").
+ * Returns what may be half typed on a screen: the text from each word of the last line to its end, because it is
+ * unknown where the prompt ends. Includes the lines that it continues (after a prompt such as "> ").
  */
 export function halfTyped(screen: string): readonly string[] {
   const lines = screen.trimEnd().split("\n").slice(-5);

@@ -4,13 +4,13 @@ import { Unreachable } from "../contract/failure.ts";
 import { messageOf } from "../util/errors.ts";
 
 /**
- * Looks up files for one decision, each fact once. Look-ups that start together share a round trip, so start all that
- * are needed before awaiting any. Paths are absolute.
+ * Looks up files for one decision, each fact once. Look-ups that start together share a round trip: start all that are
+ * needed before you await one. Paths are absolute.
  */
 export interface LookUps {
   /** The real path, or the error. Rejects only if the target cannot be reached (`Unreachable`). */
   realPath(path: string): Promise<string | Error>;
-  /** The info of the file, links followed; `undefined` if there is none. Rejects like `Files.stat`. */
+  /** The info of the file, links followed; `undefined` if the file does not exist. Rejects like `Files.stat`. */
   info(path: string): Promise<FileInfo | undefined>;
   /** The info of the file at a real path. Rejects if a link is on the way. */
   infoAt(real: string): Promise<FileInfo | undefined>;
@@ -19,11 +19,11 @@ export interface LookUps {
    * "at-once". Never rejects.
    */
   lookAt(path: string, how?: "at-once"): Promise<void>;
-  /** The entries of a folder; none if it is not a folder or not readable. Never rejects. */
+  /** The entries of a folder; empty if the path is not a folder or is not readable. Never rejects. */
   list(folder: string): Promise<readonly FileEntry[]>;
 }
 
-/** Paths with more names are not looked up: each missing name costs a look-up. */
+/** Paths with more names than this are not looked up: each missing name costs a look-up. */
 const MOST_IN_PATH = 256;
 
 /** No system takes a longer path (Linux: PATH_MAX, 4,096 bytes). */
@@ -36,8 +36,8 @@ export function isTooLong(path: string): boolean {
 }
 
 /**
- * Creates the look-ups of one decision. `folders` are real and stay so (`confine` checks that), so they are not looked
- * up, nor is what was `found` when the call was checked.
+ * Creates the look-ups of one decision. The `folders` are real paths and stay real (`confine` checks this), so they are
+ * not looked up. Neither is what was `found` when the call was checked.
  */
 export function createLookUps(
   files: Files,

@@ -18,11 +18,11 @@ export type PathUser = "file tools" | "commands";
 const DEFAULTS: ReadonlySet<string> = new Set(DEFAULT_FORBIDDEN_PATHS);
 
 /**
- * Creates the judge of paths: a path is judged by what it is, then by where it is. Keys, and start-up files that are
- * written, are asked about wherever they are, unless they are forbidden. Of the workspace, the allowed roots and the
- * forbidden paths, the longest that contains the real path decides; a tie forbids. Elsewhere `workspaceOnly` denies,
- * otherwise a person is asked. A path that is forbidden as written stays forbidden. `own` are Handrail's own folders,
- * which are never reachable. For file tools the session's temporary folders count like the workspace.
+ * Creates the judge of paths: a path is judged by what it is, then by where it is. Keys, and start-up files to write,
+ * are asked about everywhere unless they are forbidden. The workspace, the allowed roots and the forbidden paths: the
+ * longest one that contains the real path decides; a tie forbids. Elsewhere `workspaceOnly` denies, or a person is
+ * asked. A path that is forbidden as written stays forbidden. `own` are Handrail's own folders, which are never
+ * reachable. For file tools the session's temporary folders count like the workspace.
  */
 export function pathJudge(
   { workspaceOnly = true, allowedRoots = [], forbiddenPaths = DEFAULT_FORBIDDEN_PATHS }: PolicySettings,
@@ -34,7 +34,7 @@ export function pathJudge(
   const temporary = user === "commands" ? [] : (backend.sandbox?.temporary ?? []);
   /** The roots for a path that is not a command's folder. */
   const withTemporary = async (roots: readonly Root[], path: string): Promise<readonly Root[]> => {
-    // Asked first: the sandbox need not be opened for a workspace or a home below /tmp.
+    // Checked first, because the sandbox need not be opened for a workspace or a home below /tmp.
     if (temporary.length === 0 || backend.sandbox?.isTemporary(path) !== true) return roots;
     if (!(await backend.sandbox.state()).works) return roots;
     const isSystems = ({ path: at, isDefault = false }: Root) => isDefault && temporary.includes(at);
@@ -46,7 +46,7 @@ export function pathJudge(
   const kindOf = pathKinds(backend, backend.sandbox?.hidden);
 
   return (look) => {
-    // One decision looks them up once, also where one of them cannot be followed.
+    // One decision looks the roots up once, also when one of them cannot be followed.
     let rootsOfAll: Promise<readonly Root[]> | undefined;
     return async (operation, written, real) => {
       const refused = judgeText(written);
@@ -87,7 +87,7 @@ export function pathJudge(
   };
 }
 
-/** Adds what stays forbidden below the path, including allowed roots in it: they can be named themselves. */
+/** Adds what stays forbidden below the path. This includes allowed roots below it: a call can name them itself. */
 function withExceptions(decision: Decision, roots: readonly Root[], target: string): Decision {
   if (decision.verdict === "deny") return decision;
   const inside = roots.filter(({ allows, path }) => !allows && path !== target && isInside(path, target));
@@ -105,7 +105,7 @@ function judgeText(written: string): Decision | undefined {
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(written) ? no(`${written} is a URL; give a path`) : undefined;
 }
 
-/** Asks about files with several names (hard links): the other names may be anywhere, and a write changes them too. */
+/** Asks about files with several names (hard links): the other names may be anywhere, and a write changes them all. */
 async function hardLinked(written: string, real: string, look: LookUps): Promise<Decision | undefined> {
   const info = await look.infoAt(real);
   if (info === undefined || info.kind !== "file" || info.links < 2) return undefined;
@@ -120,7 +120,7 @@ function within(
   what: PathKind | undefined,
   root: Root,
 ): Decision {
-  // Such names confuse logs, patches and people, so a person sees them (escaped) before they are created.
+  // Such names confuse logs, patches and people, so a person sees the name (escaped) before it is created.
   if (operation === "write" && /[\x00-\x1f\x7f]/.test(written)) {
     const why = `Writing ${JSON.stringify(written)} requires approval: its name has control characters in it`;
     return ask("path_text", why, "medium");
@@ -130,9 +130,9 @@ function within(
 }
 
 /**
- * Asks about a key or a start-up file, by itself. Only a person's own answer counts: for a start-up file each time,
- * since the approval is for what is written. A secret of the workspace belongs to the project: there `--yes` answers
- * too.
+ * Asks about a key or a start-up file as a separate question. Only a person's own answer counts: for a start-up file
+ * each time, since the approval is for what is written. A secret of the workspace belongs to the project: there `--yes`
+ * answers too.
  */
 function special(
   operation: "read" | "write",
@@ -207,7 +207,7 @@ function rootFinder(
     ...forbiddenPaths.map(
       (path) => ({ path, allows: false, rule: "forbidden_paths", isDefault: DEFAULTS.has(path) }) as const,
     ),
-    // On a remote system, a folder of this machine counts as written: it need not be looked up there.
+    // On a remote system, a folder of this machine counts as written: it need not be looked up remotely.
     ...own.map((path) => {
       const isFinal = backend.access !== undefined && !path.startsWith("~/");
       return { path, allows: false, rule: "state", isFinal } as const;

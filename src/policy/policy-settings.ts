@@ -6,7 +6,7 @@ import { KEY_FOLDERS } from "../provenance/keys.ts";
 export interface PolicySettings {
   /** Default "supervised". */
   readonly autonomy?: Autonomy;
-  /** True (the default): paths outside the workspace and the allowed roots are denied. False: they are asked about. */
+  /** True (the default): paths outside the workspace and the allowed roots are denied. False: people are asked. */
   readonly workspaceOnly?: boolean;
   /** Folders that may be used like the workspace. */
   readonly allowedRoots?: readonly string[];
@@ -23,8 +23,8 @@ export interface PolicySettings {
   /** True: every command is asked about, whatever its risk and the autonomy. Default false. */
   readonly shellConfirm?: boolean;
   /**
-   * Which contained commands are asked about: "nothing" (the default), or "all" that would be asked about outside the
-   * sandbox.
+   * Which contained commands are asked about. "nothing" (the default): no command. "all": the commands that would be
+   * asked about outside the sandbox.
    */
   readonly askInSandbox?: AskInSandbox;
   readonly network?: NetworkSettings;
@@ -37,7 +37,7 @@ export type AskInSandbox = (typeof ASK_IN_SANDBOX)[number];
 export interface CommandRules {
   /** Commands that run without a question. The list changes nothing for other commands. */
   readonly allow?: readonly (string | CommandRule)[];
-  /** If not empty, a command that matches neither these nor `allow` is denied. They allow nothing themselves. */
+  /** If not empty, a command that matches neither `only` nor `allow` is denied. `only` itself allows nothing. */
   readonly only?: readonly (string | CommandRule)[];
   readonly ask?: readonly (string | CommandRule)[];
   readonly deny?: readonly (string | CommandRule)[];
@@ -52,8 +52,8 @@ export interface CommandRule {
   readonly not_match?: readonly string[];
 }
 
-// Seed 003's list: system folders, other people's homes, and where keys are kept. A workspace inside one of them is the
-// longer match and stays usable.
+// Seed 003's list: system folders, other people's homes, and where keys are kept. A workspace inside such a folder is
+// the longer match and stays usable.
 export const DEFAULT_FORBIDDEN_PATHS: readonly string[] = [
   ..."/etc /root /home /usr /bin /sbin /lib /opt /boot /dev /proc /sys /var /tmp".split(" "),
   ...KEY_FOLDERS,

@@ -93,7 +93,7 @@ export function createPolicy(
           if (effect.afterForeignText) return CORE_MEMORY;
           if (effect.store === "schedule" && effect.change) return judgeSchedule(autonomy, effect.asks === true);
           return { verdict: "allow", risk: "low", rule: effect.kind };
-        case "output": // only the toolkit that made it can open it
+        case "output": // only the toolkit that made the output can open it
           return { verdict: "allow", risk: "low", rule: effect.kind };
         case "delegate":
           return judgeAct(autonomy, `Delegating to agent ${effect.agent} requires approval`);
@@ -136,8 +136,8 @@ const NO_FACTS: NetworkFacts = {
 
 /**
  * A contained command may name the system folders of the default list, which are read-only for it, and is asked about
- * its key folders. What the user forbids stays forbidden: also a key folder, unless all of them are on the list, as by
- * default.
+ * its key folders. What the user forbids stays forbidden. That includes a key folder, unless all key folders are on the
+ * list, as by default.
  */
 function inSandbox({ forbiddenPaths = [], ...settings }: PolicySettings): PolicySettings {
   const isBuiltIn = KEY_FOLDERS.every((path) => forbiddenPaths.includes(path));
@@ -180,7 +180,7 @@ function judgeAct(autonomy: Autonomy, reason: string): Decision {
   return { verdict: "ask", risk: "medium", rule: "autonomy", reason };
 }
 
-/** Work that starts by itself later: what a person is shown now is all that they see of it before. */
+/** Judges work that starts by itself later: people see nothing of it between this question and its start. */
 function judgeSchedule(autonomy: Autonomy, asks: boolean): Decision {
   if (!asks) return judgeAct(autonomy, "Changing the schedules requires approval");
   const reason = "An agent that starts again and again by itself requires approval";
@@ -218,8 +218,8 @@ function verb(effect: Effect): string {
 const LEFT_TO_PEOPLE: ReadonlySet<string | undefined> = new Set(["autonomy", "outside"]);
 
 /**
- * Applies a rule: it can tighten any decision, and allow what the policy leaves to people. To allow a sensitive file
- * (`.env`) it must name it without wildcards.
+ * Applies a rule: the rule can tighten any decision, and can allow what the policy leaves to people. To allow a
+ * sensitive file (`.env`), the rule must name it without wildcards.
  */
 function ruled(decision: Decision, ruling: Ruling | undefined): Decision {
   if (ruling === undefined || decision.verdict === "deny") return decision;

@@ -11,7 +11,7 @@ const STILL = "Read-only calls still work.";
 
 export interface RateOptions {
   readonly max: number;
-  /** The folder where acts are counted. Processes that share it share the count, also one after another. */
+  /** The folder in which acts are counted. Processes with the same folder share the count, also one after another. */
   readonly folder: string;
   /** Milliseconds since 1970. Default: the clock. */
   readonly now?: () => number;
@@ -20,7 +20,7 @@ export interface RateOptions {
 export interface RateLimit {
   /** Refuses acts when the hour is full, before an approval is asked for. Does not count the act. */
   readonly policy: Policy;
-  /** Counts an act before it runs. Resolves to the reason if it may not run; then it is not counted. */
+  /** Counts an act before it runs. Resolves to the reason if the act may not run; then it is not counted. */
   take(): Promise<string | undefined>;
 }
 
@@ -35,7 +35,7 @@ export function createRateLimit({ max, folder, now = Date.now }: RateOptions): R
     throw new RangeError(`maxActionsPerHour ${max}: expected a whole number, 0 for none; leave it out for no limit`);
   let taking: Promise<unknown> = Promise.resolve();
 
-  /** The times of the acts in the last hour, oldest first. Removes older ones. */
+  /** The times of the acts in the last hour, oldest first. Removes older acts. */
   const acts = async (): Promise<readonly number[]> => {
     const names = await readdir(folder).catch((error: unknown): string[] => {
       if (!isMissing(error)) throw error;

@@ -12,7 +12,7 @@ import type { LookUps } from "./look-ups.ts";
  */
 export type RepositoryFiles = (real: string, root: string, look: LookUps) => Promise<boolean>;
 
-/** Treats paths that were judged and allowed as existing: several calls are judged before the first one writes. */
+/** Treats paths that were judged and allowed as existing: several calls are judged before the first call writes. */
 export function repositoryFiles(): RepositoryFiles {
   const allowed = new Set<string>();
 
@@ -51,7 +51,7 @@ export function startedByGit({ workDir, home, access }: Backend): (real: string)
   return (real) => isInside(real, workDir) && startedIn(DISK, workDir, home).some((path) => isInside(real, path));
 }
 
-/** What such a file is, for the question. */
+/** What such a file is, in the words of the question. */
 export const STARTED = "what git runs or reads here, as its configuration says";
 
 /** Starts the look-ups of `RepositoryFiles` early, for a path in the root. */
@@ -60,7 +60,7 @@ export function lookAhead(real: string, root: string, look: LookUps): void {
   for (const { folder } of partsIn(real, root)) for (const name of MAKING) void look.infoAt(`${folder}/${name}`);
 }
 
-/** Each part of the path below the root that has one of the names, with its folder. */
+/** Each part of the path below the root that has one of these names, with the folder that contains it. */
 function partsIn(real: string, root: string): readonly { readonly folder: string; readonly path: string }[] {
   const top = root === "/" ? "" : root;
   const names = real.slice(top.length + 1).split("/");

@@ -13,7 +13,7 @@ import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy-settings.
 type Exec = Extract<Effect, { kind: "exec" }>;
 type Use = "read" | "write";
 
-/** Judges what a command asks the sandbox for. `undefined`: it asks for nothing. */
+/** Judges what a command asks the sandbox for. `undefined`: the command asks for nothing. */
 export type SandboxRequestJudge = (effect: Exec, look: LookUps) => Promise<Decision | undefined>;
 
 const ANY_HOST = "*";
@@ -69,7 +69,7 @@ export function sandboxRequestJudge(
     const doubt = wide === undefined ? "" : `; it is ${wide}`;
     const reason = `${judged.reason ?? path}${doubt} (a command in the sandbox would ${use} there)`;
     const { upTo, onlyPerson } = judged.scopes?.[0] ?? {};
-    // A key is opened for the command that was shown, and for no other one.
+    // A key is opened only for the command that was shown.
     const isKey = onlyPerson === true;
     return ask(judged.rule ?? "needs", risk, reason, {
       label: `${use} ${real}, from the sandbox${isKey ? `, for ${command}` : ""}`,
@@ -107,7 +107,7 @@ export function sandboxRequestJudge(
 /** How many entries of a folder are looked at for projects. */
 const MOST_LOOKED_AT = 100;
 
-/** What makes a folder a large thing to open: "your home". `undefined`: it is none of these. */
+/** The name of a large folder to open: "your home". `undefined`: the folder is not large. */
 async function widthOf(
   real: string,
   { workDir, home }: Pick<Backend, "workDir" | "home">,
@@ -152,7 +152,7 @@ export function withMore(within: Containment, more: SandboxAccess): Containment 
   };
 }
 
-/** The request before its hosts are approved for this call: with hosts, it hides sensitive files. */
+/** The request before its hosts are approved for this call: if it has hosts, it hides sensitive files. */
 export function beforeApproval(within: Containment): Containment {
   if (within === "none" || (within.network ?? []).length === 0) return within;
   return { ...within, hideSensitive: true };

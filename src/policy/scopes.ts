@@ -6,7 +6,7 @@ import { describeEffect } from "./describe.ts";
 /**
  * Returns the scope of exactly this effect. A change of the schedules is approved each time. Effects that can do
  * anything are granted for the session at most: work for another agent, typed text, and a tool of another program. Such
- * a tool is granted with any arguments, as now described: if its description or schema changes, people are asked again.
+ * a tool is granted with any arguments. If its description or schema changes, people are asked again.
  */
 export function scopeOf(effect: Effect, { tool }: Pick<CheckedCall, "tool">): Scope {
   const label = describeEffect(effect);
@@ -22,7 +22,7 @@ export function scopeOf(effect: Effect, { tool }: Pick<CheckedCall, "tool">): Sc
       return { label: describeEffect(anyTask), key: sortedJson(anyTask), upTo: "session" };
     }
     case "page": {
-      // A host is granted, except for files: each is approved by itself.
+      // The host is granted, except for files: each file is approved by itself.
       const { act, url = "", detail } = effect;
       const host = URL.canParse(url) ? new URL(url).host : url;
       const granted: Effect = { kind: "page", act, url: host, ...(act === "upload" && { detail }) };
@@ -41,7 +41,7 @@ export function scopeOf(effect: Effect, { tool }: Pick<CheckedCall, "tool">): Sc
     }
     case "read":
     case "write": {
-      // Any read or write of the path is granted, whatever it does.
+      // The grant is for any read or write of the path.
       const { does: _, isNew: __, ...anyAccess } = effect;
       return { label: describeEffect(anyAccess), key: sortedJson(anyAccess) };
     }
@@ -66,7 +66,7 @@ export function longestGrant({ scopes = [] }: Pick<Decision, "scopes">): "once" 
   return scopes.some(({ upTo }) => upTo === "session") ? "session" : "always";
 }
 
-/** Whether only a person's own answer counts: `--yes` and the like refuse, or ask. */
+/** Whether only a person's own answer counts: `--yes` and similar options refuse, or ask. */
 export function isForPerson({ scopes = [] }: Pick<Decision, "scopes">): boolean {
   return scopes.some(({ onlyPerson }) => onlyPerson === true);
 }

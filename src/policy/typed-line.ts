@@ -6,8 +6,8 @@ import type { Piece } from "./unfinished-lines.ts";
 import { halfTyped } from "./keystrokes.ts";
 
 /**
- * Returns what the whole line may be: the typed text together with what is already there, as far as that is known or
- * may be on the screen. `denied`: the user's deny rules for commands, as written.
+ * Returns what the whole line may be: the typed text together with what is already on the line, as far as it is known
+ * or may be on the screen. `denied`: the user's deny rules for commands, as written.
  */
 export function wholeLines(
   script: string,
@@ -32,8 +32,8 @@ export function wholeLines(
 }
 
 /**
- * Whether a refusal of such a line is one of what is typed. Nobody can tell what of a screen is the prompt, which may
- * look like a path and is on no list: where a thing is counts only for a line that begins with a program that is known.
+ * Whether the refusal of such a line concerns the typed text. The rest may be a prompt, which can look like a path. So
+ * a refusal because of a location counts only if the line begins with a known program.
  */
 export function counts({ rule }: Decision, line: string): boolean {
   if (rule === "only") return false;
@@ -43,7 +43,7 @@ export function counts({ rule }: Decision, line: string): boolean {
 /** Rules that refuse something because of its location. */
 const OF_PLACES: ReadonlySet<string | undefined> = new Set(["workspace_only", "forbidden_paths", "path_text", "state"]);
 
-/** Whether it begins with the name of a known program, or with a word that a shell may expand to one. */
+/** Whether the line begins with the name of a known program, or with a word that a shell may expand to one. */
 function mayBeCommand(line: string, denied: readonly string[]): boolean {
   const word = firstWord(line);
   if (/[^\w./@:~+-]/.test(word) || beginsWithProgram(line)) return true;

@@ -36,15 +36,15 @@ interface TerminalJudgeOptions {
 }
 
 /**
- * What is typed is judged like the command it would be: what is refused as a command is not typed either, also not in
- * pieces. The rest is asked about each time in supervised autonomy. Keys that start and confirm nothing pass, in panes
- * for commands. A password prompt is always asked about. Read-only autonomy types nothing.
+ * What is typed is judged like the command it would be: what is refused as a command is not typed either, even in
+ * pieces. Other text is asked about each time in supervised autonomy. In panes for commands, keys that start and
+ * confirm nothing are allowed. A password prompt is always asked about. Read-only autonomy types nothing.
  */
 export function terminalJudge({ autonomy, backend, denied = [] }: TerminalJudgeOptions): TerminalJudge {
   const { terminal, home } = backend;
   const isWhole = (script: string) => findCommands(script, { home }).unclear.length === 0;
   const pieces = createUnfinishedLines(isWhole);
-  /** Escape twice is another key. A person may type in between. */
+  /** A second Escape makes another key. A person may type in between. */
   let endedInEscape = false;
 
   const viewOf = async (pane: string | undefined) =>

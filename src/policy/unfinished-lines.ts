@@ -5,8 +5,8 @@ const MOST_PLACES = 64;
 /** Typed text that is not a complete line yet, by place: a pane or a job. */
 export interface UnfinishedLines {
   /**
-   * Adds text that is about to be typed, and returns what was there before. `moves`: it also moves the cursor in the
-   * line. Synchronous, so of two simultaneous calls the second sees the first.
+   * Adds text that is about to be typed, and returns what was typed before. `moves`: the text also moves the cursor in
+   * the line. Synchronous, so that of two simultaneous calls the second sees the first.
    */
   add(place: string, script: string, moves: boolean): Piece;
   /** Forgets the text of a place, after it was cleared. */
@@ -14,9 +14,9 @@ export interface UnfinishedLines {
 }
 
 export interface Piece {
-  /** What is already there, as far as it was typed through this; "" for nothing. */
+  /** What was typed before, as far as it was typed through this object; "" for nothing. */
   readonly before: string;
-  /** True: the cursor may not be at the end. */
+  /** Whether the cursor may be away from the end. */
   readonly moved: boolean;
   takeBack(): void;
 }

@@ -3,7 +3,7 @@ import { pathKinds } from "../provenance/paths.ts";
 import type { Rules } from "./rules/rules.ts";
 
 /**
- * Why a path below an open folder stays closed: if named itself, it would be asked about or denied. `undefined`: it is
+ * Why a path below an open folder stays closed: a call that names it would be asked about or denied. `undefined`: it is
  * open.
  */
 export type Withheld = (operation: "read" | "write", path: string) => string | undefined;

@@ -5,8 +5,8 @@ import type { FoundProgram } from "../plain/finder.ts";
 import type { FoundCommand } from "./search.ts";
 
 /**
- * Commands whose meaning no file of the workspace decides: they read no settings and no program from it. Only these are
- * granted for longer than a session outside the sandbox. Programs, and what their words may be.
+ * Commands whose meaning no file of the workspace decides: they read no settings and no program from it. Outside the
+ * sandbox, only these are granted for longer than a session. An entry has programs, and what their words may be.
  */
 const FIXED: readonly (readonly [programs: RegExp, words: RegExp])[] = [
   [/^(ps|pgrep|top|uptime|free|lsof|ss|netstat|who|w|last|ip|ifconfig|dmesg|journalctl)$/, /^/],
@@ -17,7 +17,7 @@ const FIXED: readonly (readonly [programs: RegExp, words: RegExp])[] = [
   [/^mkdir$/, /^/],
 ];
 
-/** `git push` and `git fetch` that remove and overwrite nothing, of a remote by its name. No helper and no path. */
+/** `git push` and `git fetch` of a remote by its name, without helper or path, that remove and overwrite nothing. */
 const TRANSFER = new RegExp(
   "^(?: (?:push(?: (?:-[uvqn]|--(?:set-upstream|tags|follow-tags|atomic|dry-run|verbose|quiet|porcelain)))*" +
     "|fetch(?: (?:-[vqptn]|--(?:all|tags|no-tags|prune|dry-run|verbose|quiet|unshallow|depth=\\d+)))*))" +
@@ -26,9 +26,9 @@ const TRANSFER = new RegExp(
 
 export interface FixedOptions {
   readonly find: (name: string) => Promise<FoundProgram | string>;
-  /** Whether tools can write no folder of the PATH. */
+  /** Whether tools cannot write any folder of the PATH. */
   readonly isPathTrusted: () => Promise<boolean>;
-  /** The folder that the command runs in; `undefined`: known only when it runs. */
+  /** The folder in which the command runs; `undefined`: known only when it runs. */
   readonly folder: string | undefined;
   /** Folders that tools may write. */
   readonly writable: readonly string[];
@@ -36,8 +36,8 @@ export interface FixedOptions {
 }
 
 /**
- * Returns what a grant of the command is bound to, besides its words; "" if that is nothing, because no file of the
- * workspace decides what it does, nor which program runs. `git push` and `git fetch` are bound to what git obeys.
+ * Returns what a grant of the command is bound to, besides its words. "" means nothing else: no file of the workspace
+ * decides what the command does or which program runs. `git push` and `git fetch` are bound to what git obeys.
  * `undefined`: files of the workspace decide.
  */
 export async function fixedBy({ words, assigns }: FoundCommand, options: FixedOptions): Promise<string | undefined> {
@@ -49,7 +49,7 @@ export async function fixedBy({ words, assigns }: FoundCommand, options: FixedOp
     return typeof (await find(name)) === "string" ? undefined : "";
   const transfer = name === "git" ? TRANSFER.exec(text) : null;
   if (transfer === null || folder === undefined || typeof (await find(name)) === "string") return undefined;
-  if (!(await options.isPathTrusted())) return undefined; // git finds ssh and credential helpers on it
+  if (!(await options.isPathTrusted())) return undefined; // git finds ssh and credential helpers on the PATH
   const given = { folder, remote: transfer[1], writable, home: backend.home };
   return withFiles(backend.outside ?? backend.files, (reader) => transferDigest(reader, given));
 }

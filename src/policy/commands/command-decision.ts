@@ -8,15 +8,15 @@ import type { FoundCommand } from "./search.ts";
 export interface CommandFacts {
   readonly ruling: Ruling | undefined;
   readonly refusal: { readonly why: string; readonly answersForPerson?: true } | undefined;
-  /** The decision of the path rules on the files that it names. */
+  /** The decision of the path rules on the files that the command names. */
   readonly named: Decision | undefined;
-  /** Why it is not plain although its script can be rewritten. */
+  /** Why the command is not plain although its script can be rewritten. */
   readonly problem: string | undefined;
   readonly isPlain: boolean;
   readonly contained: boolean;
 }
 
-/** Decides about one command: rules, then risk, then autonomy. Path rules come before all but a deny rule. */
+/** Decides about one command: by rules, then risk, then autonomy. Only a deny rule comes before the path rules. */
 export function decideCommand(command: FoundCommand, facts: CommandFacts, settings: PolicySettings): Decision {
   const { ruling, refusal, named, problem, isPlain, contained } = facts;
   const { autonomy = "supervised", blockHighRiskCommands = true, askInSandbox = "nothing" } = settings;
@@ -53,7 +53,7 @@ export function decideCommand(command: FoundCommand, facts: CommandFacts, settin
   return allow(risk === "low" ? "low_risk" : mediumRule);
 }
 
-/** Decides about a command of high risk: refused if high risk is blocked, else asked about. */
+/** Decides about a command of high risk: it is refused if high risk is blocked, otherwise asked about. */
 export function highRisk(
   { text, why = "" }: { readonly text: string; readonly why: string | undefined },
   isBlocked: boolean,

@@ -34,19 +34,19 @@ import { expandedIn } from "./wrapped.ts";
 export interface FoundScript {
   readonly commands: readonly FoundCommand[];
   readonly redirections: readonly FoundRedirection[];
-  /** Why the script is not fully understood. Empty: it is understood. */
+  /** Why the script is not fully understood. Empty: it is fully understood. */
   readonly unclear: readonly string[];
-  /** Why a part was not checked (too long, nested too deep), with the next step. One of `unclear`. */
+  /** Why a part was not checked (too long, nested too deep), with the next step. The text is also in `unclear`. */
   readonly tooLong: string | undefined;
   /** Commands whose name is known only when they run. */
   readonly unread: readonly string[];
-  /** How many steps it took; at most `MAX_STEPS` + 1. */
+  /** How many steps the search took; at most `MAX_STEPS` + 1. */
   readonly steps: number;
 }
 
 /**
- * Finds every command of a script, at any depth. Lenient: finds too much rather than too little, and reports what it
- * cannot follow. Never throws, and takes a bounded number of steps. `home` replaces `~`.
+ * Finds every command of a script, at any depth. The search is lenient: it finds too much rather than too little, and
+ * reports what it cannot follow. Never throws, and takes a bounded number of steps. `home` replaces `~`.
  */
 export function findCommands(script: string, { home }: { readonly home: string }): FoundScript {
   const search = newSearch();
@@ -190,11 +190,11 @@ const START: Place = {
   inFunction: undefined,
 };
 
-/** The texts of a script: its own, and those of the scripts in it. */
+/** The texts of a script: the script itself, and the scripts inside it. */
 interface Texts {
   /** The account of the text that is visited now. */
   readonly account: SubstitutionAccount;
-  /** A node as it is written in the text that is visited now. */
+  /** The text of a node, as written in the text that is visited now. */
   textOf(node: SyntaxNode): string;
   /** Parses a script and visits it. */
   read(text: string, place: Place): void;
@@ -252,7 +252,7 @@ function expander(search: Search, home: string): Expand {
   };
 }
 
-/** What a redirection opens: nothing for a copy of what is open already. */
+/** Records what a redirection opens: nothing if it only copies a descriptor that is already open. */
 function redirected(
   { operator }: Redirect,
   targets: readonly FoundWord[],
@@ -263,7 +263,7 @@ function redirected(
   return opened.map((target) => ({ use, target, ...at }));
 }
 
-/** Accounts for the text of a here-document. True when something in it is expanded. */
+/** Accounts for the text of a here-document. Returns true when something in the text is expanded. */
 function hasExpansions({ body, delimiter }: HereDoc, account: SubstitutionAccount): boolean {
   account.word(body.pos, body.end);
   if (delimiter !== undefined) account.literal(delimiter.pos, delimiter.end);
@@ -272,7 +272,7 @@ function hasExpansions({ body, delimiter }: HereDoc, account: SubstitutionAccoun
   return delimiter?.quoted !== true && body.parts !== undefined;
 }
 
-/** Why an expansion may mean more than its text shows; `undefined`: it does not. */
+/** Why an expansion may mean more than its text shows; `undefined`: it means what it shows. */
 function unclearExpansion({
   operation,
   text,
@@ -293,7 +293,7 @@ function hereText(redirect: Redirection, expand: Expand): readonly FoundWord[] {
   return [{ text, value: isKnown ? text : undefined, prefix: "" }];
 }
 
-/** The words and assignments of a command. `onAssignment` is called for each assignment. */
+/** Reads the words and assignments of a command. `onAssignment` is called for each assignment. */
 function readWords(
   node: Command,
   expand: Expand,
@@ -312,7 +312,7 @@ function readWords(
   let end = before?.type === "Assignment" ? before.end : undefined;
   for (const part of node.name === undefined ? node.suffix : [node.name, ...node.suffix]) {
     const added = part.type === "Word" ? expand(part) : part.type === "Assignment" ? [assigned(part)] : [];
-    // What touches is one word to a shell: `x=<(a)`.
+    // Parts without a blank between them are one word to a shell: `x=<(a)`.
     if (added.length > 0 && part.pos === end) glue(words, added);
     else words.push(...added);
     end = added.length > 0 ? part.end : undefined;

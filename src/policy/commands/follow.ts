@@ -13,12 +13,12 @@ import {
 import { ADDED, type Wrapped, wrappedIn } from "./wrapped.ts";
 import { SHELLS } from "./programs.ts";
 
-/** A command behind a wrapper, or a script in a script, that is nested deeper is not followed. */
+/** How deep commands behind wrappers, and scripts inside scripts, are followed. */
 export const MAX_DEPTH = 10;
 /** The longest folder path that is followed (PATH_MAX of Linux). */
 const MAX_FOLDER = 4_096;
 
-/** Follows commands to what they run. `home` is where `cd` alone leads, `readScript` reads a script that they run. */
+/** Follows commands to what they run. `home` is where `cd` alone leads; `readScript` reads a script that one runs. */
 export function createFollower(search: Search, home: string, readScript: (text: string, place: Place) => void) {
   const { commands, unclear, unread } = search;
 
@@ -42,7 +42,7 @@ export function createFollower(search: Search, home: string, readScript: (text: 
     return found;
   };
 
-  /** Finds what a command runs, and sets the folder that `shell` is in afterwards. */
+  /** Finds what a command runs, and sets the folder in which `shell` is afterwards. */
   const follow = (found: Writable<FoundCommand>, place: Place, shell: Place): void => {
     const [name] = found.words;
     const base = nameOf(found);
@@ -77,7 +77,7 @@ export function createFollower(search: Search, home: string, readScript: (text: 
     return undefined;
   };
 
-  /** Follows all of them; returns the folder that their shell is in afterwards. */
+  /** Follows all wrapped commands. Returns the folder in which their shell is afterwards. */
   const applyAll = (wrapped: readonly Wrapped[], place: Place): string | undefined => {
     const within = { ...place, nested: true, depth: place.depth + 1, quoted: false };
     for (const each of wrapped) {
@@ -96,7 +96,7 @@ export function createFollower(search: Search, home: string, readScript: (text: 
   return { open, follow, applyAll };
 }
 
-/** `. <(echo id)` and `eval "$(echo id)"` run what is printed. `inner` are the commands in its words. */
+/** `. <(echo id)` and `eval "$(echo id)"` run what a command prints. `inner` are the commands in the words. */
 export function printedFor(found: FoundCommand, inner: readonly FoundCommand[]): readonly Wrapped[] {
   if (!SHELLS.has(nameOf(found)) && !/^(source|\.|eval)$/.test(nameOf(found))) return [];
   const printers = inner.filter((each) => /^(echo|printf)$/.test(nameOf(each)));

@@ -4,9 +4,9 @@ import type { Assignment, Word as ParsedWord, WordPart } from "./grammar.ts";
 /** A word of a command, quotes removed. */
 export interface FoundWord {
   readonly text: string;
-  /** The word at run time; `undefined` if it is unknown before (expansions, patterns). */
+  /** The word at run time; `undefined` if it is known only then (expansions, patterns). */
   readonly value: string | undefined;
-  /** Its known beginning: the whole word if it is known. */
+  /** The known beginning of the word: the whole word if all of it is known. */
   readonly prefix: string;
 }
 
@@ -14,7 +14,7 @@ export function knownWord(value: string): FoundWord {
   return { text: value, value, prefix: value };
 }
 
-/** The words that a shell makes of one, several of a brace list. `home` replaces `~` and `$HOME`. */
+/** The words that a shell makes of one word: several for a brace list. `home` replaces `~` and `$HOME`. */
 export function wordsOf(word: ParsedWord, home: string): readonly FoundWord[] | "too many" {
   const { text, parts } = word;
   if (parts === undefined) return [withTilde({ text, value: word.value, prefix: word.value }, home)];
@@ -37,7 +37,7 @@ export function assignmentWord(
   return { text, value: only.value === undefined ? undefined : prefix + only.value, prefix: prefix + only.prefix };
 }
 
-/** The text of a word that is read as a script, expansions as they are written: `rm $x` of `"rm $x"`. */
+/** The text of a word that is read as a script, with its expansions as written: `rm $x` for `"rm $x"`. */
 export function scriptIn({ value, text }: FoundWord): string {
   return value ?? text.replace(/^"(.*)"$/s, "$1");
 }
@@ -64,11 +64,11 @@ function literalOf(part: WordPart, home: string): string | undefined {
       return part.value;
     case "SimpleExpansion":
     case "ParameterExpansion":
-      // The walk of the script knows in which folder that is.
+      // The walk of the script knows in which folder the command runs.
       if (part.text === "$PWD" || part.text === "${PWD}") return ".";
       return part.text === "$HOME" || part.text === "${HOME}" ? home : undefined;
     case "CommandExpansion":
-      // An empty one is nothing: `su$()do`.
+      // An empty substitution adds nothing: `su$()do`.
       return part.script?.commands.length === 0 ? "" : undefined;
     case "ProcessSubstitution":
       return "/dev/fd/63";
@@ -77,7 +77,7 @@ function literalOf(part: WordPart, home: string): string | undefined {
   }
 }
 
-/** `~`, `~/x` and `~root/x`, also behind the `=` of `of=~/x`; of other users the home by custom. */
+/** `~`, `~/x` and `~root/x`, also behind the `=` of `of=~/x`. For other users, the usual place of their home. */
 function withTilde(word: FoundWord, home: string): FoundWord {
   const match = /^([A-Za-z_]\w*=)?~([A-Za-z_][\w.-]*)?(?=\/|$)/.exec(word.text);
   if (match === null || !word.prefix.startsWith(match[0])) return word;
@@ -87,10 +87,10 @@ function withTilde(word: FoundWord, home: string): FoundWord {
   return { ...word, prefix: replaced(word.prefix), value: word.value === undefined ? undefined : replaced(word.value) };
 }
 
-/** The most words that one word is expanded to. */
+/** The maximum number of words to which one word is expanded. */
 const MOST_WORDS = 64;
 
-/** What the lists in a word without quotes expand to: `a{b,c}` is `ab` and `ac`. `undefined`: it has a range. */
+/** What the brace lists in an unquoted word expand to: `a{b,c}` gives `ab` and `ac`. `undefined`: a list is a range. */
 function expandBraces(word: string): readonly string[] | "too many" | undefined {
   const open = [word];
   const done: string[] = [];
@@ -103,7 +103,7 @@ function expandBraces(word: string): readonly string[] | "too many" | undefined 
       const [before, after] = [each.slice(0, list.index), each.slice(list.index + list[0].length)];
       for (const item of list[1]?.split(",").toReversed() ?? []) open.push(before + item + after);
     }
-    // Counts equal words too: `{,}{,}{,}` doubles them each time.
+    // Counts equal words too: each `{,}` of `{,}{,}{,}` doubles them.
     if (open.length + done.length > MOST_WORDS) return "too many";
   }
   return [...new Set(done)];
@@ -111,13 +111,13 @@ function expandBraces(word: string): readonly string[] | "too many" | undefined 
 
 const LIST = /\{([^{},]*(?:,[^{},]*)+)\}/;
 
-/** The words of a git command from its subcommand on; none of other commands. */
+/** The words of a git command, from the subcommand on; no words for other commands. */
 export function gitWords(words: readonly FoundWord[]): readonly string[] {
   const subcommand = isGitIn(words) ? subcommandOf(words) : undefined;
   return subcommand === undefined ? [] : words.slice(words.indexOf(subcommand)).map(({ prefix }) => prefix);
 }
 
-/** Where a git command works, as `-C` says; "" is its folder. */
+/** The folder in which a git command works, as `-C` says; "" is the command's own folder. */
 export function gitFolder(words: readonly FoundWord[]): string {
   const own = words.slice(
     1,
@@ -138,7 +138,7 @@ export function subcommandOf(words: readonly FoundWord[]): FoundWord | undefined
   return words.find(({ prefix }, at) => at > 0 && !prefix.startsWith("-") && !isValue(at));
 }
 
-/** Values of these options: `-o VALUE`, `-oVALUE`, `--option=VALUE`, `--option VALUE`; abbreviated too. */
+/** The values of these options, also abbreviated: `-o VALUE`, `-oVALUE`, `--option=VALUE`, `--option VALUE`. */
 export function optionValues(words: readonly FoundWord[], names: string): readonly FoundWord[] {
   const listed = names.split(" ");
   const letters = listed.flatMap((name) => (/^-[A-Za-z]$/.test(name) ? name.slice(1) : []));
@@ -150,8 +150,8 @@ export function optionValues(words: readonly FoundWord[], names: string): readon
       if (rest.length > 0) return [behindPrefix(word, option.length + 1)];
       return words.slice(at + 1, at + 2);
     }
-    // One letter of several: the value is what follows it, or the next word where nothing does, or where that is a
-    // letter more (`tar cIf`).
+    // One letter among several: its value is the text behind it, or the next word if there is no text, or if the text
+    // is only another letter (`tar cIf`).
     const cluster = isLong ? "" : (/^-[A-Za-z]+/.exec(word.prefix)?.[0] ?? "");
     const first = Array.from(cluster).findIndex((letter, index) => index > 0 && letters.includes(letter));
     if (first === -1) return [];

@@ -26,7 +26,7 @@ export interface GivenToJudge {
   readonly judgePath: PathJudge;
   readonly look: LookUps;
   readonly contained: boolean;
-  /** True: it is typed into a terminal, so it cannot be rewritten and is never plain. */
+  /** Whether the script is typed into a terminal, so that it cannot be rewritten and is never plain. */
   readonly typed: boolean;
 }
 
@@ -39,8 +39,8 @@ export interface JudgedScript {
 type Exec = Extract<Effect, { kind: "exec" }>;
 
 /**
- * Judges a script. A contained one runs unless a rule, a file name or lost work forbids it or asks. Outside the sandbox
- * only a plain script runs unasked, rewritten. What is never run is refused in both.
+ * Judges a script. A contained script runs unless a rule, a file name or lost work forbids it or asks. Outside the
+ * sandbox, only a plain script runs unasked, and it is rewritten. Both refuse what is never run.
  */
 export function createCommandJudge(settings: PolicySettings, backend: Backend, rules: Rules["command"]): CommandJudge {
   const { workDir, home } = backend;
@@ -88,7 +88,7 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
       const refusal = refusals.find((one) => one.command === each);
       // A bare assignment is not a command.
       const ruling = each.words.length === 0 ? undefined : rules({ words: wordsOf(each), text: each.text });
-      // Of a command of the list each path was judged by itself. One that a rule allows is plain whatever it names.
+      // For a listed command, each path was judged by itself. A command that a rule allows is plain whatever it names.
       const named = isPlain && ruling?.verdict !== "allow" ? undefined : names.of(each);
       const facts = { ruling, refusal, named: problem?.decision ?? named, problem: problem?.why, isPlain, contained };
       return {
@@ -123,7 +123,7 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
   };
 }
 
-/** What is opened for one command would be open to all others of its script. */
+/** What the sandbox opens for one command would be open to all other commands of its script. */
 function onlyAlone({ command, path, holds }: Need): Decision {
   const what = command === undefined ? "A redirection" : `\`${shorten(command.text)}\``;
   const why = `${what} needs ${path} (${holds ?? ""}), which would be open to the whole script`;
@@ -148,7 +148,7 @@ function plainScriptOf(command: string, { env = {} }: Exec, found: FoundScript):
     : script;
 }
 
-/** The commands of a plain script as the parser found them, in order; `cd` in front is none of them. */
+/** The commands of a plain script as the parser found them, in order, without a leading `cd`. */
 function ownCommands({ commands }: FoundScript, { cd }: PlainScript): readonly FoundCommand[] {
   const own = commands.filter(({ nested }) => !nested);
   return cd === undefined ? own : own.slice(1);

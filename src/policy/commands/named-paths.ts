@@ -5,17 +5,17 @@ import { type FoundCommand, nameOf } from "./search.ts";
 import { SHELLS } from "./programs.ts";
 
 export interface NamedPath {
-  /** The path as the command gets it; for a partly known word, its folder or the beginning of its name. */
+  /** The path as the command gets it. For a word that is known in part: its folder, or the beginning of its name. */
   readonly path: string;
   readonly use: "read" | "write";
-  /** The folder that it is relative to, as `FoundCommand.folder`. */
+  /** The folder to which the path is relative, as `FoundCommand.folder`. */
   readonly folder: string | undefined;
   readonly command: FoundCommand | undefined;
 }
 
 /**
  * Every word of a script that may name a file, leniently: operands, values behind `=`, `@file`, targets of
- * redirections. Not: text of programs (`sed`, `awk`), printed words, URLs. Ends after `most` different ones.
+ * redirections. Not included: program text (`sed`, `awk`), printed words, URLs. Ends after `most` different words.
  */
 export function namedPaths({ commands, redirections }: FoundScript, most = Infinity): readonly NamedPath[] {
   const unique = new Map<string, NamedPath>();
@@ -34,17 +34,17 @@ type Path = Pick<NamedPath, "path" | "use">;
 
 const namesIn = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
 
-/** Programs whose words are text, whatever they look like. */
+/** Programs whose words are only text, whatever the words look like. */
 const ONLY_TEXT = namesIn(`
   eval echo printf seq expr true false : sleep kill pkill basename dirname tr export declare typeset local readonly
   unset read trap alias type which set shopt let`);
 /** Programs whose operands do not name files of this machine. Their options may still name files. */
 const NO_FILES = namesIn("watch parallel tmux date docker podman nerdctl kubectl oc ssh npx env cross-env");
-/** Programs whose first operand is a program or a pattern, unless an option brings it. */
+/** Programs whose first operand is a program or a pattern, unless an option gives it. */
 const TEXT_FIRST = namesIn("grep egrep fgrep zgrep rg ag sed gsed awk gawk mawk nawk jq gojq yq perl");
-/** Programs that write all their operands, … */
+/** Programs that write all their operands. */
 const WRITERS = namesIn("rm rmdir unlink rimraf shred mv touch mkdir mkfifo tee truncate chmod chown chgrp ln patch");
-/** … and those that write the last. */
+/** Programs that write their last operand. */
 const LAST_WRITERS = namesIn("cp install rsync scp");
 
 const HAS_SUBCOMMANDS = /^(git|npm|pnpm|yarn|bun|cargo|go|pip3?|uv|poetry|bundle|gh)$/;
@@ -78,7 +78,7 @@ function* pathsOf(command: FoundCommand): Generator<Path> {
   }
 }
 
-/** Words that are text of a program: the first operand, or the value of `-e`. */
+/** Words that are program text: the first operand, or the value of `-e`. */
 function textWords(name: string, words: readonly FoundWord[]): ReadonlySet<FoundWord> {
   const isText = TEXT_OPTIONS.find(([names]) => names.test(name))?.[1];
   const isTextOption = (word: string) => isText?.test(word) === true;
@@ -88,7 +88,7 @@ function textWords(name: string, words: readonly FoundWord[]): ReadonlySet<Found
         isTextOption(words[at - 1]?.value ?? "") || isTextOption(/^--[\w-]+(?==)/.exec(prefix)?.[0] ?? ""),
     ),
   );
-  // jq's `-e` is about its exit status.
+  // jq's `-e` only changes its exit status.
   const option = /^(go)?jq$/.test(name)
     ? /^(-\w*f|--from-file)(=|$)/
     : /^(-\w*[ef]|--(expression|regexp|file|from-file|files))(=|$)/;
@@ -97,7 +97,7 @@ function textWords(name: string, words: readonly FoundWord[]): ReadonlySet<Found
   return first === undefined ? texts : texts.add(first);
 }
 
-/** Options whose value is text of a program, by programs. Other programs have these letters for switches. */
+/** Options whose value is program text, by program. In other programs these letters are switches. */
 const TEXT_OPTIONS: readonly (readonly [names: RegExp, options: RegExp])[] = [
   [/^git$/, /^(-[a-z]*m|--message|--author|--format|--grep)$/],
   [/^([efz]?grep|rg|ag|g?sed|[gmn]?awk)$/, /^(-e|--expression|--regexp|--source)$/],
@@ -112,7 +112,7 @@ function filesOfSed({ prefix }: FoundWord): readonly Path[] {
   return Array.from(prefix.matchAll(/[wWrR][ \t]+([^\s;}]+)/g), ([, path = ""]) => ({ path, use: "write" }));
 }
 
-/** What a container gets of this machine: `-v SOURCE:TARGET`. */
+/** Files of this machine that a container gets: `-v SOURCE:TARGET`. */
 function mountedBy(name: string, before: string, { prefix }: FoundWord): readonly Path[] {
   if (!/^(docker|podman|nerdctl)$/.test(name)) return [];
   const mounted = /^(-v|--volume)$/.test(before) ? prefix : /^(?:-v|--volume=)(.+)$/.exec(prefix)?.[1];
@@ -120,16 +120,16 @@ function mountedBy(name: string, before: string, { prefix }: FoundWord): readonl
   return path !== undefined && /^[/.~]/.test(path) ? [{ path, use: "write" }] : [];
 }
 
-/** A word, and what is behind its `=`, its `@`, the `:` of a revision of git, or its option letter. */
+/** A word, and its parts behind `=`, `@`, the `:` of a git revision, or an option letter. */
 function partsOf(word: FoundWord, before: string): readonly FoundWord[] {
   const { prefix } = word;
-  // A separator: `cut -d /`.
+  // "/" as a separator: `cut -d /`.
   if (prefix === "/" && /^-[dFtsS]$/.test(before)) return [];
   const named = /^(-{1,2}[\w-]+|[a-z]+)=@?/.exec(prefix);
   if (named !== null) return [behindPrefix(word, named[0].length)];
   if (/^[A-Z_]+=/.test(prefix)) return [];
   if (prefix.startsWith("@")) return [behindPrefix(word, 1)];
-  // The name of a secret behind letters of options: `-Rf.env`.
+  // The name of a secret behind option letters: `-Rf.env`.
   const letters = /^-[A-Za-z]{1,8}/.exec(prefix)?.[0].length ?? 0;
   for (let at = 2; at <= letters; at++) if (sensitive(prefix.slice(at)) !== undefined) return [behindPrefix(word, at)];
   if (/^-[A-Za-z](?=[~/]|\.\.?\/)/.test(prefix)) return /^-[DILlWdFts]/.test(prefix) ? [] : [behindPrefix(word, 2)];
@@ -138,12 +138,12 @@ function partsOf(word: FoundWord, before: string): readonly FoundWord[] {
   return prefix.startsWith("-") && prefix !== "-" ? [] : [word];
 }
 
-/** A character that paths do not have in practice, a URL, or an address of another machine. */
+/** What no path has in practice: a character that paths do not have, a URL, or an address of another machine. */
 const NO_PATH = /[\n;|&<>`"'\\*?{}()$]|^\d+[a-z]?$|^\]?$|^[a-z][a-z\d+.-]*:\/\/(?!$)|^[\w.-]+@[\w.-]+:|^-?$/i;
 /** Paths that are not real files: /dev/null and similar, and what the shell already has open. */
 const NOTHING = /^$|^\/dev\/(null|zero|full|random|urandom|stdin|stdout|stderr|tty|fd\/\d+)$/;
 
-/** The word as a path; of one that is known in part the folder, and the beginning of the name in it. */
+/** The word as a path. For a word that is known in part: the folder, and the beginning of the name in it. */
 function pathsIn(word: FoundWord, use: Path["use"], isPath = false): readonly Path[] {
   const { value, prefix } = word;
   if (prefix.startsWith("file://")) return pathsIn(behindPrefix(word, 7), use);

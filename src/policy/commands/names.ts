@@ -15,22 +15,22 @@ import { gitFolder, gitWords } from "./found-words.ts";
 import type { Need } from "./opening.ts";
 import type { FoundCommand } from "./search.ts";
 
-/** Names of a script that are looked up, … */
+/** The maximum number of names of a script that are looked up. */
 const MOST_NAMES = 600;
-/** … and names of folders in all of them: each that does not exist is a look-up of its own. */
+/** The maximum number of folder names in all looked-up paths: each folder that does not exist costs a look-up. */
 const MOST_COMPONENTS = 4_000;
 
 /** Path rules that the sandbox itself enforces for a contained command. */
 const CONTAINED: ReadonlySet<string | undefined> = new Set(["outside", "hard_link", "path_text"]);
 
 export interface JudgedNames {
-  /** The strictest decision of the path rules on the files that a command names. `undefined`: no objection. */
+  /** The strictest decision of the path rules on the files that a command names. `undefined`: they do not object. */
   of(command: FoundCommand): Decision | undefined;
   /** The same decision for redirections that belong to no command. */
   readonly ofScript: Decision | undefined;
-  /** Why some of its names were not checked, with the next step; `undefined` if all were. */
+  /** Why some names of the script were not checked, with the next step; `undefined` if all were checked. */
   readonly tooLong: string | undefined;
-  /** What the sandbox opens for the files that are named, where the command is allowed in the end. */
+  /** What the sandbox opens for the named files if the command is allowed in the end. */
   readonly needs: readonly Need[];
   readonly git: SandboxAccess["git"];
 }
@@ -43,7 +43,7 @@ interface NamesOptions {
   readonly backend: Pick<Backend, "home" | "workDir" | "sandbox">;
 }
 
-/** Judges the literal words that name files. A protected file counts as written to, except by listed programs. */
+/** Judges the literal words that name files. A protected file counts as written to, unless by a listed program. */
 export async function judgeNames(
   found: FoundScript,
   { judgePath, look, contained, folder, backend }: NamesOptions,
@@ -60,7 +60,7 @@ export async function judgeNames(
     const isStartUp = kindOf("write", { path, real: target })?.kind === "start-up";
     const isReader = isListed(command?.words[0]?.value ?? "");
     const key = kindOf("read", { path, real: target });
-    // Any program may write a file that it names; a key in your home is reported as read.
+    // Any program may write a file that it names; a key in the user's home counts as read.
     const isWritten = use === "write" || (isStartUp && !isReader && key?.kind !== "key");
     const decision = await judgePath(isWritten ? "write" : "read", path, target);
     if (!contained) return against(decision);
@@ -80,7 +80,7 @@ export async function judgeNames(
       : { ...asked, scopes: asked.scopes.map(({ label, key: of }) => ({ label, key: of, ...named.limits })) };
   };
 
-  /** Else a question would protect nobody: the file is not there yet, or it is what packages bring (certificates). */
+  /** Otherwise a question would protect nothing: the file does not exist yet, or a package brings it (certificates). */
   const holdsSecret = async (real: string): Promise<boolean> => {
     if (!isInside(real, backend.workDir)) return true;
     // The location of the workspace itself does not count, only what is in it.
@@ -93,7 +93,7 @@ export async function judgeNames(
   const names = namedPaths(found, MOST_NAMES + 1).filter(
     ({ path, folder: from }) => from !== undefined || !path.startsWith(".."),
   );
-  // These commands of git write its configuration. Their words say what they write, so they can be granted.
+  // These git commands write git's configuration. Their words show what they write, so they can be granted.
   const configured = (contained ? found.commands : []).flatMap((command) =>
     CONFIGURING.filter(([, words]) => words.test(gitWords(command.words).join(" "))).map(([file, , limits]): Named => {
       const path = posix.join(gitFolder(command.words), file);
@@ -121,7 +121,7 @@ export async function judgeNames(
 }
 
 interface Named extends NamedPath {
-  /** Replace those of the path rules. */
+  /** Limits that replace those of the path rules. */
   readonly limits?: Pick<Scope, "upTo" | "onlyPerson">;
   readonly isUnasked?: boolean;
   readonly holds?: string;
@@ -129,7 +129,7 @@ interface Named extends NamedPath {
 
 const START_UP = "a start-up file";
 
-/** The stricter decision. Of two questions about keys or start-up files, each is named. */
+/** The stricter of two decisions. If both are questions about keys or start-up files, the reason names each. */
 function bothReasons(one: Decision | undefined, other: Decision | undefined): Decision | undefined {
   const both = stricter(one, other);
   const reasons = [one, other].map((each) =>
@@ -155,7 +155,7 @@ function withinBudget(names: readonly Named[]): readonly Named[] {
   return end === -1 ? names : names.slice(0, end);
 }
 
-/** `git config` sets any key, also those that name programs: nobody but a person answers for it. */
+/** `git config` sets any key, also keys that name programs: only a person may answer. */
 const ANY_KEY = { onlyPerson: true };
 
 /** Files of a repository's configuration, by the git commands that write them. */

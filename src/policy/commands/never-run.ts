@@ -9,16 +9,16 @@ import { type FoundCommand, nameOf } from "./search.ts";
 interface NeverRun {
   readonly text: string;
   readonly why: string;
-  /** The command, if it is one: a user's rule that names it allows it. */
+  /** The command that is never run, if it is a command: a user's rule that names it allows it. */
   readonly command?: FoundCommand;
-  /** True: it would answer for a person. Nothing allows it. */
+  /** Whether the command would answer for a person. No rule allows that. */
   readonly answersForPerson?: true;
 }
 
 interface NeverRunContext {
   readonly workDir: string;
   readonly home: string;
-  /** Where the script starts, absolute. Default: the workspace. */
+  /** The folder in which the script starts, absolute. Default: the workspace. */
   readonly cwd?: string | undefined;
   /** Folders in which something may be removed, absolute: the workspace, allowed roots. */
   readonly open: readonly string[];
@@ -54,7 +54,7 @@ export function neverRun(found: FoundScript, context: NeverRunContext): readonly
 
 const REMOVERS = new Set(["rm", "rmdir", "unlink", "rimraf", "trash", "shred", "srm"]);
 
-/** Why a removal reaches beyond the open folders. Only known parts of a path count: not `rm "$x"`, but `rm /$x`. */
+/** Why a removal reaches beyond the open folders. Only known parts of a path count: in `rm /$x`, not in `rm "$x"`. */
 function destroys(command: FoundCommand, context: NeverRunContext): string | undefined {
   const { words } = command;
   const name = nameOf(command);
@@ -76,7 +76,7 @@ function destroys(command: FoundCommand, context: NeverRunContext): string | und
   return start && `it removes what it finds in ${start.text}, which is not inside the workspace`;
 }
 
-/** Outside of all open folders; with `wholly` also one of them itself, or all that is in it (`*`). */
+/** Whether a path is outside all open folders; with `wholly` also whether it is one, or all of its content (`*`). */
 function isBeyond(word: FoundWord, { folder }: FoundCommand, context: NeverRunContext, wholly: boolean): boolean {
   const { workDir, home, cwd = workDir, open } = context;
   const all = /^(.*\/)?(\*|\.\*|\.\?\?\*|\{\*,\.\*\}|\.\[!\.\]\*)$/s.exec(word.value === undefined ? word.text : "");
@@ -100,7 +100,7 @@ function forks(command: FoundCommand, commands: readonly FoundCommand[]): string
   return own.length > 1 ? "a function that starts itself twice fills the machine with processes" : undefined;
 }
 
-/** `handrail` with the word of such a command or `--yes`; also a script of the package. */
+/** `handrail` with a subcommand that answers for a person, or with `--yes`; also as a script of the package. */
 function answersForPerson(command: FoundCommand): boolean {
   const { words } = command;
   const name = nameOf(command);

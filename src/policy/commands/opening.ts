@@ -9,22 +9,22 @@ export interface Need {
   readonly command: FoundCommand | undefined;
   readonly use: "read" | "write";
   readonly path: string;
-  /** What it is, for people; `undefined`: it need not be opened to be used, except with hosts. */
+  /** What the file is, for people. `undefined`: it is usable unopened, except by commands with hosts. */
   readonly holds: string | undefined;
-  /** The command certainly uses the file: the word is not just text. */
+  /** Whether the command certainly uses the file: then the word is not just text. */
   readonly isSure: boolean;
 }
 
-/** Commands of the shell, which no file replaces. */
+/** Commands built into the shell, which no file replaces. */
 const OF_SHELL: ReadonlySet<string> = new Set(["cd", "echo", "printf", "pwd", "true", "false", ":", "test", "["]);
-/** Programs that only create or remove the files which they name. */
+/** Programs that only create or remove the files that they name. */
 const HARMLESS: ReadonlySet<string> = new Set(["mkdir", "touch", "rmdir"]);
 /** Subcommands of git that run nothing of the workspace. */
 const OF_GIT = /^(init|remote|branch|config)$/;
 
 /**
- * What is opened for a command is opened for the whole script, so it is opened only if the command is the whole script,
- * or all others in it are plain: listed programs, which only look, and a few that can do nothing with it.
+ * What is opened for a command is opened for its whole script. So it is opened only if the command is the whole script,
+ * or all other commands in it are harmless: listed programs, which only look, and a few that cannot use what is opened.
  */
 export async function mayOpen(
   commands: readonly FoundCommand[],
@@ -39,7 +39,7 @@ export async function mayOpen(
   return only === undefined || (others.length === 1 && owners.has(only) && owners.size === 1 && !takesSettings(only));
 }
 
-/** git with settings of its own: they can name programs, which would run with what is opened. */
+/** git with settings on its command line: they can name programs, which would run with what is opened. */
 function takesSettings({ words, assigns }: FoundCommand): boolean {
   if (gitWords(words).length === 0) return false;
   const own = words.slice(
@@ -65,7 +65,7 @@ async function isPlain(command: FoundCommand, find: (name: string) => Promise<Fo
   return isKnown && typeof (await find(name)) !== "string";
 }
 
-/** The access for the needs. */
+/** The sandbox access that opens the needed files. */
 export function accessFor(needs: readonly Need[]): Required<Pick<SandboxAccess, "read" | "write">> {
   const paths = (use: Need["use"]) => [...new Set(needs.filter((need) => need.use === use).map(({ path }) => path))];
   return { read: paths("read"), write: paths("write") };

@@ -1,17 +1,17 @@
 import type { Risk } from "../../contract/decision.ts";
 
 /*
- * What programs are: the only table of them for commands. It describes commands to people and finds what is never run;
- * it proves nothing (docs/decisions/0016). What runs unasked outside the sandbox is in `plain/programs.ts`.
+ * What programs do: the only such table for commands. It describes commands to people and finds what is never run; it
+ * proves nothing (docs/decisions/0016). What runs unasked outside the sandbox is in `plain/programs.ts`.
  */
 
 export interface CommandRisk {
   readonly risk: Risk;
-  /** What it does, as the end of a sentence that begins with "it". */
+  /** What the program does, as the end of a sentence that begins with "it". */
   readonly why: string;
 }
 
-/** Programs by what they do, in the words of the question. A line lists programs or subcommands (`git: add commit`). */
+/** Programs by what they do, in the question's words. A line lists programs or subcommands (`git: add commit`). */
 interface Words {
   readonly [why: string]: string;
 }
@@ -111,7 +111,7 @@ const UNATTENDED = "it starts work that continues unattended";
 const AS_OWNER = "it lets others run the file with its owner's rights";
 const MACHINE = "it gives the container access to this machine";
 
-/** Programs of high risk, whatever their words. */
+/** Programs that are of high risk with any words. */
 const HIGH: Words = {
   [AS_ANOTHER]: `
     sudo sudoedit doas su pkexec run0 gosu su-exec setuidgid chpst runuser sg newgrp chroot nsenter unshare setpriv
@@ -138,12 +138,12 @@ const DEVICE_PATH = RAW_DEVICE.source.slice(1);
 const SETS_ID = String.raw`([ugoa]*[+=][rwxXt]*s|0?[2-7]\d{3})`;
 const SYSTEM_PATH = String.raw`(\/|\/(etc|proc|sys|dev|root|boot|usr|var)(\/[^:,\0]*)?|[^:,\0]*docker\.sock)`;
 
-/** A word of a command, where each word is behind a NUL byte and before one. */
+/** A pattern for one word of a command. In the searched text, each word has a NUL byte before and behind it. */
 const has = (word: string): RegExp => new RegExp(`\\0(?:${word})\\0`);
-/** Another first operand than these; no operand is none. */
+/** A pattern for a first operand that is none of these. A missing operand does not match. */
 const other = (action: string): RegExp => new RegExp(`^(?!(?:\\0-[^\\0]*)*\\0(?:$|(?:${action})\\0))`);
 
-/** Programs of high risk with words like these. */
+/** Programs that are of high risk with words like these. */
 export const HIGH_WORDS: readonly (readonly [names: string, words: RegExp, why: string])[] = [
   ["dd", has(String.raw`of=${DEVICE_PATH}[^\0]*`), DEVICE],
   ["cp tee", has(String.raw`${DEVICE_PATH}[^\0]*`), DEVICE],
@@ -172,7 +172,7 @@ export const HIGH_WORDS: readonly (readonly [names: string, words: RegExp, why: 
   ["crontab", /^(?!\0-l\0$)/, UNATTENDED],
   ["kill", /^\0[^\0]*(\0[^\0]*)*?\0-1\0/, "it ends every process"],
   ["scp rsync", has(String.raw`[^-/.\0][^\0]*:[^\0]*`), SENDS],
-  // With -z, it checks whether a port of this machine is open.
+  // With -z, nc only checks whether a port of this machine is open.
   ["nc", /^(?!(\0(-\w*|\d+(-\d+)?|localhost|127\.0\.0\.1|0\.0\.0\.0|::1))*\0$)|^(?!.*\0-\w*z)/s, SENDS],
   ["git", has(String.raw`ext::[^\0]*`), "it makes git run the command in an address (ext::)"],
   ["docker podman nerdctl", has("--(privileged|cap-add|device|security-opt)"), MACHINE],
@@ -204,17 +204,17 @@ const byName: ReadonlyMap<string, CommandRisk> = new Map([...entriesOf(LOW, "low
 const high: ReadonlyMap<string, CommandRisk> = new Map(entriesOf(HIGH, "high"));
 const listed: ReadonlySet<string> = new Set(Array.from(byName.keys(), (name) => name.split(" ")[0] ?? ""));
 
-/** What a program, or "program subcommand", does. `undefined` for one that is not listed, or of high risk. */
+/** What a program, or "program subcommand", does. `undefined` if it is not listed, or is of high risk. */
 export function entryOf(name: string): CommandRisk | undefined {
   return byName.get(name);
 }
 
-/** Why a program is of high risk, whatever its words; `undefined`: it is not. */
+/** Why a program is of high risk with any words; `undefined`: it is not. */
 export function highProgram(name: string): string | undefined {
   return high.get(name.replace(/^mkfs\..*/, "mkfs"))?.why;
 }
 
-/** True when the table has a program of this name that is not of high risk, or a subcommand of it. */
+/** True when the table has a program of this name that is not of high risk, or a subcommand of this program. */
 export function isListedProgram(name: string): boolean {
   return name !== "" && listed.has(name);
 }
@@ -223,13 +223,13 @@ export function isListedProgram(name: string): boolean {
 export interface Wrapper {
   /** Options that take the next word as their value. */
   readonly values?: string;
-  /** Operands before the command. Default 0. */
+  /** How many operands come before the command. Default 0. */
   readonly operands?: number;
-  /** `NAME=value` may stand before the command. Default false. */
+  /** Whether `NAME=value` may come before the command. Default false. */
   readonly assigns?: true;
-  /** The command gets more words when it runs. Default false. */
+  /** Whether the command gets more words when it runs. Default false. */
   readonly adds?: true;
-  /** All words from here on are joined to a script. Default false. */
+  /** Whether all words from here on are joined to a script. Default false. */
   readonly joins?: true;
   /** Options whose value is a script. */
   readonly scripts?: string;
@@ -255,7 +255,7 @@ const WRAPPERS: { readonly [names: string]: Wrapper } = {
   numactl: { values: "-i -N -m -C -p" },
   "xvfb-run": { values: "-n -s -f -w -p -e" },
   entr: { scripts: "-s" },
-  // They run no command behind them.
+  // These run no command behind them.
   "mapfile readarray": { scripts: "-C", operands: Infinity },
   "complete compgen": { scripts: "-C -F", operands: Infinity },
   "nix-shell": { scripts: "--run --command", operands: Infinity },
@@ -313,16 +313,16 @@ export const EVALUATING = new Set(
   "test [ read unset let declare typeset local export readonly wait mapfile readarray getopts printf".split(" "),
 );
 
-/** Shells, which take a script behind `-c`, in a file or from what they read. */
+/** Shells, which take a script behind `-c`, from a file or from stdin. */
 export const SHELLS: ReadonlySet<string> = new Set("sh bash dash zsh ksh mksh ash fish csh tcsh rbash".split(" "));
 
-/** Editors and pagers, which run commands of their own that can start programs. */
+/** Editors and pagers. They have their own commands, which can start programs. */
 export const EDITORS = "vim vi nvim view ex gvim vimdiff less more most gdb lldb";
 
 const wrappers = new Map(expandNames(WRAPPERS));
 const hiding = new Map(expandNames(HIDING));
 
-/** What is known of a wrapper, and of options that hide a program, by the name of a program and its subcommand. */
+/** What the tables know about a wrapper, or about options that hide a program, by program and subcommand. */
 export function wrapperOf(
   name: string,
   subcommand = "",

@@ -18,7 +18,7 @@ import { editor, isWrapper } from "./wrapped.ts";
 const DOWNLOADED = "it runs what was downloaded";
 const WHATEVER = "it runs whatever it reads; write the script itself, or in a file of the workspace";
 
-/** Risk and reason of one command, by program and subcommand: its options decide only what is of high risk. */
+/** The risk of one command, and the reason, by program and subcommand. Options only decide whether the risk is high. */
 export function riskOf(command: FoundCommand): CommandRisk {
   const { words } = command;
   const high = highRisk(command);
@@ -43,12 +43,12 @@ export function riskOf(command: FoundCommand): CommandRisk {
 const SYSTEM_FOLDER = /^(\/usr(\/local)?)?\/s?bin\/[^/]+$/;
 const INSTALLED = /(^|\/)(node_modules\/\.bin|\.?venv\/bin|vendor\/bin)\/[^/]+$/;
 
-/** Programs of which something is known here, by their name without folders. */
+/** Whether something is known here about the program, by its name without folders. */
 export function isKnownProgram(name: string): boolean {
   return isListedProgram(name) || isWrapper(name) || highProgram(name) !== undefined;
 }
 
-/** Whether the program is unknown, or known to run its words. The search finds commands behind wrappers. */
+/** Whether the program is unknown, or is known to run its words. The search for commands looks behind wrappers. */
 export function mayRunWords(name: string): boolean {
   return name !== "" && (/^(tmux|screen|expect)$/.test(name) || (!isListedProgram(name) && !isWrapper(name)));
 }
@@ -74,14 +74,14 @@ export function highRisk(command: FoundCommand): string | undefined {
 
 /**
  * Whether the kernel keeps a contained command from the harm: `sudo` gets no rights there, installers find the system
- * read-only, and a program that was downloaded is as contained as one of the workspace. Not removals, which the
- * workspace and granted folders suffer, nor sending, which granted hosts let through.
+ * read-only, and a program that was downloaded is as contained as one of the workspace. The kernel does not prevent
+ * removals in the workspace and granted folders, nor sending to granted hosts.
  */
 export function isHeldByKernel(why: string | undefined): boolean {
   return why === AS_ANOTHER || why === INSTALLS || why === DOWNLOADED || why === WHATEVER;
 }
 
-/** The name of a privileged program and words for it, behind a program that may run them: `newtool sudo id`. */
+/** The name of a privileged program, with its words, behind a program that may run its words: `newtool sudo id`. */
 function runsPrivileged(words: readonly FoundWord[], name: string): string | undefined {
   const given = mayRunWords(name) ? words.slice(1, -1) : [];
   return given.some((word) => highProgram(nameOf({ words: [word] })) === AS_ANOTHER) ? AS_ANOTHER : undefined;
@@ -100,7 +100,7 @@ const LOOPBACK =
   String.raw`(?:[a-z]+://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|::1)` +
   String.raw`(?::\d{1,5})?(?:[/?#][^\s\\@]*)?`;
 
-/** Words of which at least one is a server on this machine, and all others are such servers or among `options`. */
+/** A pattern for words of which at least one is a server on this machine, and all others are or are in `options`. */
 const toThisMachine = (options: string, behind = `${LOOPBACK}|${options}`): RegExp =>
   new RegExp(String.raw`^(?:\0(?:${options}))*\0${LOOPBACK}(?:\0(?:${behind}))*\0$`);
 
@@ -109,14 +109,14 @@ const HTTPIE = {
   isLocal: toThisMachine(
     String.raw`-[aAosp]\0[^\0]*|--(?:auth|auth-type|output|session|print|timeout|verify)\0[^\0]*|` +
       String.raw`--?(?!proxy)\w[\w-]*|[A-Z]+`,
-    String.raw`(?!--proxy)[^\0]*`, // its fields and headers are behind the server
+    String.raw`(?!--proxy)[^\0]*`, // curl's fields and headers come behind the server
   ),
 };
 
-/** Letters of curl that take no value, before one that does: `-sSd`. */
+/** Letters of curl's options without a value, before a letter with a value: `-sSd`. */
 const FLAGS = String.raw`-(?:#|[^\WAbcCdDeEFHKmoPQrtTuUwxXyYz])*`;
 
-/** Programs that ask servers: with which words they send something, and with which only to this machine. */
+/** Programs that send requests: the words with which they send data, and the words that keep them to this machine. */
 const ASKING = new Map(
   Object.entries({
     curl: {
@@ -143,7 +143,7 @@ const ASKING = new Map(
   }),
 );
 
-/** Whether a command sends data to another machine. What goes to a server of this machine does not. */
+/** Whether a command sends data to another machine. Data for a server of this machine does not count. */
 function sends(name: string, { words, assigns }: FoundCommand): boolean {
   const asking = ASKING.get(name);
   const text = (unknown: string) => words.map(({ value, prefix }) => `\0${value ?? prefix + unknown}`).join("");
@@ -168,11 +168,11 @@ const PLAIN_HELPER = new RegExp(
     String.raw`-o (BatchMode|StrictHostKeyChecking|ConnectTimeout|IdentitiesOnly)=\w+))*$`,
 );
 
-/** Why a variable makes programs load or start something else, behind a command that looks harmless. */
+/** Why a variable makes programs load or start something else, behind a command that seems harmless. */
 export function loads({ name, value, text }: FoundCommand["assigns"][number]): string | undefined {
   if (LOADING.test(name) || name.startsWith("BASH_FUNC_"))
     return value === "" ? undefined : `the variable ${name} makes programs load or run something else`;
-  // Settings as git gets them from variables: `alias.x`, or `'alias.x=!id' 'a.b'='c'`.
+  // Settings that git gets from variables: `alias.x`, or `'alias.x=!id' 'a.b'='c'`.
   const isSetting = /^GIT_CONFIG_(KEY_\d+|PARAMETERS)$/.test(name);
   if (isSetting && (value ?? "alias.").split(/[\s']+/).some(startsProgram))
     return `the variable ${name} makes git run a program`;
@@ -187,11 +187,11 @@ function isInterpreter(name: string): boolean {
   return SHELLS.has(name) || INTERPRETER.test(name);
 }
 
-/** `curl … | sh`, `sh -c "$(curl …)"`, `… | bash`. */
+/** Programs that are downloaded and run: `curl … | sh`, `sh -c "$(curl …)"`, `… | bash`. */
 function download({ words, reads, inWords }: FoundCommand, name: string): string | undefined {
   if (!isInterpreter(name) && !/^(eval|source|\.)$/.test(name)) return undefined;
   if (inWords.some((each) => DOWNLOADER.test(each))) return DOWNLOADED;
-  // An interpreter without a program of its own runs what it reads.
+  // An interpreter without a program as operand runs what it reads.
   const operands = words.slice(1).filter(({ prefix }) => !/^[-+]./.test(prefix) || /^-\w*[ce]$/.test(prefix));
   const readsProgram = operands.every(({ value }) => /^(-|\/dev\/stdin|\/dev\/fd\/0)$/.test(value ?? ""));
   if (reads.length === 0 || !(readsProgram || words.some(({ value }) => value === "-s"))) return undefined;
@@ -199,7 +199,7 @@ function download({ words, reads, inWords }: FoundCommand, name: string): string
   return reads.some((each) => DOWNLOADER.test(each)) ? DOWNLOADED : undefined;
 }
 
-/** Why a command throws away work that nothing brings back, by name; `undefined`: it does not. */
+/** Why a command discards work that cannot be restored, by the command's name; `undefined`: it does not. */
 export function throwsAway({ words }: FoundCommand): string | undefined {
   const [subcommand, ...given] = gitWords(words);
   const text = given.map((word) => ` ${word}`).join("");
@@ -208,7 +208,7 @@ export function throwsAway({ words }: FoundCommand): string | undefined {
 
 const NO_BRANCH = "it removes commits that no branch holds";
 
-/** Subcommands of git that throw work away, with words like these behind them. */
+/** Subcommands of git that discard work when words like these follow. */
 const THROWING: readonly (readonly [subcommand: string, words: RegExp, why: string])[] = [
   ["clean", /^(?!.* (-\w*n|--dry-run))/s, "it removes files that git does not keep"],
   ["stash", /^ (drop|clear)( |$)/, "it throws stashed changes away"],

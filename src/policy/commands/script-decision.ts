@@ -8,11 +8,11 @@ import { highRisk, shorten } from "./command-decision.ts";
 export interface Part {
   readonly text: string;
   readonly words: readonly string[];
-  /** Where it runs; `undefined`: known only when it runs. */
+  /** The folder in which the command runs; `undefined`: known only when it runs. */
   readonly folder: string | undefined;
-  /** It is one of the commands of a script that can be rewritten. */
+  /** Whether the command is one of a script that can be rewritten. */
   readonly isOwn: boolean;
-  /** What grants of it are bound to besides its words (`fixedBy`). `undefined`: files of the workspace. */
+  /** What grants of the command are bound to besides its words (`fixedBy`). `undefined`: to files of the workspace. */
   readonly fixedBy: string | undefined;
   readonly decision: Decision;
 }
@@ -26,13 +26,13 @@ interface Whole extends Pick<FoundScript, "unclear" | "unread" | "tooLong"> {
   readonly contained: boolean;
   readonly typed: boolean;
   readonly settings: PolicySettings;
-  /** Why it cannot be rewritten; `undefined`: it can. */
+  /** Why the script cannot be rewritten; `undefined`: it can be. */
   readonly problem: string | undefined;
-  /** Why it is never run for another reason than a command: a variable that it sets, a device that it writes to. */
+  /** Why the script is never run, if not because of a command: a variable that it sets, a device that it writes to. */
   readonly refusal: { readonly text: string; readonly why: string } | undefined;
-  /** What the path rules say against what redirections open. */
+  /** The path rules' objection to what the redirections open. */
   readonly redirected: Decision | undefined;
-  /** `undefined` if it was not checked for being plain. */
+  /** `undefined` if nobody checked whether the script is plain. */
   readonly plain: PlainVerdict | undefined;
 }
 
@@ -64,7 +64,7 @@ const READ_ONLY: Decision = {
   reason: "Read-only mode: cannot perform 'run a command'",
 };
 
-/** Asked about in every autonomy. What is not understood is left to the sandbox where no rule may be about it. */
+/** The question about what is not understood, at every autonomy. None in the sandbox if no rule may be about it. */
 function notUnderstood(whole: Whole): readonly Decision[] {
   const { command, contained, typed, settings, tooLong, unclear, unread } = whole;
   const { deny = [], ask = [], only = [] } = settings.commands ?? {};
@@ -112,7 +112,7 @@ function scopesOf(parts: readonly Part[], whole: Whole): readonly Scope[] {
   return [scopeOf({ text: command, words: [command], folder, fixedBy: undefined, decision }, whole)];
 }
 
-/** Bound to the exact words, the folder, the variables it gets, and whether it outlives the call. */
+/** The scope is bound to the exact words, the folder, the variables, and whether the command outlives the call. */
 function scopeOf(
   { text, words, folder = "?", fixedBy, decision }: ScopedPart,
   { effect: { env = {}, lifetime = "call" }, contained }: Whole,

@@ -7,12 +7,12 @@ const MAX_NESTING = 64;
 /** The most `<<` in a text that is parsed: the parser searches for the ends of here-documents in quadratic time. */
 const MAX_HERE_DOCUMENTS = 1_000;
 const MAX_COMMANDS = 150;
-/** Limits the work for one script: with it the worst of test/policy/commands/hostile.ts takes less than 10 ms. */
+/** Limits the work for one script: the worst one of test/policy/commands/hostile.ts then takes less than 10 ms. */
 export const MAX_STEPS = 100_000;
-/** The steps that things cost, about 50 ns each. A letter that is parsed and a node that is visited cost one. */
+/** What things cost, in steps of about 50 ns. A parsed letter costs one step, and so does a visited node. */
 export const STEPS = {
   text: 800,
-  /** A letter in a substitution, which is parsed again for each that it is nested in. */
+  /** A letter in a substitution is parsed again for each substitution around it. */
   substituted: 2,
   command: 100,
   word: 45,
@@ -21,20 +21,20 @@ export const STEPS = {
 };
 
 export interface FoundCommand {
-  /** Name first. Empty: it only assigns variables. */
+  /** The command's words, its name first. Empty: the command only assigns variables. */
   readonly words: readonly FoundWord[];
-  /** How many of the words are its own. The words after them are another command, which is found separately. */
+  /** How many words belong to the command itself. The words after them are another command, found separately. */
   readonly own: number;
   readonly text: string;
-  /** True when it is inside another: a substitution, a wrapper, a function, text for a shell. */
+  /** Whether the command is inside another one: in a substitution, a wrapper, a function, or text for a shell. */
   readonly nested: boolean;
-  /** True when an option or a setting of another program than a shell names it: `tar -I 'sh -c id'`. */
+  /** Whether an option or a setting names the command, for a program other than a shell: `tar -I 'sh -c id'`. */
   readonly hidden: boolean;
-  /** The folder it runs in, absolute or relative to where the script starts (""); `undefined`: it is unknown. */
+  /** The folder in which the command runs: absolute, or relative to the script's start (""); `undefined`: unknown. */
   readonly folder: string | undefined;
   readonly assigns: readonly Assigned[];
   readonly reads: readonly string[];
-  /** Names of the commands in its words: `a` in `eval "$(a)"`. */
+  /** Names of the commands inside its words: `a` in `eval "$(a)"`. */
   readonly inWords: readonly string[];
   readonly inFunction: string | undefined;
 }
@@ -83,7 +83,7 @@ export function leaveOut(search: Search, why: string): void {
   search.tooLong ??= why;
 }
 
-/** Counts work. Past the limit it throws `SPENT`, which ends the search. */
+/** Counts steps. Beyond the limit it throws `SPENT`, which ends the search. */
 export function spend(search: Search, cost: number): void {
   search.steps = Math.min(search.steps + cost, MAX_STEPS + 1);
   if (search.steps <= MAX_STEPS && search.commands.length <= MAX_COMMANDS) return;
@@ -93,12 +93,12 @@ export function spend(search: Search, cost: number): void {
 
 export const SPENT = new Error("The search for commands is at its limit");
 
-/** The name of a command without folders; "" when it is not known, or there is none. */
+/** The name of a command without folders; "" when the name is not known, or the command has no name. */
 export function nameOf({ words: [name] }: Pick<FoundCommand, "words">): string {
   return name?.value?.slice(name.value.lastIndexOf("/") + 1) ?? "";
 }
 
-/** Why a text would take too long to read, with what to do; `undefined`: it would not. */
+/** Why a text would take too long to read, with what to do; `undefined`: it would not take too long. */
 export function tooLarge(text: string): string | undefined {
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_SCRIPT_BYTES) {

@@ -4,7 +4,7 @@ import { EDITORS, EVALUATING, SHELLS, type Wrapper, expandNames, isListedProgram
 
 export type Wrapped =
   | { readonly kind: "command"; readonly words: readonly FoundWord[] }
-  /** Text of a shell. `hidden`: an option or a setting of another program than a shell names it. */
+  /** A shell script. `hidden`: an option or a setting names it, for a program other than a shell. */
   | { readonly kind: "script"; readonly text: string; readonly hidden?: true };
 
 export function isWrapper(name: string): boolean {
@@ -13,7 +13,7 @@ export function isWrapper(name: string): boolean {
   return isKnown || SHELLS.has(name) || EVALUATING.has(name);
 }
 
-/** What a command runs. `name` has no folders, `here` is text that it reads from here-documents. */
+/** What a command runs. `name` is without folders; `here` is the text that the command reads from here-documents. */
 export function wrappedIn(name: string, words: readonly FoundWord[], here: readonly FoundWord[]): readonly Wrapped[] {
   const split = name === "env" ? splitText(words) : [];
   if (split.length > 0) return split;
@@ -28,7 +28,7 @@ export function wrappedIn(name: string, words: readonly FoundWord[], here: reado
   ];
 }
 
-/** A word in which a builtin expands substitutions: `test -v 'a[$(id)]'`. A here-document expands them alike. */
+/** A word in which a builtin expands substitutions, as a here-document does: `test -v 'a[$(id)]'`. */
 export function expandedIn(value: string | undefined): readonly Wrapped[] {
   if (value === undefined || !/\$[({[]|`|[<>]\(/.test(value)) return [];
   const array = value.includes("=(") && value.endsWith(")") ? textScript(value) : [];
@@ -60,7 +60,7 @@ const SPECIAL: {
 
 const special = new Map(expandNames(SPECIAL));
 
-/** `env -S TEXT WORD…` is `env` with the words of the text before the others. */
+/** `env -S TEXT WORD…` is `env` with the words of the text before the other words. */
 function splitText(words: readonly FoundWord[]): readonly Wrapped[] {
   const at = words.findIndex(({ prefix }, index) => index > 0 && /^(-[iv0]*S|--s)/.test(prefix));
   const [option, next] = words.slice(at, at + 2);
@@ -101,7 +101,7 @@ function takesNext(option: string, values: string): boolean {
 
 export const ADDED: FoundWord = { text: "{}", value: undefined, prefix: "" };
 
-/** What xargs and find put in is not known: wherever a word has `{}` in it, or at the end. */
+/** What xargs and find add is not known: it replaces `{}` in any word, or comes last. */
 function withAdded(words: readonly FoundWord[]): readonly FoundWord[] {
   const places = words.some(({ value }) => value?.includes("{}"));
   const filled = words.map((word): FoundWord => {
@@ -209,7 +209,7 @@ function hidden(word: FoundWord): readonly Wrapped[] {
   return text.trim() === "" ? [] : [{ kind: "script", text, hidden: true }];
 }
 
-/** Commands of an editor, a pager or a debugger that run a program: `-c ':!id'`, `+!id`, `-ex 'shell id'`. */
+/** An editor's, pager's or debugger's own commands that run a program: `-c ':!id'`, `+!id`, `-ex 'shell id'`. */
 export function editor(words: readonly FoundWord[]): readonly Wrapped[] {
   const given = words.filter(({ prefix }) => prefix.startsWith("+"));
   const options = /^(gdb|lldb)$/.test(words[0]?.value ?? "")

@@ -3,13 +3,13 @@ import type { Backend, FileInfo } from "../../contract/backend.ts";
 import { isInside } from "../../util/paths.ts";
 import type { LookUps } from "../look-ups.ts";
 
-/** A program as PATH finds it. `real` is where its path leads. */
+/** A program as PATH finds it. `real` is its path with every link followed. */
 export interface FoundProgram {
   readonly path: string;
   readonly real: string;
 }
 
-/** Finds the program of a name. A string: why none may run unasked. */
+/** Finds the program with a name. A string tells why no program of that name may run unasked. */
 export type ProgramFinder = (name: string, look: LookUps) => Promise<FoundProgram | string>;
 
 /** The program folders of a backend that reports none. */
@@ -18,18 +18,18 @@ const SYSTEM_FOLDERS = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin",
 /** Version managers run what files of the project name (`.tool-versions`, `.python-version`). */
 const SHIM = /\/shims\/[^/]*$|\/(asdf|mise|rtx|volta-shim|proto-shim)$/;
 
-/** The folders of a PATH in which no tool writes, in order: the folder as written, and its real path. */
+/** The folders of a PATH that no tool can write, in order: each as written, and as its real path. */
 export type TrustedFolders = (look: LookUps) => Promise<ReadonlyMap<string, string>>;
 
 /** The programs of a backend. */
 export interface Programs {
   readonly find: ProgramFinder;
   readonly trusted: TrustedFolders;
-  /** Whether tools can write no folder of the PATH. */
+  /** Whether tools cannot write any folder of the PATH. */
   readonly isPathTrusted: (look: LookUps) => Promise<boolean>;
 }
 
-/** `writable`: folders that tools may write: no program is taken from there. */
+/** `writable`: folders that tools may write, from which no program is taken. */
 export function programsOf({ programFolders = SYSTEM_FOLDERS }: Backend, writable: readonly string[]): Programs {
   const folders = programFolders.filter((path) => path.startsWith("/"));
   const trusted = trustedFolders(folders, writable);
@@ -37,7 +37,7 @@ export function programsOf({ programFolders = SYSTEM_FOLDERS }: Backend, writabl
   return { find, trusted, isPathTrusted: async (look) => (await trusted(look)).size === new Set(folders).size };
 }
 
-/** Looked up once: system folders do not change. */
+/** The folders are looked up once: system folders do not change. */
 function trustedFolders(folders: readonly string[], writable: readonly string[]): TrustedFolders {
   let trusted: ReturnType<TrustedFolders> | undefined;
   return async (look) => {
@@ -57,7 +57,7 @@ function trustedFolders(folders: readonly string[], writable: readonly string[])
   };
 }
 
-/** Finds programs in the folders of a PATH, in their order. What is found where no tool writes is remembered. */
+/** Finds programs in the folders of a PATH, in their order. Programs where no tool can write are remembered. */
 function createProgramFinder(
   folders: readonly string[],
   writable: readonly string[],

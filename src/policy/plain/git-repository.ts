@@ -11,11 +11,11 @@ const MOST_BYTES = 65_536;
 
 export interface GitRepository {
   readonly surroundings: PlainGit;
-  /** Why git cannot look at the workspace's repository from a real folder in it; `undefined`: it can. */
+  /** Why git cannot safely read the workspace's repository from a real folder in it; `undefined`: it can. */
   objection(folder: string, look: LookUps): Promise<string | undefined>;
 }
 
-/** The workspace's own repository: git reads this one, wherever it is started. */
+/** The workspace's own repository: git reads this repository wherever in the workspace it is started. */
 export function gitRepository({ workDir, home, files }: Backend): GitRepository {
   const readConfig = configReader(files);
   const git = posix.join(workDir, ".git");

@@ -8,7 +8,7 @@ interface Subcommand {
   /** Operands are accepted only with one of these options: without them, the command creates something. */
   readonly listsWith?: readonly string[];
   readonly most?: number;
-  /** It shows what is in files: always, or with one of these options. Default: never. */
+  /** Whether the command shows the content of files: always, or with one of these options. Default: never. */
   readonly shows?: true | readonly string[];
 }
 
@@ -35,7 +35,7 @@ const LISTS = "--contains --contains= --no-contains --merged --merged= --no-merg
 const COLUMNS = "--color --color= --no-color --column --no-column -i --ignore-case ";
 const LISTING = ["--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at="] as const;
 
-/** With these, log shows what is in files. */
+/** With one of these options, log shows the content of files. */
 const PATCHES = (
   "-p -u -U -a -W -m --patch --unified= --text --binary --word-diff --word-diff= --check --function-context --cc " +
   "--inter-hunk-context="
@@ -89,7 +89,7 @@ const TABLES: ReadonlyMap<string, OptionTable> = new Map(
   Object.entries(SUBCOMMANDS).map(([name, { options }]) => [name, optionTable(options)]),
 );
 
-/** Placeholders that have gpg check a signature: `%GG`, `%+G?`, `%(signature)`. */
+/** Placeholders that make gpg check a signature: `%GG`, `%+G?`, `%(signature)`. */
 const SIGNATURE = /%[-+ ]?G|signature/i;
 
 export function readGit(words: readonly [PlainWord, ...PlainWord[]]): Reading | string {
@@ -121,7 +121,7 @@ export function readGit(words: readonly [PlainWord, ...PlainWord[]]): Reading | 
   const all = [...operands, ...late].map((index) => words[index]?.value ?? "");
   const glob = shows ? all.find((operand) => /[*?[\\]/.test(operand)) : undefined;
   if (glob !== undefined) return `${JSON.stringify(glob)} may be a pattern: git would expand it itself`;
-  // The content of a file can have any name: an object's, or that of a tag.
+  // Any name can stand for the content of a file: the name of an object, or of a tag.
   const isName = (operand: string) => !operand.includes(":") && !TYPES.has(operand);
   const isContent = name === "show" ? isName : name === "cat-file" ? isName : OBJECT.test.bind(OBJECT);
   const objects = operands.filter((index) => index < read.end && isContent(words[index]?.value ?? ""));

@@ -22,18 +22,18 @@ export interface PlainRun {
 }
 
 export type PlainVerdict =
-  /** `looks`: every command is on the list; none was accepted by `allows` only. */
+  /** `looks`: every command is on the list, so none was accepted only by `allows`. */
   | { readonly plain: true; readonly run: PlainRun; readonly looks: boolean }
   /**
-   * The problem of each command, in order; `undefined`: none. `run`: runs after approval, with the listed commands
-   * rewritten and the others unchanged.
+   * The problem of each command, in order; `undefined`: no problem. `run`: what runs after approval, with the listed
+   * commands rewritten and the others unchanged.
    */
   | { readonly plain: false; readonly problems: readonly (Problem | undefined)[]; readonly run?: PartlyPlainRun };
 
 /** The script for the shell that was to run it. */
 type PartlyPlainRun = { readonly script: string; readonly cwd: string };
 
-/** `why`, for people. `decision`: what the path rules say, where that is the reason. */
+/** `why`: the problem, for people. `decision`: the decision of the path rules, if that is the problem. */
 export interface Problem {
   readonly why: string;
   readonly decision?: Decision;
@@ -41,12 +41,12 @@ export interface Problem {
 
 interface PlainJudgeOptions {
   readonly backend: Backend;
-  /** Default: all that are not in the workspace. */
+  /** Default: all programs that are not in the workspace. */
   readonly programs?: Programs;
 }
 
 interface PlainGiven {
-  /** Real. */
+  /** A real path. */
   readonly cwd: string;
   readonly judgePath: PathJudge;
   readonly look: LookUps;
@@ -57,7 +57,7 @@ interface PlainGiven {
   readonly allows?: (words: readonly string[]) => boolean;
 }
 
-/** Decides whether a script from `readPlainScript` may run without a sandbox and unasked, and what runs then. */
+/** Decides whether a script from `readPlainScript` may run unasked without a sandbox, and what runs then. */
 export type PlainJudge = (script: PlainScript, given: PlainGiven) => Promise<PlainVerdict>;
 
 /** The longest word with which Linux starts a program: MAX_ARG_STRLEN (128 KiB), execve(2). */
@@ -132,7 +132,7 @@ async function judgeIn(script: PlainScript, context: Context): Promise<PlainVerd
   if (here.verdict !== "allow") return forAll(script, against(here));
   const problems = judged.map(({ result }) => ("words" in result ? undefined : result));
   const looks = judged.every((each) => each.looks) && problems.every((problem) => problem === undefined);
-  // Programs that others start are found where no tool writes, too: that of `#!/usr/bin/env node`.
+  // Programs that start other programs find them in folders that no tool can write, as `#!/usr/bin/env node` does.
   const env = { PATH: [...new Set(safe.values())].join(":") };
   const written = judged.map(({ result, looks: isListed }, index): WrittenCommand => {
     if (!("words" in result)) return commands[index] as PlainCommand;
@@ -153,7 +153,7 @@ async function judgeIn(script: PlainScript, context: Context): Promise<PlainVerd
   };
 }
 
-/** A command of the list: its program, each of its paths, and for git the repository. */
+/** Judges a listed command: its program, each of its paths, and for git the repository. */
 async function judgeListed(
   { words, redirections }: PlainCommand,
   reading: Reading,
@@ -244,7 +244,7 @@ type OperandJudge = (word: PlainWord, reading: Reading) => Promise<readonly stri
 function operandJudge({ backend, folder, judgePath, look }: Context): OperandJudge {
   const budget = newBudget();
 
-  /** Looks up the real path if `real` is undefined. */
+  /** Judges a word. Looks up the real path if `real` is undefined. */
   const judge = async (
     path: string,
     real: string | undefined,
@@ -288,14 +288,14 @@ function operandJudge({ backend, folder, judgePath, look }: Context): OperandJud
   };
 }
 
-/** Devices that are harmless, but not read unasked. Other devices are forbidden paths. */
+/** Devices that are harmless, but not read unasked. All other devices are forbidden paths. */
 const ENDLESS = /^\/dev\/(zero|full|u?random)$/;
 
 function isWords(operand: readonly string[] | Problem): operand is readonly string[] {
   return Array.isArray(operand);
 }
 
-/** Options that exclude files with sensitive names. After all others, they win (grep(1), rg(1)). */
+/** Options that exclude files with sensitive names. They win when they come after all others (grep(1), rg(1)). */
 const KEEPS_OUT: { readonly [way in "grep" | "rg"]: readonly string[] } = {
   grep: [
     ...SENSITIVE_FILES.map((glob) => `--exclude=${anyCase(glob)}`),

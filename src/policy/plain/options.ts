@@ -11,7 +11,7 @@ export interface OptionTable {
   readonly numbers: boolean;
 }
 
-/** The words behind a program's name, in their parts. Indexes are those of the words. */
+/** The words behind a program's name, split into their kinds. Indexes are indexes of these words. */
 export interface ReadOptions {
   /** As "-r" or "--hidden", without values. */
   readonly options: ReadonlySet<string>;
@@ -40,8 +40,8 @@ export function optionTable(text: string): OptionTable {
 }
 
 /**
- * Reads options as getopt_long(3) does, before operands and between them. A string: why they are not on the list. "next
- * word": values are never glued; "alone": only to the first letter of a word.
+ * Reads options as getopt_long(3) does, before and between operands. A string tells why the options are not on the
+ * list. "next word": values are never glued; "alone": only to the first letter of a word.
  */
 export function readOptions(
   words: readonly PlainWord[],

@@ -9,7 +9,7 @@ const MOST_NAMES = 1_000;
 export interface Pattern {
   /** The folder, with its slash; "" for the working folder. */
   readonly folder: string;
-  /** What names in it are like, in UTF-16 code units; `STAR` and `ANY` among them. */
+  /** The pattern of the names in the folder, in UTF-16 code units; `STAR` and `ANY` among them. */
   readonly name: readonly number[];
 }
 
@@ -33,9 +33,7 @@ export function readPattern({ value, wildcards = [] }: PlainWord): Pattern | str
 export const newBudget = () => ({ steps: MOST_STEPS, names: MOST_NAMES });
 type Budget = ReturnType<typeof newBudget>;
 
-/**
- * The entries that a pattern matches, in byte order; dot names only for a dot. A string: why they cannot become words.
- */
+/** The entries that a pattern matches, in byte order; dot names only if it has a dot. A string: why not. */
 export function matching(
   { name }: Pattern,
   entries: readonly FileEntry[],
@@ -57,7 +55,7 @@ export function matching(
 
 const DOT = 0x2e;
 
-/** Compares with two pointers: only the last star is ever gone back to. Only stars skip half a surrogate pair. */
+/** Compares with two pointers: a mismatch goes back only to the last star. Only stars skip half a surrogate pair. */
 function matches(pattern: readonly number[], name: string, budget: Budget): boolean {
   if (name.charCodeAt(0) === DOT && pattern[0] !== DOT) return false;
   let at = 0;

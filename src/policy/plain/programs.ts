@@ -4,25 +4,25 @@ import { readGit } from "./git.ts";
 import type { Reading } from "./reading.ts";
 
 interface Program {
-  /** See `OptionTable`. Default: none. "any": no word is an option, and no word is a path. */
+  /** See `OptionTable`. Default: no options. "any": no word is an option, and no word is a path. */
   readonly options?: string;
   readonly operands?: "paths" | RegExp;
   /** The first operand is not a path, and must match this. */
   readonly first?: RegExp;
-  /** With one of these options it is a path too. */
+  /** With one of these options, the first operand is a path too. */
   readonly noFirstWith?: readonly string[];
   readonly least?: number;
-  /** How many operands at most, late options among them: in some programs the second one is written to. */
+  /** The maximum number of operands, late options included: some programs write to the second operand. */
   readonly most?: number;
   /** Whether `*` and `?` are accepted in paths. */
   readonly patterns?: true;
-  /** It reads everything under its paths: always, or with this option. */
+  /** Whether the program reads everything under its paths: always, or with one option. */
   readonly recursive?: true | string;
   readonly onlyFiles?: true;
   readonly keepsOut?: "grep" | "rg";
   readonly needs?: string;
   readonly isNotGlued?: true;
-  /** It does not end its options at `--`. */
+  /** Whether the program does not end its options at `--`. */
   readonly hasNoEnd?: true;
 }
 
@@ -31,8 +31,8 @@ const TWO_FILES = { onlyFiles: true, least: 2, most: 2 } as const;
 const GREP = "-F -P -i -v -w -x -n -c -l -o -q -s -H -A# -B# -C# -m# -e:";
 
 /**
- * The list, by names between blanks: docs/policy.md has the rules around it. Sources: codex's known-safe list,
- * GTFOBins, the programs' manuals.
+ * The list of programs; a key has names between blanks. docs/policy.md has the rules around it. Sources: codex's
+ * known-safe list, GTFOBins, the programs' manuals.
  */
 const PROGRAMS: { readonly [names: string]: Program } = {
   "tac rev sha256sum md5sum cksum": { patterns: true },
@@ -41,7 +41,7 @@ const PROGRAMS: { readonly [names: string]: Program } = {
   "head tail": { options: "-n# -c# -# -q -v", patterns: true },
   wc: { options: "-l -w -c -m -L", patterns: true },
   ls: { options: "-1 -a -A -d -F -h -i -l -n -p -r -R -s -S -t", patterns: true, recursive: "-R" },
-  // Its -o writes, and a letter behind -I or -L in one word is another option.
+  // The option -o of tree writes, and a letter behind -I or -L in one word is another option.
   tree: { options: "-a -d -L# -f -I: --dirsfirst", recursive: true, isNotGlued: true, hasNoEnd: true },
   du: { options: "-a -c -h -k -m -s -d#", patterns: true, recursive: true },
   df: { options: "-h -T -i" },
@@ -57,7 +57,7 @@ const PROGRAMS: { readonly [names: string]: Program } = {
   file: { options: "-b -i -L", patterns: true },
   which: { options: "-a", operands: /^[\w.+-]+$/ },
   "echo seq true false": { options: "any" },
-  // GNU printf ends at %n, others write through it.
+  // GNU printf ends at %n; other implementations write through it.
   printf: { options: "any", first: /^(?!-)(?!.*%[-+ #0-9.*'$]*[hlLqjzt]*n)/s, least: 1 },
   sleep: { operands: /^([12]?\d|30)(\.0{1,3})?$|^[12]?\d\.\d{1,3}$/, least: 1, most: 1 },
   date: { options: "-u -I -R", operands: /^\+/, most: 1 },
@@ -66,7 +66,7 @@ const PROGRAMS: { readonly [names: string]: Program } = {
     options: `${GREP} -E -L -h -r --include= --exclude= --exclude-dir=`,
     ...{ first: ANY, noFirstWith: ["-e"], patterns: true, recursive: "-r", keepsOut: "grep" },
   },
-  // Its -E, -L, -h and -r are not grep's.
+  // The options -E, -L, -h and -r of rg are not those of grep.
   rg: {
     options: `${GREP} -g: -t: -T: -S -U --files --hidden`,
     ...{ first: ANY, noFirstWith: ["-e", "--files"], patterns: true, recursive: true, keepsOut: "rg" },
@@ -92,7 +92,7 @@ const PROGRAMS: { readonly [names: string]: Program } = {
   },
 };
 
-/** Programs of which `--version` is accepted too. Others ask files of the project which program to run. */
+/** Programs for which `--version` is accepted too. Other programs ask files of the project which program to run. */
 const VERSIONS: ReadonlySet<string> = new Set(
   "git node python3 bash make gcc clang cmake tar curl jq rg tmux".split(" "),
 );
@@ -170,7 +170,7 @@ const FIND_VALUES: ReadonlySet<string> = new Set(
 );
 const FIND_ALONE: ReadonlySet<string> = new Set("-empty -prune -not ! -o -a -print -print0".split(" "));
 
-/** Reads find(1): folders, then tests that only look. A string: why it is not on the list. */
+/** Reads find(1): folders, then tests that only look. A string tells why it is not on the list. */
 function readFind(words: readonly [PlainWord, ...PlainWord[]]): Reading | string {
   const paths: number[] = [];
   let isExpression = false;

@@ -5,18 +5,18 @@ export interface GitReading {
   readonly revisionPaths: readonly string[];
   /** Words that name an object, which has to be a commit. */
   readonly objects: readonly number[];
-  /** It shows the content of files: those that may not be read are excluded. */
+  /** Whether the command shows the content of files: then files that may not be read are excluded. */
   readonly showsContent: boolean;
 }
 
-/** How a command of a program on the list is judged and run. Indexes are those of its words. */
+/** How a listed program's command is judged and run. Indexes are indexes of its words. */
 export interface Reading {
   readonly paths: readonly number[];
   readonly isRecursive?: boolean;
-  /** It names no path, and looks at everything under the working folder. */
+  /** Whether the command names no path, and looks at everything under the working folder. */
   readonly looksBelow?: boolean;
   readonly onlyFiles?: boolean;
-  /** It excludes files with sensitive names, in this program's way. */
+  /** The program by whose options the command excludes files with sensitive names. */
   readonly keepsOut?: "grep" | "rg";
   /** The index where added words belong. */
   readonly end: number;

@@ -1,14 +1,14 @@
 /** One word of a command, as a shell passes it to the program. */
 export interface PlainWord {
   readonly value: string;
-  /** Where in `value` (in UTF-16 code units) bare `*` and `?` are, which match file names. Omitted: nowhere. */
+  /** Where in `value` (in UTF-16 code units) unquoted `*` and `?` are, which match file names. Omitted: nowhere. */
   readonly wildcards?: readonly number[];
 }
 
 export interface PlainCommand {
   readonly words: readonly [PlainWord, ...PlainWord[]];
   readonly redirections: readonly string[];
-  /** As it is written, without blanks around it. */
+  /** The command as written, without blanks around it. */
   readonly text: string;
 }
 
@@ -39,7 +39,7 @@ const NOT_DOUBLE_QUOTED = /[$`\\!\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 const LONE_EXCLAMATION_MARK = /!(?=[ \t\n;|&]|$)/y;
 const FIRST_WORD = /^[A-Za-z0-9_.+/-]+$/;
 
-/** Words with a meaning to the shell, which would not run a program of that name. */
+/** Words with a meaning to the shell: it would not run a program of that name. */
 const SHELL_WORDS: ReadonlySet<string> = new Set(
   `if then elif else fi case esac for select while until do done function time coproc . source alias bg bind break
   builtin caller cd command compgen complete compopt continue declare dirs disown enable eval exec exit export fc fg

@@ -8,7 +8,7 @@ export interface WrittenCommand {
   readonly redirections: readonly string[];
 }
 
-/** Rewrites a script: every word in single quotes, so that a shell has nothing to expand or look up in it. */
+/** Rewrites a script with every word in single quotes, so that a shell has nothing to expand or look up in a word. */
 export function writeScript(commands: readonly WrittenCommand[], separators: readonly Separator[]): string {
   return commands
     .flatMap((command, index) => (index === 0 ? [line(command)] : [separators[index - 1] ?? ";", line(command)]))

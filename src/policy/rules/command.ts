@@ -10,9 +10,9 @@ export interface CommandWords {
 /** A rule for commands, word by word. */
 export interface CommandPattern {
   readonly words: readonly WordPattern[];
-  /** Any further words may follow. */
+  /** Whether any further words may follow. */
   readonly open: boolean;
-  /** It has more than one command (`&&`, `;`, a pipe); a rule is compared with one at a time. */
+  /** Whether the text has more than one command (`&&`, `;`, a pipe). A rule is compared with one command at a time. */
   readonly isList: boolean;
 }
 
@@ -77,8 +77,8 @@ export function matchesLeniently({ words, isList }: CommandPattern, command: Com
 }
 
 /**
- * Whether a word is an option or may be its value, such as `-C` and `sub` of `-C sub`: which options take one is
- * unknown.
+ * Whether a word is an option or may be an option's value, such as `-C` and `sub` in `-C sub`. Which options take a
+ * value is unknown.
  */
 function isOptionOrItsValue(given: readonly string[], at: number): boolean {
   return (given[at] ?? "").startsWith("-") || (given[at - 1] ?? "").startsWith("-");

@@ -12,8 +12,8 @@ export function isAboutCommand(rule: Rule, command: CommandWords, verdict: Verdi
 }
 
 /**
- * Whether a rule matches another effect. An allow rule must match the path as written and its real path; other rules
- * either.
+ * Whether a rule matches an effect that is not a command. An allow rule must match the path as written and the real
+ * path; other rules match either path.
  */
 export function isAboutEffect(rule: Rule, effect: Effect, tool: string, verdict: Verdict, base: Base): boolean {
   switch (effect.kind) {
@@ -41,7 +41,7 @@ export function isAboutEffect(rule: Rule, effect: Effect, tool: string, verdict:
   }
 }
 
-/** "mcp__github__list_issues" of that tool of "mcp:github". */
+/** The name "mcp__github__list_issues" for that tool of "mcp:github". */
 function foreignName({ from, tool }: Extract<Effect, { kind: "foreign" }>): string {
   const source = from.replace(":", "__");
   return tool === undefined ? source : `${source}__${tool}`;

@@ -3,16 +3,16 @@ import { type Base, absolutePath, isInside } from "../../util/paths.ts";
 /** A rule for paths: absolute, without `.` and `..`. */
 export interface PathPattern {
   matches(path: string): boolean;
-  /** The folder or file that it names with everything below, if its only wildcard is a `/**` at the end. */
+  /** The folder or file that the pattern names with everything below, if its only wildcard is a `/**` at the end. */
   readonly root: string | undefined;
-  /** It names one file or folder, without wildcards. */
+  /** Whether the pattern names one file or folder, without wildcards. */
   readonly isLiteral: boolean;
 }
 
 /**
- * Reads a pattern of paths: `*` is any part of a name, `**` any folders, `?` one character. What begins with `/`, `//`
- * or `~/` is absolute; a name without a slash is meant in every folder, as in a .gitignore; all else is under the
- * working directory. A folder means all under it.
+ * Reads a pattern of paths: `*` is any part of a name, `**` any folders, `?` one character. A pattern that begins with
+ * `/`, `//` or `~/` is absolute; a name without a slash applies in every folder, as in a .gitignore; any other pattern
+ * is under the working directory. A folder includes everything under it.
  */
 export function pathPattern(text: string, base: Base): PathPattern {
   const isLiteral = !/[*?]/.test(text);
@@ -26,7 +26,7 @@ export function pathPattern(text: string, base: Base): PathPattern {
   return { matches: (path) => isInside(path, root), root, isLiteral };
 }
 
-/** Matches segment by segment. Paths below a match match too. */
+/** Matches segment by segment. Paths below a matching path match too. */
 function expressionOf(path: string): RegExp {
   const parts = path
     .split("/")

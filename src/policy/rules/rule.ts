@@ -6,9 +6,9 @@ import { type PathPattern, pathPattern } from "./path.ts";
 export type Rule = { readonly text: string } & (
   | { readonly kind: "command"; readonly pattern: CommandPattern }
   | { readonly kind: "path"; readonly operation: "read" | "write"; readonly pattern: PathPattern }
-  /** `host`: "example.org", or "*.example.org" for all under it; `undefined`: every host. */
+  /** `host`: "example.org", or "*.example.org" for all hosts under it; `undefined`: every host. */
   | { readonly kind: "fetch"; readonly host: string | undefined }
-  /** Tools of an MCP server or a plugin, as "mcp__github__get_*"; with no tool ("mcp__github") all of that server. */
+  /** Tools of an MCP server or a plugin, as "mcp__github__get_*"; without a tool ("mcp__github") all of its tools. */
   | { readonly kind: "foreign"; readonly pattern: string }
 );
 

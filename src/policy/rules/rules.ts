@@ -9,22 +9,22 @@ import { checkExamples } from "./examples.ts";
 import { isAboutCommand, isAboutEffect } from "./matching.ts";
 import { type Rule, parseRule } from "./rule.ts";
 
-/** The verdict of the user's rules: the rule as written, and a sentence. */
+/** The verdict of the user's rules, with the rule as written and a sentence. */
 export interface Ruling {
   readonly verdict: Verdict;
   readonly rule: string;
   readonly reason: string;
-  /** True: the rule names it without wildcards. */
+  /** Whether the rule names the file or command without wildcards. */
   readonly isExact?: true;
 }
 
-/** The user's rules, parsed. Deny before ask before allow; `undefined` where no rule matches. */
+/** The user's rules, parsed. Deny comes before ask, and ask before allow; `undefined` where no rule matches. */
 export interface Rules {
   /** The ruling on one command of a script. If there is an `only` list, commands that are not on it are denied. */
   command(command: CommandWords): Ruling | undefined;
   /** The ruling on any other effect. */
   effect(effect: Effect, call: Pick<CheckedCall, "tool">): Ruling | undefined;
-  /** Real paths that rules deny or ask about below an open folder, each with everything below. */
+  /** Real paths below an open folder that rules deny or ask about, each with everything below. */
   readonly excluded: { readonly [operation in "read" | "write"]: readonly string[] };
   /** The rule that excludes this path from an open folder. */
   withheld(operation: "read" | "write", path: string): string | undefined;

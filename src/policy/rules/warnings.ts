@@ -12,8 +12,8 @@ const MULTI_PURPOSE = new RegExp(
 );
 
 /**
- * Warnings about rules that can never match, or allow more than it seems: one sentence for each rule. Throws like
- * `parseRules`.
+ * Warnings about rules that can never match, or that allow more than they seem to: one sentence for each rule. Throws
+ * like `parseRules`.
  */
 export function ruleWarnings(settings: CommandRules | undefined): readonly string[] {
   const rules = parseRules(settings, { workDir: "/", home: "/" });

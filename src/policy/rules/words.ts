@@ -1,7 +1,7 @@
 /** A text parsed as one shell command: its words without quotes, or why it is not one. */
 export type Words =
   | { readonly ok: true; readonly words: readonly string[] }
-  /** "list": several commands, or one with a redirection or a substitution; "open": a quote is not closed. */
+  /** "list": several commands, or a command with a redirection or a substitution; "open": a quote is not closed. */
   | { readonly ok: false; readonly why: "list" | "open" };
 
 const TOKEN = /'[^']*'|"(?:[^"\\]|\\[^])*"|\\[^]|[^\S\n]+|[^\s'"\\;&|<>`()]+|[^]/g;
