@@ -41,7 +41,7 @@ export interface AgentOptions {
   readonly model: LanguageModelV3;
   /** Provides the agent's tools, looked up again in each round. Not closed with the agent. */
   readonly toolkit: Toolkit;
-  /** The system prompt. See `buildInstructions`. Default: none. */
+  /** The system prompt (see `buildInstructions`). Default: none. */
   readonly instructions?: string;
   /**
    * The thread to continue. If it is not in the toolkit's store, its first message creates it. Default: a new thread.
@@ -53,55 +53,55 @@ export interface AgentOptions {
   readonly startedWith?: { readonly [name: string]: string };
   readonly limits?: Limits;
   /**
-   * The agents that it may delegate tasks to, by name. It gets the tool `delegate`, and so do they. They work in
-   * threads of their own with this toolkit's policy, grants and approver, within the limits of this agent, and stop
-   * with it. At most three levels deep. Default: none.
+   * The agents that it may delegate tasks to, by name. It gets the tool `delegate`, and so do these agents. They work
+   * in their own threads, with this toolkit's policy, grants and approver, within this agent's limits, and stop with
+   * this agent. At most three levels deep. Default: none.
    */
   readonly agents?: SubAgents;
-  /** What it can read up on with the tool `skill`: see `readSkills`. Default: none. */
+  /** The skills that the agent can read with the tool `skill`: see `readSkills`. Default: none. */
   readonly skills?: readonly Skill[];
-  /** Its own name in `agents`, if it is one of them. No agent delegates to it then. */
+  /** The agent's own name in `agents`, if it is in the list. No agent delegates to it then. */
   readonly name?: string;
-  /** Tools not to add to those of its toolkit: `delegate`, `skill`, `wake_on_job`. Other names are ignored. */
+  /** Tools that are not added to the toolkit's tools: `delegate`, `skill`, `wake_on_job`. Other names are ignored. */
   readonly disable?: readonly string[];
 }
 
 /** A model that works with tools, in one thread. */
 export interface Agent {
   readonly thread: ThreadId;
-  /** The current tools of its toolkit, and the tools of agents: `delegate`, `skill`, `wake_on_job`. */
+  /** The current tools of the agent's toolkit, and the tools of agents: `delegate`, `skill`, `wake_on_job`. */
   readonly tools: Toolset;
-  /** The conversation so far, as far as the store has it. */
+  /** The conversation so far, as far as the store has recorded it. */
   readonly messages: readonly Message[];
   /** What the thread has used so far, including the running turn and sub-agents. */
   readonly spent: Spent;
-  /** Estimates what fills the model's context; from the provider's counts, once there was a reply. */
+  /** Estimates what fills the model's context. After a reply, the estimate uses the provider's counts. */
   context(): ContextUse;
-  /** Starts a turn after the earlier ones have ended. Resolves to how it ended; never rejects. */
+  /** Starts a turn after the earlier turns have ended. Resolves to how the turn ended; never rejects. */
   send(input: string | readonly Content[]): Promise<TurnEnd>;
   /**
-   * Continues a turn that ended because calls were parked, if they have been answered: makes those that were approved,
-   * and goes on when all have a result. While some wait, the turn ends as "parked"; with nothing to continue, as "done"
-   * without a reply. Never rejects.
+   * Continues a turn that ended because calls were parked. Makes the calls that were approved, and continues when all
+   * calls have a result. While some calls wait, the turn ends as "parked"; with nothing to continue, as "done" without
+   * a reply. Never rejects.
    */
   resume(): Promise<TurnEnd>;
   /**
-   * Replaces the conversation before the last reply with a summary of the model, after the earlier turns. The record
-   * keeps the whole conversation. Ends like a turn; never rejects.
+   * After the earlier turns, replaces the conversation before the last reply with a summary that the model writes. The
+   * record keeps the whole conversation. Ends like a turn; never rejects.
    *
-   * @param keep what the summary must keep, in a person's words; it may be empty
+   * @param keep what the summary must keep, in a person's words; may be empty
    */
   compact(keep: string): Promise<TurnEnd>;
   /**
-   * Passes a message to the model between two rounds of the running turn. If none is running, starts a turn. Returns a
-   * function that takes the message back; it returns false when it is too late.
+   * Passes a message to the model between two rounds of the running turn. If no turn is running, starts one. Returns a
+   * function that takes the message back. That function returns false when it is too late.
    */
   steer(input: string | readonly Content[]): () => boolean;
   /** Stops the running turn. Running calls are stopped, and all have a result. Resolves when the turn has ended. */
   stop(): Promise<void>;
   /** Yields the events from now on, until the agent is closed. */
   events(): AsyncIterableIterator<AgentEvent>;
-  /** Stops the running turn and ends the events. Turns that were sent later end as stopped. */
+  /** Stops the running turn and ends the stream of events. Turns that were sent later end as stopped. */
   close(): Promise<void>;
 }
 
@@ -203,7 +203,7 @@ function requireLimits(limits: GivenLimits): GivenLimits {
   return limits;
 }
 
-/** The toolkit of one agent, in its thread, with the tools of agents. */
+/** Returns the toolkit of one agent, in its thread, with the tools of agents. */
 function withAgentTools(
   {
     model,
@@ -237,19 +237,19 @@ function withAgentTools(
   });
 }
 
-/** The turns of one agent, one after another, and the messages that wait for the running one. */
+/** The turns of one agent, one after another, and the messages that wait for the running turn. */
 interface Turns {
-  /** Runs a turn when the earlier ones have ended; with `keep` shortens the conversation. Never rejects. */
+  /** Runs a turn when the earlier turns have ended; with `keep` shortens the conversation instead. Never rejects. */
   begin(message: Message | undefined, keep?: string): Promise<TurnEnd>;
-  /** Passes a message to the running turn, or begins one with it. */
+  /** Passes a message to the running turn, or begins a turn with it. */
   deliver(message: Message): void;
-  /** Returns the messages that wait, and removes them. */
+  /** Returns the waiting messages, and removes them. */
   take(): readonly Message[];
-  /** Removes a message that waits. Returns false if there is none. */
+  /** Removes a waiting message. Returns false if there is no such message. */
   withdraw(which: (message: Message) => boolean): boolean;
-  /** Stops the running turn. Resolves when it has ended. */
+  /** Stops the running turn. Resolves when the turn has ended. */
   stop(): Promise<void>;
-  /** Stops the running turn; later ones end as stopped. Resolves when all have ended. */
+  /** Stops the running turn; later turns end as stopped. Resolves when all turns have ended. */
   close(): Promise<void>;
 }
 
@@ -316,8 +316,8 @@ interface Place {
   readonly thread: ThreadId;
   readonly transcript: Transcript;
   /**
-   * While a turn of this agent has the thread: the last event before it. A request to stop concerns only the turn that
-   * has the thread when it is made, not one that waits.
+   * While a turn of this agent has the thread: the last event before the turn. A request to stop concerns only the turn
+   * that has the thread at that time, not a turn that waits.
    */
   begunAfter: number | undefined;
 }
@@ -360,7 +360,7 @@ function failed(thread: ThreadId, error: unknown): TurnEnd {
   return { ...nothingIn(thread), reason: "failed", message: messageOf(error) };
 }
 
-/** Records how a turn ended. A failure is ignored: the transcript has reported it already. */
+/** Records how a turn ended. A failure is ignored, because the transcript has already reported it. */
 function recordEnd(store: Store, { thread, reason, message, usage, cost }: TurnEnd): void {
   const spent = { usage, ...(cost !== undefined && { cost }) };
   const why = message !== undefined && { message };
@@ -373,7 +373,7 @@ function recordEnd(store: Store, { thread, reason, message, usage, cost }: TurnE
 
 /**
  * Follows the store for requests to stop the thread, and for messages of other agents. Never rejects: if the store
- * cannot be read, there are none.
+ * cannot be read, nothing is reported.
  */
 async function followRequests(
   store: Store,

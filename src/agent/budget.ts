@@ -7,26 +7,26 @@ export interface Price {
   readonly output: number;
 }
 
-/** What one turn uses, including its sub-agents. Their use counts for all turns above them too. */
+/** What one turn uses, including its sub-agents. A sub-agent's use counts for every turn above it too. */
 export interface Budget {
   /** Replies of models so far, including those of sub-agents. */
   readonly rounds: number;
   readonly usage: Usage;
-  /** What it cost; `undefined` if a model without a price was used. */
+  /** What the turn cost; `undefined` if a model without a price was used. */
   readonly cost: number | undefined;
   /** Calls that were denied because nobody could be asked, including those of sub-agents. */
   readonly unasked: number;
   /** Counts a round. Call before a request is made. */
   takeRound(): void;
-  /** Uncounts a round, when its request is made again. */
+  /** Uncounts a round whose request is made again. */
   returnRound(): void;
-  /** Counts what a request used. `price`: that of its model; without one it is free. */
+  /** Counts what a request used. `price`: the price of its model; without a price the request is free. */
   spend(usage: Usage, price: Price | undefined): void;
   /** Counts a call that was denied because nobody could be asked. */
   countUnasked(): void;
-  /** Asks whether to continue, for each turn from the first one down whose limit of cost is reached. Never rejects. */
+  /** Asks whether to continue, for each turn whose cost limit is reached, from the first turn down. Never rejects. */
   extend(signal: AbortSignal): Promise<void>;
-  /** Returns the limit that is reached, of this turn or one above; `undefined` if none is. */
+  /** Returns the limit that is reached, of this turn or of a turn above; `undefined` if no limit is reached. */
   reached(): LimitReached | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface LimitReached {
   readonly reason: "max_rounds" | "max_tokens" | "max_cost";
   /** The limit in words: "100 replies". */
   readonly what: string;
-  /** False if it is the limit of a turn above. */
+  /** False if the limit belongs to a turn above. */
   readonly isOwn: boolean;
 }
 
@@ -50,7 +50,7 @@ export interface BudgetLimits {
   readonly rounds: number;
   readonly tokens: number;
   readonly cost: number;
-  /** Whether to continue when `cost` is reached. Default: no. */
+  /** Decides whether to continue when `cost` is reached. Default: no. */
   readonly onCost?: (reached: CostReached, signal: AbortSignal) => Promise<boolean>;
 }
 

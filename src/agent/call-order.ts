@@ -10,13 +10,13 @@ import { isInside } from "../util/paths.ts";
 /** What a call would touch. */
 export interface Touched {
   readonly effects: readonly Effect[];
-  /** The call only runs commands, in the sandbox and without a question. */
+  /** Whether the call only runs commands, in the sandbox and without a question. */
   readonly isContained: boolean;
 }
 
 /**
  * Returns what each call would touch, in the order of the calls. An invalid call touches nothing, because it does not
- * run. Real paths are looked up, concurrently, only if a call writes, and the policy is asked only if several calls run
+ * run. Real paths are looked up (concurrently) only if a call writes. The policy is asked only if several calls run
  * commands. A single call is not examined and gets no effects. Rejects when the signal fires.
  */
 export async function touchedBy(
@@ -52,7 +52,7 @@ function onlyCommands(effects: readonly Effect[]): boolean {
   return effects.length > 0 && effects.every(({ kind }) => kind === "exec");
 }
 
-/** The call itself is judged again when it runs: this decides only whether it waits for earlier calls. */
+/** The policy judges the call again when it runs: this only decides whether the call waits for earlier calls. */
 async function runsContained(effects: readonly Effect[], { backend, judge }: Toolkit): Promise<boolean> {
   if (backend.sandbox === undefined || !(await backend.sandbox.state()).works) return false;
   const decision = await judge(effects).catch(() => undefined);
@@ -60,10 +60,9 @@ async function runsContained(effects: readonly Effect[], { backend, judge }: Too
 }
 
 /**
- * Returns true when two calls must run in their written order: one of them acts, or both use the browser, and both may
- * touch the same thing. A
- * command may touch any path, but contained commands run side by side, as in two shells of the same user: the model is
- * told so.
+ * Returns true when two calls must run in their written order: both may touch the same thing, and at least one of them
+ * acts or both use the browser. A command may touch any path. Contained commands still run side by side, as in two
+ * shells of the same user: the model knows this.
  */
 export function mustBeInOrder(one: Touched, other: Touched): boolean {
   if (one.isContained && other.isContained) return false;
@@ -74,7 +73,7 @@ export function mustBeInOrder(one: Touched, other: Touched): boolean {
 
 function touchTheSame(one: Effect, other: Effect): boolean {
   if (hasPath(one) && hasPath(other)) {
-    if (one.real === undefined || other.real === undefined) return true; // the real path is unknown
+    if (one.real === undefined || other.real === undefined) return true; // its real path is unknown
     return isInside(one.real, other.real) || isInside(other.real, one.real);
   }
   if (touchesFiles(one) && touchesFiles(other)) return true;

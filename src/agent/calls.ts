@@ -21,10 +21,10 @@ const SIDE_BY_SIDE = 8;
 /** How many calls of one reply run. More are reported to the model as not started: it may have repeated itself. */
 const MOST_CALLS = 64;
 
-/** How many equal failures there are before a notice asks the model to try something else. */
+/** After how many equal failures a notice asks the model to try something else. */
 const SAME_FAILURES = 3;
 
-/** What calls need of their turn. */
+/** What calls need from their turn. */
 export interface CallResults {
   readonly toolkit: Toolkit;
   readonly emit: (event: AgentEvent) => void;
@@ -42,9 +42,9 @@ export interface CallsOptions extends CallResults {
 
 /**
  * Runs the calls of one reply. Calls that only look run concurrently, and so do commands that run in the sandbox
- * without a question. If one of two other calls acts and both may touch the same thing, the later one waits. Each call
- * gets exactly one result: when the signal fires, running calls are stopped and the rest are reported as not started.
- * Resolves to the parked calls, which have no result yet. Never rejects.
+ * without a question. Of two other calls, the later call waits if one of them acts and both may touch the same thing.
+ * Each call gets exactly one result: when the signal fires, running calls are stopped and the rest are reported as not
+ * started. Resolves to the parked calls, which have no result yet. Never rejects.
  */
 export async function runCalls(given: readonly Calling[], options: CallsOptions): Promise<readonly Calling[]> {
   const calls = given.slice(0, MOST_CALLS);
@@ -127,7 +127,7 @@ export function notStarted({ id }: Calling, why: string): ToolMessage {
   return { role: "tool", call: id, status: "not-started", content: [text(`This call was not started: ${why}.`)] };
 }
 
-/** Makes a call. A toolkit never rejects, but one that a program wraps may. */
+/** Makes a call. A toolkit never rejects, but a toolkit that a program wraps may reject. */
 async function resultOf(
   { id, name, input }: Calling,
   turn: string,
@@ -174,7 +174,7 @@ export function messageFor({ id }: Calling, result: ToolResult): ToolMessage {
 
 /** Counts repeated failures. */
 export interface Failures {
-  /** Returns the message. Adds a notice if the tool has failed the same way several times since it last succeeded. */
+  /** Returns the message. Adds a notice if the tool has failed in the same way several times since its last success. */
   noted(call: Calling, message: ToolMessage): ToolMessage;
 }
 
@@ -187,7 +187,7 @@ export function createFailures(): Failures {
         return message;
       }
       if (message.status === "aborted" || message.status === "not-started") return message;
-      const key = `${name}\n${joinedText(message.content).replaceAll(/\d+(\.\d+)?/g, "0")}`; // numbers differ
+      const key = `${name}\n${joinedText(message.content).replaceAll(/\d+(\.\d+)?/g, "0")}`; // numbers may differ
       const count = (counts.get(key) ?? 0) + 1;
       counts.set(key, count);
       if (count < SAME_FAILURES) return message;

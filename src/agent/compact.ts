@@ -8,14 +8,14 @@ import { joinedText } from "./prompt.ts";
 import type { ModelReply } from "./request.ts";
 import type { Transcript } from "./transcript.ts";
 
-/** Characters per token, until the provider has reported its count. */
+/** Characters per token, until the provider has reported a count. */
 const CHARACTERS_A_TOKEN = 4;
 const IMAGE_TOKENS = 1_500;
 /** The length to which an old result is cut, in characters. */
 const OLD_RESULT = 300;
 /**
- * Shares of the budget: what results of the last round may take, and what is kept of the conversation besides a
- * summary.
+ * Shares of the budget: how much the results of the last round may take, and how much of the conversation is kept
+ * besides a summary.
  */
 const LAST_ROUND = 0.5;
 const KEPT = 0.3;
@@ -34,8 +34,8 @@ export interface Compaction {
   readonly askForSummary: (prompt: LanguageModelV3Prompt) => Promise<ModelReply>;
   readonly emit: (event: AgentEvent) => void;
   /**
-   * Replaces everything before the last reply with a summary, also if the conversation fits. What the user wants to
-   * keep is added to the request; it may be empty.
+   * Replaces everything before the last reply with a summary, also if the conversation fits. The text, which may be
+   * empty, tells what the user wants to keep, and is added to the request.
    */
   readonly keep?: string;
 }
@@ -65,9 +65,9 @@ export function charactersAToken(characters: number, counted: number): number {
 }
 
 /**
- * Shortens the conversation if it exceeds its budget: first cuts old tool results, then those of the last round, then
- * replaces the older messages with a summary. Emits an event with what was kept. If the request for a summary fails,
- * returns its answer; otherwise `undefined`.
+ * Shortens the conversation if it exceeds its budget: first cuts old tool results, then the results of the last round,
+ * then replaces the older messages with a summary. Emits an event with what was kept. If the request for a summary
+ * fails, returns the failed reply; otherwise `undefined`.
  */
 export async function compact(options: Compaction): Promise<ModelReply | undefined> {
   const { transcript, budget, charactersAToken: ratio } = options;
@@ -94,7 +94,7 @@ export async function compact(options: Compaction): Promise<ModelReply | undefin
   return undefined;
 }
 
-/** Cuts the results in a range of messages. Returns how many it cut. */
+/** Cuts the results in a range of messages. Returns how many results it cut. */
 function shortenResults(
   transcript: Transcript,
   { most, from, to }: { readonly most: number; readonly from: number; readonly to: number },
@@ -168,8 +168,8 @@ async function summarize(options: Compaction): Promise<ModelReply | undefined> {
 }
 
 /**
- * Returns the index of the first kept message, so that the rest fits into `room` characters. That is never a result,
- * whose call would be missing. Keeps at least the last reply.
+ * Returns the index of the first kept message, so that the rest fits into `room` characters. The first kept message is
+ * never a result, because the result's call would be missing. Keeps at least the last reply.
  */
 function firstKept(messages: readonly Message[], room: number): number {
   let first = messages.length;
@@ -196,10 +196,7 @@ function asText(message: Message): string {
     .join("\n");
 }
 
-/**
- * Counts the characters of everything that is sent of a message. An image counts as text with the same number of
- * tokens.
- */
+/** Counts the characters of all that is sent of a message. An image counts as text with the same number of tokens. */
 export function charactersOf(message: Message): number {
   if (message.role === "assistant") {
     return message.content.reduce(

@@ -24,7 +24,7 @@ export interface SubAgentOptions {
   readonly tools?: readonly Tool[];
   /** Its purpose and how it works: `own` of `buildInstructions`. Other agents read the beginning as its purpose. */
   readonly instructions?: string;
-  /** The size of core memories in its instructions, in bytes. Default: that of `buildInstructions`. */
+  /** The size of core memories in the sub-agent's instructions, in bytes. Default: that of `buildInstructions`. */
   readonly coreBytes?: number;
   /** The limits of one task. The limits of the agents above it apply as well. */
   readonly limits?: Limits;
@@ -35,11 +35,11 @@ export type SubAgents = { readonly [name: string]: SubAgentOptions };
 
 /** The position of an agent in the tree of agents. */
 export interface Position {
-  /** Its own name and those of the agents above it, as far as they have one. */
+  /** The agent's own name and the names of the agents above it, as far as they have names. */
   readonly names: readonly string[];
   /** 0 for the first agent. */
   readonly depth: number;
-  /** The budget of the turn whose call started it. */
+  /** The budget of the turn whose call started the agent. */
   readonly above?: Budget;
 }
 
@@ -55,7 +55,7 @@ export interface Worker {
 export interface Delegating {
   readonly agents: SubAgents;
   readonly position: Position;
-  /** The toolkit of the agent that delegates. `tools` are its tools. */
+  /** The toolkit of the agent that delegates, with its tools `tools`. */
   readonly toolkit: Toolkit;
   readonly tools: readonly Tool[];
   readonly model: LanguageModelV3;
@@ -79,7 +79,7 @@ const TASK_RULES =
   "missing, say what. The other agent sees only your last reply: put results, paths and open points into it.";
 
 /**
- * Returns the tool with which an agent delegates tasks; `undefined` if it can delegate to none. An agent delegates
+ * Returns the tool with which an agent delegates tasks; `undefined` if it can delegate to no agent. An agent delegates
  * neither to itself nor to an agent above it. An agent whose tools only look delegates only to agents whose tools only
  * look. An agent without tools may delegate to all.
  */
@@ -144,7 +144,7 @@ function messageOf({ prompt, context }: Task): Message {
 /**
  * Returns the outcome of a task.
  *
- * @throws ToolFailure when it failed or was stopped.
+ * @throws ToolFailure when the task failed or was stopped.
  */
 function outcome(agent: string, { thread, messages }: Worker, end: TurnEnd): Delegated {
   const { reason, message, rounds, usage } = end;

@@ -7,7 +7,7 @@ import type { MessageStatus } from "../contract/message.ts";
 export type AgentEvent =
   /**
    * A message was added to the conversation: a prompt, steering, or a notice that no person wrote. `offered`: the
-   * person wrote it to another agent of the thread, usually of another process.
+   * person wrote the message to another agent of the thread, usually in another process.
    */
   | {
       readonly type: "message";
@@ -15,11 +15,11 @@ export type AgentEvent =
       readonly text: string;
       readonly offered?: true;
     }
-  /** A piece of the reply. The joined pieces are its text. */
+  /** A piece of the reply. The reply's text is the joined pieces. */
   | { readonly type: "text" | "reasoning"; readonly text: string }
   /**
-   * The model has written a call, which may wait for earlier ones. `input` is JSON text as the model wrote it.
-   * `userFacing: false`: apps hide it.
+   * The model has written a call, which may wait for earlier calls. `input` is JSON text as the model wrote it.
+   * `userFacing: false`: apps hide the call.
    */
   | {
       readonly type: "tool_call";
@@ -28,13 +28,13 @@ export type AgentEvent =
       readonly input: string;
       readonly userFacing?: false;
     }
-  /** A call begins: it waits for no other call any more. Not emitted for a call that never starts. */
+  /** A call begins: it no longer waits for other calls. Not emitted for a call that never starts. */
   | { readonly type: "tool_started"; readonly id: CallId; readonly name: string }
   | { readonly type: "tool_update"; readonly id: CallId; readonly name: string; readonly update: CallUpdate }
   /**
-   * A person is asked about a call, or has answered. "parked": nobody has, and the call has no result in this turn;
-   * when the turn continues, it is announced again by `tool_call`. Not emitted when nobody can be asked: the call is
-   * denied then. `edited`: the arguments as the person has changed them, as JSON text.
+   * A person is asked about a call, or has answered. "parked": nobody has answered, and the call has no result in this
+   * turn; when the turn continues, `tool_call` announces the call again. Not emitted when nobody can be asked: the call
+   * is denied then. `edited`: the arguments as the person has changed them, as JSON text.
    */
   | {
       readonly type: "approval";
@@ -46,8 +46,8 @@ export type AgentEvent =
       readonly edited?: string;
     }
   /**
-   * The result of a call; each has exactly one. `text` is what the model reads. `ms` is 0 for a call that never
-   * started.
+   * The result of a call; each call has exactly one result. `text` is what the model reads. `ms` is 0 for a call that
+   * never started.
    */
   | {
       readonly type: "tool_result";
@@ -57,11 +57,11 @@ export type AgentEvent =
       readonly text: string;
       readonly ms: number;
     }
-  /** The model is asked when these sources of tools have started, at the latest in five seconds. */
+  /** The model is asked once these sources of tools have started, or after five seconds. */
   | { readonly type: "starting"; readonly sources: readonly string[] }
   /** The tokens that one reply used. */
   | ({ readonly type: "usage" } & Usage)
-  /** A request failed and is made again. Text since the last `usage` is void: the reply starts again. */
+  /** A request failed and is made again. Text since the last `usage` is void, because the reply starts again. */
   | { readonly type: "retry"; readonly attempt: number; readonly waitMs: number; readonly message: string }
   /** The conversation was shortened to fit the model's context. */
   | {
@@ -96,9 +96,9 @@ export interface TurnEnd {
   readonly rounds: number;
   /** The usage of the whole turn, including sub-agents. */
   readonly usage: Usage;
-  /** What that cost, by the prices of the models; absent if one of them has none. */
+  /** What the turn cost, by the prices of the models; absent if one of them has no price. */
   readonly cost?: number;
-  /** Calls that were denied because they need a person's approval and nobody could be asked, also of sub-agents. */
+  /** Calls that were denied because they need a person's approval and nobody could be asked. Includes sub-agents. */
   readonly unasked: number;
   /** Jobs that start a turn when they end. */
   readonly waitingFor: readonly string[];
@@ -118,7 +118,7 @@ export function addUsage(one: Usage, other: Usage): Usage {
   };
 }
 
-/** Adds up what turns have used. The cost of the sum is known if both costs are. */
+/** Adds up what turns have used. The cost of the sum is known if both costs are known. */
 export function addSpent(one: Spent, other: Pick<Spent, "usage"> & { readonly cost?: number | undefined }): Spent {
   const usage = addUsage(one.usage, other.usage);
   if (one.cost === undefined || other.cost === undefined) return { usage };

@@ -6,9 +6,9 @@ import { boundaryOf } from "../util/boundary.ts";
 import { randomName } from "../util/identifier.ts";
 import { withoutUnseen } from "../util/unseen.ts";
 
-/** How many bytes of each file of notes are read. */
+/** How many bytes of each notes file are read. */
 const MOST_BYTES = 32_768;
-/** The files with notes for agents. One that says the same as an earlier one of its folder is omitted. */
+/** The files with notes for agents. A file with the same content as an earlier file of its folder is omitted. */
 const PROJECT_NOTES = ["AGENTS.md", "CLAUDE.md"];
 
 export interface InstructionsOptions {
@@ -59,7 +59,7 @@ export async function buildInstructions(
   return parts.join("\n\n");
 }
 
-/** Returns the newest core memories that fit, newest first; "" when there are none, or no tool recalls them. */
+/** Returns the newest core memories that fit, newest first; "" when none are stored, or no tool recalls them. */
 async function coreMemories({ tools, memories, mask }: Toolkit, mostBytes: number): Promise<string> {
   if (mostBytes === 0 || !tools.has("memory_recall")) return "";
   const all = await memories.list({ category: "core", limit: MOST_CORE });
@@ -113,9 +113,9 @@ interface ProjectNotes {
 }
 
 /**
- * Reads the notes from the root of the repository to the working directory, so that the nearest comes last. Outside a
- * repository, reads only those of the working directory. In the working directory the policy decides, also
- * about the target of a link. Above it, where tools may not read, links are not followed.
+ * Reads the notes from the root of the repository to the working directory, so that the nearest notes come last.
+ * Outside a repository, reads only the notes of the working directory. In the working directory the policy decides,
+ * also about the target of a link. Above it, where tools may not read, links are not followed.
  */
 async function projectNotes({ backend, judge, mask }: Toolkit): Promise<readonly ProjectNotes[]> {
   const { workDir, outside: files = backend.files } = backend;

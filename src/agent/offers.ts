@@ -6,8 +6,8 @@ import type { TurnEnd } from "./events.ts";
 import type { Transcript } from "./transcript.ts";
 
 // Only one agent at a time has a turn in a thread. Another agent of the thread, usually of another process, offers its
-// message to that one through the store. Whichever of them adds the message, it has the thread then, so it knows
-// whether the other one has added it.
+// message to that agent through the store. Whichever agent adds the message has the thread at that time, so it knows
+// whether the other agent has added the message.
 
 /** How long a turn waits for the thread before it reports that it waits, in milliseconds. */
 const PATIENT_MS = 500;
@@ -26,8 +26,8 @@ export interface TakingOptions {
 }
 
 /**
- * Takes the thread when no other agent has a turn in it. Meanwhile the message is offered to the one that has. Resolves
- * to the message, with its offer if one was made, and a function that frees the thread.
+ * Takes the thread when no other agent has a turn in it. Meanwhile the message is offered to the agent that has one.
+ * Resolves to the message, with its offer if one was made, and a function that frees the thread.
  */
 export async function takeThread<M extends Message | undefined>(
   first: M,
@@ -59,13 +59,13 @@ function withOffer(message: Message): (Message & { readonly offer: string }) | u
   return message.content.every(({ type }) => type === "text") ? { ...message, offer: randomName(16) } : undefined;
 }
 
-/** Records an offer; without a message, its withdrawal. Ignores failures: the message waits for the thread then. */
+/** Records an offer, or without a message its withdrawal. Ignores failures: the message then waits for the thread. */
 function recordOffer(store: Store, thread: ThreadId, offer: string, message?: Message): void {
   const event = { type: "message.offered", thread, at: Date.now(), offer } as const;
   store.commit({ ...event, ...(message !== undefined && { message }) }).catch(() => {});
 }
 
-/** Returns the offer with which a message came, or is made. */
+/** Returns the offer with which a message came, or with which it is offered. */
 export function offerOf(message: Message): string | undefined {
   return message.role === "user" ? message.offer : undefined;
 }

@@ -18,10 +18,10 @@ export interface SettleOptions {
 }
 
 /**
- * Makes the parked calls of a thread that were approved, and adds the results of those that have ended: as the one
- * result of the call, or as a notice if its result was that it waits. A notice comes only when no call is without a
- * result, so that it is not between a call and its result. Resolves to the calls that still wait without a result, and
- * to whether there is anything new for the model.
+ * Makes the parked calls of a thread that were approved, and adds the results of the calls that have ended: as the
+ * result of the call, or as a notice if the call's recorded result was that it waits. A notice is added only when every
+ * call has a result, so that it is never between a call and its result. Resolves to the calls that still wait without a
+ * result, and to whether the model has anything new to read.
  *
  * @throws Error when the store cannot be read or written.
  */
@@ -34,7 +34,7 @@ export async function settleParked(
   const notices: Message[] = [];
   let hasNews = false;
   const seen = new Set<string>();
-  /** Read again each time: a person may answer one call while another runs. */
+  /** The calls are read again each time: a person may answer one call while another call runs. */
   const next = async () => {
     const calls = await store.parked({ thread, states: ["ready", "ended"] });
     return calls.find(({ question, state, turn }) => turn !== undefined && !seen.has(`${question} ${state}`));
@@ -72,7 +72,7 @@ export async function settleParked(
   return { waiting, hasNews: hasNews || notices.length > 0 };
 }
 
-/** The result of a call that still waits when the conversation goes on. What comes of it later is a notice. */
+/** The result of a call that still waits when the conversation continues. Its later outcome is a notice. */
 export function waitingMessage({ id, name }: Calling): ToolMessage {
   const words =
     `This call of ${name} waits for a person, ${id}. It has not run. Continue without it, and do not repeat it: ` +
@@ -80,7 +80,7 @@ export function waitingMessage({ id, name }: Calling): ToolMessage {
   return { role: "tool", call: id, status: "parked", content: [text(words)] };
 }
 
-/** How a turn ends whose calls wait. */
+/** How a turn ends if its calls wait. */
 export function parkedEnd(waiting: readonly Calling[]) {
   const which = waiting.map(({ id, name }) => `${name} (${id})`).join(", ");
   return {

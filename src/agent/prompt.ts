@@ -52,7 +52,7 @@ export function promptOf(instructions: string, messages: readonly Message[]): La
 
 /**
  * Returns the tools in the AI SDK's format; `undefined` when there are none, because providers reject an empty list.
- * Uses Gemini's format for all: it is the strictest, and every provider accepts it.
+ * Uses Gemini's format for all providers: it is the strictest, and every provider accepts it.
  */
 export function toolsOf(toolkit: Toolkit): LanguageModelV3FunctionTool[] | undefined {
   return toolkit.definitions("gemini")?.map(({ name, description, parametersJsonSchema }) => ({

@@ -14,9 +14,9 @@ import { type AgentEvent, NO_USAGE, type Usage } from "./events.ts";
 export interface Reply {
   readonly parts: readonly AssistantPart[];
   readonly usage: Usage;
-  /** Why it ended: "length" at the output limit. `undefined` if it broke off. */
+  /** Why the reply ended: "length" at the output limit. `undefined` if it broke off. */
   readonly finish: "stop" | "length" | "content-filter" | "tool-calls" | "error" | "other" | undefined;
-  /** Why it broke off. */
+  /** Why the reply broke off. */
   readonly error: unknown;
 }
 

@@ -10,18 +10,18 @@ const LONGEST_WAIT_MS = 60_000;
 export interface RequestOptions {
   readonly signal: AbortSignal;
   readonly emit: (event: AgentEvent) => void;
-  /** The pause before the first retry, in milliseconds. Doubles each time. */
+  /** The pause before the first retry, in milliseconds. Doubles with each retry. */
   readonly retryMs: number;
 }
 
-/** A reply. With a `problem`, the request failed for good and this is what arrived before. */
+/** A reply. With a `problem`, the request failed for good, and the reply is what arrived before. */
 export interface ModelReply extends Reply {
   readonly problem?: ModelProblem;
 }
 
 /**
- * Asks the model, and retries with back-off if that may help. Emits an event for each retry. When the signal fires, the
- * answer is what has arrived so far, without a problem. Never rejects.
+ * Asks the model. Retries with growing pauses if a retry may help. Emits an event for each retry. When the signal
+ * fires, returns what has arrived so far, without a problem. Never rejects.
  */
 export async function request(
   model: LanguageModelV3,

@@ -12,12 +12,12 @@ import { withoutUnseen } from "../util/unseen.ts";
 /** Instructions for a kind of task, which a model reads when it needs them: a folder with a SKILL.md. */
 export interface Skill {
   readonly name: string;
-  /** What it is for, and when to use it. */
+  /** What the skill is for, and when to use it. */
   readonly description: string;
   readonly folder: string;
   /** The text of SKILL.md after its head. */
   readonly text: string;
-  /** Who wrote it. The text of a project is inside a boundary, as its AGENTS.md is. */
+  /** Who wrote the skill. A project's text is inside a boundary, as its AGENTS.md is. */
   readonly by: "user" | "project";
 }
 
@@ -36,8 +36,8 @@ const NAME = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/;
 const MAX_DESCRIPTION = 1_024;
 
 /**
- * Reads the skills of some folders. Of two with the same name, the one that is found first counts. A folder that does
- * not exist has none. Never rejects.
+ * Reads the skills of some folders. Of two skills with the same name, the first one found counts. A folder that does
+ * not exist has no skills. Never rejects.
  *
  * @param tell Called with a sentence about each skill that cannot be used.
  */
@@ -88,7 +88,7 @@ async function fieldsOf(head: string): Promise<{ readonly [name: string]: unknow
   }
 }
 
-/** Returns the tool with which a model reads a skill; `undefined` if there are none. */
+/** Returns the tool with which a model reads a skill; `undefined` if there are no skills. */
 export function skillTool(skills: readonly Skill[]): Tool | undefined {
   if (skills.length === 0) return undefined;
   const lines = skills.map(

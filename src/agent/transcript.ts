@@ -16,27 +16,27 @@ export interface Transcript {
   /** The conversation as a model reads it. */
   readonly messages: readonly Message[];
   /**
-   * Begins a turn, while this agent holds the thread. Reads what others have added since. Adds a result to each call
-   * without a recorded result, because its process ended, except parked calls; the conversation is valid then.
+   * Begins a turn, while this agent holds the thread. Reads what other agents have added since. Adds a result to each
+   * call without a recorded result, because its process ended, except parked calls; the conversation is valid then.
    *
    * @throws Error when the store cannot be read.
    */
   begin(): Promise<void>;
-  /** What the turns had used that were recorded when the thread was opened. */
+  /** What turns had used, as recorded when the thread was opened. */
   readonly spentBefore: Spent;
-  /** The id of the last event of the thread that `begin` has read. */
+  /** The id of the thread's last event that `begin` has read. */
   readonly position: number;
   /** Why messages could not be recorded; `undefined` if they were. The conversation then continues in memory. */
   readonly problem: string | undefined;
   /** Adds a message, and records it a little later. Never throws. */
   add(message: Message): void;
-  /** Adds a message. Resolves when it is durable. Rejects when it cannot be recorded. */
+  /** Adds a message. Resolves when the message is durable. Rejects when it cannot be recorded. */
   commit(message: Message): Promise<void>;
   /** Whether the thread has the message with this offer. */
   hasOffer(offer: string): boolean;
   /** Returns the message as it is recorded: secrets masked, and images replaced with their type and size. */
   recorded(message: Message): Message;
-  /** Replaces messages with shortened ones, in memory only: the record keeps them whole. */
+  /** Replaces messages with shortened messages, in memory only: the record keeps the whole messages. */
   replace(messages: readonly Message[]): void;
 }
 
@@ -65,7 +65,7 @@ export async function openTranscript(
   };
   let isNew = true;
   let problem: string | undefined;
-  /** The last event that was read, and how many messages were recorded here since then. */
+  /** The last event that was read, and how many messages this agent has recorded since. */
   let last = 0;
   let spent = NO_SPENT;
   let recorded = 0;
@@ -167,8 +167,8 @@ export function callsIn(messages: readonly Message[]): readonly Calling[] {
 }
 
 /**
- * Returns the result of a call whose result message was not recorded. If the call finished, that is what the model
- * would have read.
+ * Returns the result of a call whose result message was not recorded. If the call finished, this is the result that the
+ * model would have read.
  */
 async function lostResult(call: Calling, store: Store): Promise<ToolMessage> {
   let wasStarted = false;

@@ -42,11 +42,11 @@ export interface Limits {
    */
   readonly cost?: number;
   /**
-   * Called when `cost` is reached. Resolves to true to continue, with another such amount until the next call. Also
-   * called for sub-agents that have a limit of their own. Default: the turn ends.
+   * Called when `cost` is reached. Resolves to true to continue: the limit grows by the same amount each time. Also
+   * called for sub-agents that have their own limit. Default: the turn ends.
    */
   readonly onCost?: (reached: CostReached, signal: AbortSignal) => Promise<boolean>;
-  /** The price of the model, in US dollars: it counts for `cost`. Default: none. */
+  /** The price of the model, in US dollars. It is counted for `cost`. Default: none. */
   readonly price?: Price;
   /**
    * The maximum number of tokens of a request: the model's context. Default 128,000. Lowered when the provider reports
@@ -76,14 +76,14 @@ export interface TurnOptions {
   readonly transcript: Transcript;
   readonly instructions: string;
   readonly limits: GivenLimits;
-  /** A new budget, with the same limits. */
+  /** A new budget for the turn, with the same limits. */
   readonly budget: Budget;
   readonly emit: (event: AgentEvent) => void;
   /** Fires when the turn is stopped. */
   readonly signal: AbortSignal;
   /** Returns the messages that wait to be delivered, and removes them. */
   readonly takeWaiting: () => readonly Message[];
-  /** Instead of a turn: shortens the conversation, as `keep` of `compact`. */
+  /** Instead of a turn, shortens the conversation: `keep` of `compact`. */
   readonly keep?: string;
   /** What is known from earlier turns. */
   readonly known: Known;
@@ -92,7 +92,7 @@ export interface TurnOptions {
 /** What an agent has learned in earlier turns. */
 export interface Known {
   charactersAToken: number;
-  /** The size of its context, in tokens. */
+  /** The size of the model's context, in tokens. */
   context: number;
   /** Whether a turn has waited for sources of tools. */
   hasWaited: boolean;
@@ -102,7 +102,7 @@ type Ending = Pick<TurnEnd, "reason" | "message">;
 
 /** The longest delay of `setTimeout`, in milliseconds. */
 const LONGEST_TIMER_MS = 2_147_483_647;
-/** How long the last message after a limit may take, in milliseconds. */
+/** How long the model's last message after a limit may take, in milliseconds. */
 const LAST_WORD_MS = 60_000;
 /** The share of the context that the conversation may fill. The rest is for the reply. */
 export const FILLED = 0.8;
@@ -116,9 +116,9 @@ const EMPTY_REPLY =
 
 /**
  * Runs one turn: the model replies and its calls are run, until it answers without calls, a limit is reached or the
- * turn is stopped. Before, makes the parked calls that were approved. Ends when calls are parked, unless a person has
- * written meanwhile. Rejects only when the store cannot record the message that begins the turn. In any case, each call
- * in the transcript that is not parked has a result.
+ * turn is stopped. Before this, makes the parked calls that were approved. Ends when calls are parked, unless a person
+ * has written meanwhile. Rejects only when the store cannot record the message that begins the turn. In any case, each
+ * call in the transcript has a result, unless it is parked.
  *
  * @param first `undefined` continues a turn whose calls were parked; nothing happens while they wait
  */
@@ -156,15 +156,15 @@ export async function runTurn(first: Message | undefined, options: TurnOptions):
 /** A turn that runs. */
 interface Turn extends TurnOptions {
   readonly name: string;
-  /** Fires at the limit of time. */
+  /** Fires at the time limit. */
   readonly clock: AbortSignal;
-  /** Fires at the limit of time, and when the turn is stopped. */
+  /** Fires at the time limit, and when the turn is stopped. */
   readonly over: AbortSignal;
   readonly failures: Failures;
   readonly results: CallResults;
   /** The tools that the model is offered, and what is sent with each request besides the messages, in characters. */
   readonly offered: () => { readonly tools: ReturnType<typeof toolsOf>; readonly fixedCharacters: number };
-  /** Empty replies in a row, and replies in a row that were too long for the model's context. */
+  /** Empty replies in a row, and requests in a row that were too long for the model's context. */
   readonly counts: { emptyReplies: number; overflows: number };
 }
 
@@ -197,7 +197,7 @@ async function begin(turn: Turn, first: Message | undefined): Promise<Ending | u
   return undefined;
 }
 
-/** Lets sources start, so that the first request has their tools. A wait that was in vain is not repeated. */
+/** Lets sources start, so that the first request has their tools. If a wait was in vain, later turns do not wait. */
 async function waitForSources({ toolkit, known, emit, over }: Turn): Promise<void> {
   const sources = toolkit.starting;
   if (sources.length === 0 || known.hasWaited) return;
@@ -244,7 +244,7 @@ async function round(turn: Turn): Promise<Ending | undefined> {
   return waiting.length === 0 ? ending : undefined;
 }
 
-/** After a request that was too long: the next one is shorter, and this one is not counted. */
+/** Takes back a request that was too long: the next request is shorter, and this one is not counted. */
 function takeBack({ budget, counts, known, offered, transcript }: Turn): undefined {
   counts.overflows++;
   budget.returnRound();
@@ -287,7 +287,7 @@ async function lastWord(turn: Turn, reason: Ending["reason"], what: string): Pro
   return turn.signal.aborted ? { reason: "stopped" } : { reason, message };
 }
 
-/** Adds a message to the conversation, and shows one of a person. */
+/** Adds a message to the conversation, and shows it if a person wrote it. */
 function deliver({ emit, transcript }: Turn, message: Message): void {
   if (message.role === "user") {
     const shown = withoutBoundaries(joinedText(message.content));
@@ -312,7 +312,7 @@ async function ask(turn: Turn, signal: AbortSignal): Promise<ModelReply> {
   return answer;
 }
 
-/** Shortens the conversation if it would not fit. If the request for a summary fails, returns its answer. */
+/** Shortens the conversation if it would not fit. If the request for a summary fails, returns the failed reply. */
 function fit(turn: Turn): Promise<ModelReply | undefined> {
   const { transcript, known, emit, over: signal } = turn;
   const ratio = known.charactersAToken;
@@ -346,8 +346,8 @@ async function requestReply(
 }
 
 /**
- * Adds a reply to the transcript: a complete one in full, one that broke off without its reasoning, which providers
- * would reject. Returns its calls.
+ * Adds a reply to the transcript. A reply that broke off is added without its reasoning, which providers would reject.
+ * Returns its calls.
  */
 function keep({ transcript }: Turn, { parts, error }: ModelReply): readonly Calling[] {
   const content = error === undefined ? parts : parts.filter(({ type }) => type !== "reasoning");
@@ -355,13 +355,13 @@ function keep({ transcript }: Turn, { parts, error }: ModelReply): readonly Call
   return content.filter((part) => part.type === "call");
 }
 
-/** A sentence for the instructions. */
+/** The sentence for the instructions about sources that are still starting. */
 function stillStarting(sources: readonly string[]): string {
   if (sources.length === 0) return "";
   return `\n\nStill starting: ${sources.join(", ")}. Their tools are not there yet and join when they are.`;
 }
 
-/** Arguments that cannot be used are recorded with their beginning, which is all that the model is shown of them. */
+/** Of arguments that cannot be used, only the beginning is recorded: the model is shown no more. */
 function recordable(part: AssistantPart): AssistantPart {
   if (part.type !== "call" || part.input.length <= SHOWN_ARGUMENTS) return part;
   return parse(part).notJson === undefined ? part : { ...part, input: clip(part.input, SHOWN_ARGUMENTS) };

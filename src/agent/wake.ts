@@ -4,7 +4,7 @@ import { ToolFailure } from "../contract/failure.ts";
 import { describeExit } from "../output/describe-exit.ts";
 import { formatSize } from "../output/size.ts";
 
-/** Jobs that start a turn when they end. */
+/** Jobs that start a turn when they end, and the tool for them. */
 export interface Waking {
   /** The tool with which a model registers a job. */
   readonly tool: Tool;
@@ -12,7 +12,7 @@ export interface Waking {
   jobs(): readonly string[];
 }
 
-/** @param deliver called with the text for the model when such a job has ended */
+/** @param deliver called with a text for the model when a registered job has ended */
 export function createWaking(deliver: (words: string) => void): Waking {
   const waited = new Set<string>();
   const tool = defineTool({

@@ -19,7 +19,7 @@ export interface Step {
   readonly calls?: readonly Call[];
 }
 
-/** What the offered tools can do. Each is `undefined` if no tool can. */
+/** What the offered tools can do. A field is `undefined` if no tool can do this. */
 export interface Abilities {
   readonly names: readonly string[];
   list(): Call | undefined;
@@ -38,9 +38,9 @@ export interface Abilities {
 export interface Conversation {
   /** The last message of a person, or of the agent that delegates. */
   readonly words: string;
-  /** The model's text before that; empty at the beginning. */
+  /** The model's text before those words; empty at the beginning. */
   readonly saidBefore: string;
-  /** The calls of each reply since. */
+  /** The calls of each reply since those words. */
   readonly rounds: readonly (readonly Done[])[];
   readonly workDir: string;
   /** True when the agent has reached a limit and asks for a last message. */
@@ -94,7 +94,7 @@ function roundsOf(since: Prompt): Conversation["rounds"] {
   return rounds.filter(({ length }) => length > 0);
 }
 
-/** The tools of the presets, by what they do. The first that is offered is used. */
+/** The tools of the presets, by what they do. The first offered tool is used. */
 const TOOLS = {
   list: ["ls"],
   read: ["read", "file_read", "read_file"],

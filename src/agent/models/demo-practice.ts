@@ -8,11 +8,11 @@ console.log(cost === 12 ? "pass: 3 at 4 each cost 12" : \`FAIL: 3 at 4 each cost
 process.exitCode = cost === 12 ? 0 : 1;
 `;
 
-/** One reply of the script. It is left out if a tool for it is not offered. */
+/** One reply of the script. The scene is left out if no tool for it is offered. */
 interface Scene {
   readonly say: string;
   readonly calls: readonly (Call | undefined)[];
-  /** What the output of each call must contain; "anything" if it may also fail. Default: that the call succeeds. */
+  /** What the output of each call must contain; "anything": the call may also fail. Default: the call succeeds. */
   readonly expected?: RegExp | "anything";
 }
 

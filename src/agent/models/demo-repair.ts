@@ -2,9 +2,9 @@ import { posix } from "node:path";
 
 /** A failing test, as the output of `node --test` shows it. */
 export interface FailingTest {
-  /** Relative to the working directory if it is inside. */
+  /** The path: relative to the working directory if the file is inside it. */
   readonly file: string;
-  /** Starts at 1. */
+  /** The line number, counted from 1. */
   readonly line: number;
   readonly what: string;
 }
@@ -45,8 +45,8 @@ function trimmed(value: string): string {
 }
 
 /**
- * Finds the function that the failing line tests, and repairs of it, the likeliest first. `repairs` is absent until the
- * source has been read. Returns `undefined` if the test does not import what the line calls.
+ * Finds the function that the failing line tests, and its possible repairs, the likeliest first. `repairs` is absent
+ * until the source has been read. Returns `undefined` if the test does not import what the line calls.
  */
 export function repairsOf(
   failure: FailingTest,
@@ -90,7 +90,7 @@ function bodyOf(source: string, name: string): readonly string[] {
   return lines.slice(start, isOneLine || end < 0 ? start + 1 : end);
 }
 
-/** What is often confused, and with what. */
+/** Operators and values that people often confuse, each with its counterparts. */
 const CONFUSED: readonly (readonly [string, readonly string[]])[] = [
   [" - 1", [""]],
   [" + 1", [""]],

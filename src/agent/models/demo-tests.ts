@@ -62,7 +62,7 @@ export function repairStep({ rounds, can, workDir, mustEnd }: Conversation, offe
   const found = repairsOf(failure, test.output, (path) => reading(path)?.output);
   if (found === undefined) return { say: `I cannot tell what ${failure.file} tests on line ${failure.line}.` };
   const { name, path, repairs } = found;
-  const what = PYTHON_TEST.test(failure.file) ? `A test fails: ${failure.what}. ` : ""; // this one was read before
+  const what = PYTHON_TEST.test(failure.file) ? `A test fails: ${failure.what}. ` : ""; // this file was read before
   if (repairs === undefined) return calling(`${what}It tests ${name} of ${path}. I read that.`, can.read(path));
   const source = reading(path);
   if (source === undefined || source.failed)
@@ -70,7 +70,7 @@ export function repairStep({ rounds, can, workDir, mustEnd }: Conversation, offe
 
   const guesses = repairs.slice(0, MOST_REPAIRS);
   const original = guesses[0]?.before ?? "";
-  const current = guesses[edits.length - 1]?.after ?? original; // each edit replaces the one before
+  const current = guesses[edits.length - 1]?.after ?? original; // each edit replaces the edit before
   const change = (to: string) =>
     can.change(
       path,
@@ -121,7 +121,7 @@ function namesIn(listing: string): readonly string[] {
   return names.filter((name) => name !== "" && !/^(exit code: \d+|stdout:|stderr:|\(.*\)|\[.*\])$/.test(name));
 }
 
-/** Returns the command that runs the tests; a file to read first; `undefined` if there are no tests. */
+/** Returns the command that runs the tests, or a file to read first; `undefined` if there are no tests. */
 function testCommand(
   listed: readonly string[],
   reading: (path: string) => Done | undefined,
@@ -131,7 +131,7 @@ function testCommand(
     if (read === undefined) return { say: "There is a package.json: I look how it runs tests.", path: "package.json" };
     if (/"test"\s*:/.test(read.output)) return "npm test";
   }
-  // Without bytecode: Python takes that of a file that was changed within the same second for current.
+  // Without bytecode: Python takes old bytecode for current if the file was changed within the same second.
   const pytest = "python3 -B -m pytest -q --tb=native -p no:cacheprovider";
   const python = listed.find((name) => PYTHON_TEST.test(name));
   if (python !== undefined) {

@@ -4,13 +4,13 @@ import type { KeyFile } from "./keys.ts";
 /** A model, as the configuration or `--model` names it. */
 export interface ModelSettings {
   readonly provider: string;
-  /** The provider's name for it. */
+  /** The provider's name for the model. */
   readonly name: string;
   /** The base URL of the API. Required for `openai-compatible`; for others, only to replace the provider's own. */
   readonly baseUrl?: string;
-  /** The environment variable with the key. Default: the provider's usual one. */
+  /** The environment variable that holds the key. Default: the provider's usual variable. */
   readonly keyVariable?: string;
-  /** The size of its context in tokens, for `Limits.context`. */
+  /** The size of the model's context in tokens, for `Limits.context`. */
   readonly context?: number;
   /** What a million tokens cost, for `Limits.price`. */
   readonly price?: { readonly input: number; readonly output: number };
@@ -32,17 +32,17 @@ export interface LoadedModel {
 interface Provider {
   /** Environment variables to read the key from, in this order. */
   readonly keyVariables: readonly string[];
-  /** False if it works without a key. */
+  /** Whether the provider needs a key. */
   readonly needsKey: boolean;
   readonly example: string;
   /** The name of the model when none is chosen and only this provider has a key: good at coding, not the dearest. */
   readonly usual?: string;
-  /** Where a key is tried, and how it is sent. Without a URL: `models` below the base URL. */
+  /** Where a key is tested, and how it is sent. Without a URL: `models` below the base URL. */
   readonly trial?: { readonly url?: string; headers(key: string): { readonly [name: string]: string } };
   load(settings: ModelSettings, key: string | undefined): Promise<LanguageModelV3>;
 }
 
-/** Thrown when no model is chosen, or its key is missing. The demo model works then. */
+/** Thrown when no model is chosen, or the model's key is missing. The demo model works then. */
 export class NoModel extends Error {
   /** What is missing, without the next step. */
   readonly missing: string;

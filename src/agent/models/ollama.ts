@@ -1,7 +1,7 @@
 /**
  * Returns the origin of Ollama: that of `OLLAMA_HOST` (a host, `host:port` or a URL), by default
- * `http://127.0.0.1:11434`. The address of all interfaces becomes loopback. As Ollama itself reads it
- * (envconfig/config.go), a URL without a port has that of its scheme.
+ * `http://127.0.0.1:11434`. The address of all interfaces becomes loopback. As in Ollama itself (envconfig/config.go),
+ * a URL without a port gets the port of its scheme.
  */
 export function ollamaUrl({ OLLAMA_HOST = "" }: NodeJS.ProcessEnv = process.env): string {
   const written = OLLAMA_HOST.trim();
@@ -14,8 +14,8 @@ export function ollamaUrl({ OLLAMA_HOST = "" }: NodeJS.ProcessEnv = process.env)
 }
 
 /**
- * Lists the models of an Ollama, the last changed first, as it does (`/api/tags`). Resolves to `undefined` when none
- * answers there in time. Never rejects.
+ * Lists the models of an Ollama, the last changed first, as Ollama does (`/api/tags`). Resolves to `undefined` when no
+ * Ollama answers at the URL in time. Never rejects.
  *
  * @param timeoutMs how long to wait, in milliseconds
  */

@@ -13,9 +13,9 @@ export interface ModelProblem {
     | "refused";
   /** For people: what happened, and the next step. */
   readonly message: string;
-  /** How often to retry the request. */
+  /** How often the request is retried. */
   readonly retries: number;
-  /** How long the provider asks us to wait, in milliseconds. */
+  /** How long the provider asks to wait, in milliseconds. */
   readonly retryAfterMs?: number;
 }
 
