@@ -1,7 +1,7 @@
 import type { Alarms } from "../contract/containment.ts";
 
 export interface AlarmOptions {
-  /** How many refusals within a minute raise an alarm. Default 10; 0 for none. */
+  /** How many refusals within a minute raise an alarm. Default 10; with 0 there are no alarms. */
   readonly perMinute?: number;
   /** The minimum time between two alarms, in milliseconds. Default 60,000. */
   readonly cooldownMs?: number;
@@ -14,8 +14,8 @@ const MINUTE_MS = 60_000;
 const MOST = 1_000;
 
 /**
- * Counts the sandbox's refusals. A few are normal: a build writes where it may not. Many within a minute may be a
- * program that tries to break out. Only reports.
+ * Counts the sandbox's refusals. A few refusals are normal: a build writes where it may not. Many within a minute may
+ * come from a program that tries to break out. Alarms only report.
  */
 export function createAlarms({
   perMinute = 10,

@@ -11,7 +11,7 @@ export function createAttendance(now: () => number) {
   const clocked = (clock: string) => (clock === "?" ? [now()] : []);
 
   return {
-    /** Attends until the returned function is called. Rejects if this cannot be recorded. */
+    /** Attends until the returned function is called. Rejects if attending cannot be recorded. */
     async begin(database: Sql): Promise<() => Promise<void>> {
       const { clock } = database.dialect;
       const begin = function* (): Work<number> {
@@ -20,10 +20,10 @@ export function createAttendance(now: () => number) {
         return (yield* all<{ id: number }>(added, clocked(clock)))[0]?.id ?? 0;
       };
       const id = await database.transaction(begin);
-      // Locked, full or away: the next report follows soon.
+      // The database may be locked, full or unreachable: the next report follows soon.
       const write = (sql: string, values: readonly number[]) =>
         database.transaction(() => run(sql, values)).catch(() => undefined);
-      // Inserts a new row if another process took this one for dead, for example after the machine slept.
+      // Inserts a new row if another process took this process for dead, for example after the machine slept.
       const report = `INSERT INTO attendance (id, beat_at) VALUES (?, ${clock})
         ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at`;
       const beat = setInterval(() => void write(report, [id, ...clocked(clock)]), BEAT_MS).unref();

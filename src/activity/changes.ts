@@ -11,11 +11,11 @@ const FIELDS = ["display_message", "error"] as const;
 type Field = (typeof FIELDS)[number];
 
 /**
- * Changes fields of a call's activity: its error also after the call has ended, its display message only while it runs.
- * Secrets are masked.
+ * Changes fields of a call's activity. The error can be changed after the call has ended, the display message only
+ * while the call runs. Secrets are masked.
  *
  * @throws TypeError for a field that cannot be changed; ToolFailure for an unknown call, and for the display message of
- *   a call that has ended; Error when the change cannot be recorded.
+ * a call that has ended; Error when the change cannot be recorded.
  */
 export async function updateToolActivity(
   toolkit: Pick<Toolkit, "store" | "mask">,

@@ -11,7 +11,7 @@ import { type Wake, createWake } from "./wake.ts";
 /** How many rows are in memory at a time. */
 const PAGE_ROWS = 100;
 
-/** How often a follower closes what dead processes left in progress. */
+/** How often a follower closes the calls and jobs that dead processes left in progress. */
 const TEND_MS = 5_000;
 
 export interface EventFeedOptions {
@@ -46,8 +46,8 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
   };
 
   /**
-   * One watch for all followers, and none without followers. A change since the last check wakes all; a follower may be
-   * woken once too often.
+   * One watch serves all followers, and runs only while there are followers. A change since the last check wakes every
+   * follower; a follower may be woken needlessly.
    */
   const join = (database: Sql) => {
     followers += 1;
@@ -76,7 +76,7 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
       await settled();
       const { database, release } = await borrow();
       if (follow) join(database);
-      // A follower waits for a server that is away.
+      // A follower waits for a server that cannot be reached.
       const stop = follow ? new Stop(closing.signal, ...(signal === undefined ? [] : [signal])) : undefined;
       const until = stop?.signal;
       try {
@@ -85,7 +85,7 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
         const readPage = pageReader(database, thread, choice, until);
         while (!signal?.aborted) {
           change ??= createWake();
-          const next = change; // before reading, so that later events wake it
+          const next = change; // before reading, so that later events wake the follower
           const last = closed;
           if (follow) end = await database.readableTo(last ? "all" : "known", until);
           const page = await readPage(seen, end);
@@ -103,7 +103,7 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
           if (!closed) await next.untilResolved(signal);
         }
       } catch (error) {
-        // A closed store does not wait for a server that is away.
+        // A closed store does not wait for a server that cannot be reached.
         if (signal?.aborted !== true && error !== closing.signal.reason) throw error;
       } finally {
         stop?.unlink();
@@ -121,7 +121,7 @@ type PageReader = (
 
 /**
  * A call has one thread and few events, so its id alone selects them. Events of other types come without a body: a
- * follower of rare types advances past them, and does not read them again.
+ * follower of rare types advances past these events, and does not read them again.
  */
 function pageReader(
   database: Sql,
@@ -144,7 +144,7 @@ function pageReader(
   return (after, to) => database.read(() => all(sql, [after, to, ...values]), until === undefined ? {} : { until });
 }
 
-/** The position after which everything is new. */
+/** The position after which every event is new. */
 async function newestId(database: Sql): Promise<number> {
   return Math.min(await database.readableTo("all"), await database.newest());
 }

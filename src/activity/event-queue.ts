@@ -2,7 +2,7 @@ import type { EventRow } from "./event-rows.ts";
 import { mergeUpdates } from "./updates.ts";
 import { type Wake, createWake } from "./wake.ts";
 
-/** Rows per transaction: some 6 ms of work, after which the event loop gets a turn. */
+/** Rows per transaction. They take some 6 ms, after which the event loop gets a turn. */
 export const BATCH_ROWS = 500;
 
 /** A promise that settles with a commit. */
@@ -14,9 +14,9 @@ export interface Commit {
 /** The events of one transaction. */
 export interface Batch {
   readonly rows: readonly EventRow[];
-  /** Whether one of them was committed. */
+  /** Whether an event of the batch was committed with `commit`. */
   readonly durable: boolean;
-  /** The number of its last event in the queue. */
+  /** The queue's number of the batch's last event. */
   readonly last: number;
 }
 
@@ -28,14 +28,14 @@ export interface EventQueue {
   push(row: EventRow, commit: Commit | undefined): void;
   /** Returns the oldest events, which stay in the queue until `written`. */
   batch(): Batch;
-  /** Removes the events up to this number, which were written, and settles their commits. */
+  /** Removes the written events up to this number, and settles their commits. */
   written(last: number): void;
   /**
-   * Rejects all commits and withdraws their events: a caller that gets the error does not act, and must not appear to
-   * have acted. Other events keep waiting.
+   * Rejects all commits and withdraws their events: a caller that gets the error does not act, so it must not appear to
+   * have acted. Other events stay in the queue.
    */
   failed(error: Error): void;
-  /** Resolves when the events that wait now are written, or could not be. */
+  /** Resolves when the events that wait now are written, or could not be written. */
   settled(): Promise<void>;
 }
 

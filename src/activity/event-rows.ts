@@ -3,16 +3,16 @@ import type { ThreadId } from "../contract/identity.ts";
 import type { EventColumns, Work } from "../db/work.ts";
 
 /**
- * A row of the database: the columns for lookups, and the event as JSON. `call` is that of a call, or `threadKey` for
+ * A row of the database: the columns for lookups, and the event as JSON. `call` is the call's key, or `threadKey` for
  * an event of a thread: rows with the same key are removed together.
  */
 export type EventRow = EventColumns;
 
 /**
- * Makes the row of an event. Serializes it at once, since a tool may go on changing its input and data: 1 to 2 µs for a
- * typical event.
+ * Makes the row of an event. The event is serialized at once, because a tool may change its input and data later: 1 to
+ * 2 µs for a typical event.
  *
- * @throws TypeError for anything that is not an event or not JSON.
+ * @throws TypeError for a value that is not an event or not JSON.
  */
 export function rowOf(event: ActivityEvent): EventRow {
   const { thread, at, type } = event;
@@ -39,7 +39,7 @@ function facetOf(event: ActivityEvent): string | null {
   }
 }
 
-/** Appends the rows in order. Call it inside a transaction. `session`: that of the process that writes. */
+/** Appends the rows in order. Call it inside a transaction. `session`: the session of the writing process. */
 export function* insertEvents(session: number, events: readonly EventRow[]): Work<void> {
   if (events.length > 0) yield { events, session };
 }
@@ -53,7 +53,7 @@ export function threadKey(thread: ThreadId): string {
 export const THREAD_PREFIX = "thread:";
 
 /**
- * The form in which a call or thread is looked up. Names with a NUL or a lone surrogate would change in SQLite, so they
+ * The form in which a call or thread is looked up. SQLite would change names with a NUL or a lone surrogate, so these
  * are looked up in their JSON form.
  */
 export function keyOf(name: string): string {

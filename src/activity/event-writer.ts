@@ -9,16 +9,16 @@ import { type EventRow, insertEvents, rowOf } from "./event-rows.ts";
 import { beginSession, endSession } from "./sessions.ts";
 import { createLiveOutputLimit } from "./updates.ts";
 
-/** How long an appended event waits for others, to share a transaction. */
+/** How long an appended event waits for further events, to share a transaction. */
 const GATHER_MS = 20;
 
-/** The size of the queue above which `append` writes at once: the event loop gets no turn to do it. */
+/** The size of the queue above which `append` writes at once, because the event loop gets no turn to write. */
 const MANY_WAITING = 4_194_304;
 
 /** The largest queue, in characters of JSON. */
 const MAX_WAITING = 67_108_864;
 
-/** Delays before retries after a failure, growing. */
+/** Delays before retries after a failure. They grow. */
 const FIRST_RETRY_MS = 1_000;
 const LAST_RETRY_MS = 30_000;
 
@@ -37,9 +37,9 @@ export interface EventWriter {
   commit(event: ActivityEvent): Promise<void>;
   /** Runs a durable transaction as this process's session, after the events taken so far. Rejects if that fails. */
   transact<T>(work: (database: Sql, session: number) => Work<T>): Promise<T>;
-  /** Resolves when the events taken so far are written, or could not be. Never rejects. */
+  /** Resolves when the events taken so far are written, or could not be written. Never rejects. */
   settled(): Promise<void>;
-  /** Writes the remaining events and ends the session. Rejects when that fails. */
+  /** Writes the remaining events and ends the session. Rejects when this fails. */
   close(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
   let database: Sql | undefined;
   let session: number | undefined;
   let lapses = 0;
-  /** The batch of which nobody knows whether it was recorded. */
+  /** The batch of which it is unknown whether it was recorded. */
   let doubt: { readonly outcome: UnknownOutcome; readonly last: number } | undefined;
   let writing: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -65,15 +65,15 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
   };
 
   const began = (into: Sql, by: number) => {
-    session = by; // only now: a failed transaction leaves no session
+    session = by; // set only now: a failed transaction leaves no session
     lapses = into.lapses();
   };
 
-  /** Writes the oldest events in one transaction. If that fails, all events still wait. */
+  /** Writes the oldest events in one transaction. If the transaction fails, all its events still wait. */
   const batchInto = (into: Sql) => {
     let batch = queue.batch();
     const work = function* (): Work<number> {
-      batch = queue.batch(); // again with each attempt
+      batch = queue.batch(); // made again with each attempt
       const writer = yield* ownSession(into);
       yield* insertEvents(writer, batch.rows);
       return writer;
@@ -98,7 +98,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
     }
   };
 
-  /** Finds out what became of the batch in doubt, so that no event is written twice. */
+  /** Finds out whether the batch in doubt was recorded, so that no event is written twice. */
   const settleDoubt = async () => {
     if (doubt === undefined) return;
     if (await doubt.outcome.wasRecorded()) queue.written(doubt.last);
@@ -188,7 +188,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
       throw new Error(`${plural(queue.length, "event")} could not be recorded: ${problem?.message ?? "not written"}`);
     }
     const [into, ours] = [database, session];
-    // A session that cannot be ended is closed when its process has ended, like that of a dead process.
+    // A session that cannot be ended is closed after its process has ended, like the session of a dead process.
     if (into !== undefined && ours !== undefined) await into.transaction(() => endSession(ours)).catch(() => {});
   };
 
@@ -204,7 +204,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
       const recorded = limit.within(event);
       if (recorded === undefined) return;
       take(recorded, undefined);
-      const opens = database === undefined; // slow, but partly in parallel with the call
+      const opens = database === undefined; // opening is slow, but runs partly in parallel with the call
       if ((opens || queue.length >= BATCH_ROWS) && problem === undefined) soon();
       else timer ??= setTimeout(begin, GATHER_MS);
     },

@@ -5,7 +5,7 @@ import type { Json } from "../contract/schema.ts";
 /** The longest error in a cell, in characters: about two lines of a narrow window. */
 export const MAX_ERROR = 200;
 
-/** The cell of a call, as apps show it. The same names and shape as `tool_activity` of the API. */
+/** The cell of a call, as apps show it. Names and shape are those of `tool_activity` in the API. */
 export interface ToolActivity {
   readonly id: CallId;
   readonly name: string;
@@ -15,12 +15,12 @@ export interface ToolActivity {
   readonly input: Json;
   /** All output data of the tool. */
   readonly data: { readonly [key: string]: Json };
-  /** Its current work, while it runs. */
+  /** What the call is doing, while it runs. */
   readonly display_message?: string;
   /** At most 200 characters; the result has the whole text. */
   readonly error?: string;
   /**
-   * With `collapseRetries`: how many failed calls of the same tool this call has replaced, and these calls, oldest
+   * With `collapseRetries`: how many failed calls of the same tool this call has replaced, and these calls, the oldest
    * first.
    */
   readonly retry_count?: number;
@@ -30,14 +30,14 @@ export interface ToolActivity {
 /** The message of a call in its thread. */
 export interface ToolMessage {
   readonly thread: ThreadId;
-  /** Whether apps show it. */
+  /** Whether apps show the message. */
   readonly userFacing: boolean;
   readonly metadata: { readonly tool_activity: ToolActivity };
 }
 
 /**
- * Folds a call's events: takes the message so far and the next event of that call. After the end only
- * `activity.updated` changes it, and never its status. Pure.
+ * Folds a call's events: takes the message so far and the call's next event. After the call's end only
+ * `activity.updated` changes the message, and never its status. Pure.
  */
 export function foldMessage(message: ToolMessage | undefined, event: ActivityEvent): ToolMessage | undefined {
   if (event.type === "call.started") return started(event);
@@ -99,7 +99,7 @@ function changed(
   };
 }
 
-/** Removes the display message at the end. One that the tool returned stays in the data. */
+/** Removes the display message at the call's end. A display message that the tool returned stays in the data. */
 function finished(
   { display_message: _, ...activity }: ToolActivity,
   event: Extract<ActivityEvent, { type: "call.finished" }>,

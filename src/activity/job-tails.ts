@@ -44,14 +44,14 @@ export function createJobTails(record: (event: ActivityEvent) => void): JobTails
       const isNew = !watched.has(job.id);
       watched.set(job.id, { untilMs: Date.now() + WATCHED_MS, isAwaited: true });
       if (!isNew) return;
-      const done = recordWhileWatched(job, by).catch(() => {}); // its output is gone, or the toolkit was closed
+      const done = recordWhileWatched(job, by).catch(() => {}); // the job's output is gone, or the toolkit was closed
       void done.then(() => watched.delete(job.id));
     },
     close: () => closing.abort(),
   };
 }
 
-/** Omits the first line if its beginning is missing: half a secret would not be masked. */
+/** Omits the first line if its beginning is missing, because half a secret would not be masked. */
 function wholeLines(bytes: Uint8Array, size: number): string {
   const text = new TextDecoder().decode(bytes);
   return size <= bytes.length ? text : text.slice(text.indexOf("\n") + 1);

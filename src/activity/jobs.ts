@@ -43,9 +43,9 @@ export interface JobManager extends Jobs {
    * ids.
    */
   openOutput(id: string): Promise<OpenFile | undefined>;
-  /** Stops a job of this call; does nothing when there is none. */
+  /** Stops a job of this call; does nothing when the job does not exist. */
   stop(call: CallId, job: string): void;
-  /** Records the last lines of a job of this call for a while; does nothing when there is none. */
+  /** Records the last lines of a job of this call for a while; does nothing when the job does not exist. */
   watch(job: string, by: Pick<CallEvent, "call" | "thread">): void;
   /** Opens a port of a job of this call for a person, and records the answer; does nothing when there is none. */
   open(job: string, port: number, by: Pick<CallEvent, "call" | "thread">): void;
@@ -53,7 +53,7 @@ export interface JobManager extends Jobs {
   close(): Promise<void>;
 }
 
-/** Manages background commands: starts them, watches for their end, and records both. */
+/** Manages background commands: starts them, waits for their end, and records both. */
 export function createJobs({
   backend,
   store,
@@ -68,7 +68,7 @@ export function createJobs({
   let starting = 0;
   let closed = false;
 
-  // The call reports that nothing is recorded; the job is not affected.
+  // The call reports that nothing is recorded; its job is not affected.
   const record = (event: ActivityEvent): void => tried(() => store.append(event));
   const tails = createJobTails(record);
 
@@ -110,7 +110,7 @@ export function createJobs({
     hearers.add(id, thread);
     record({ type: "job.started", call, thread, at: job.startedMs, job: id, command: clip(command, 4_096), lifetime });
     const finish = (exit: Exit, refusals: readonly Refusal[]) => {
-      if (closed && lifetime === "detached") return; // a later toolkit records its end
+      if (closed && lifetime === "detached") return; // a later toolkit records the job's end
       if (refusals.length > 0) {
         record({ type: "sandbox.refused", call, thread, at: Date.now(), job: id, refusals });
         const alarm = alarms?.(refusals);
@@ -139,7 +139,7 @@ export function createJobs({
       const process = await backend.spawn(command).finally(() => starting--);
       const id = isDetached ? process.id : String(++started);
       const job = kept({ id, command: script, startedMs: Date.now(), lifetime, process }, by);
-      if (closed && !isDetached) await process.kill(); // closed meanwhile
+      if (closed && !isDetached) await process.kill(); // the toolkit was closed meanwhile
       return job;
     },
     async adopt(process, script, by) {
@@ -208,7 +208,7 @@ function endsWithItsCall(): ToolFailure {
   });
 }
 
-/** The threads that are told of the ends of jobs, and what they were not told yet. */
+/** The threads to which the ends of jobs are reported, and what was not reported to them yet. */
 function createHearers() {
   const notices: { readonly thread: ThreadId; readonly job: string; readonly text: string }[] = [];
   /** The thread of each running job. */
@@ -224,9 +224,9 @@ function createHearers() {
       threads.delete(job);
     },
     forget,
-    /** The running jobs that a thread hears of. */
+    /** The running jobs whose ends a thread gets. */
     runningOf,
-    /** Makes another thread hear of what one hears of. Returns the running jobs. */
+    /** Makes another thread get what one thread gets. Returns the running jobs. */
     handOver(from: ThreadId, to: ThreadId): readonly string[] {
       for (const [index, notice] of notices.entries())
         if (notice.thread === from) notices[index] = { ...notice, thread: to };
@@ -235,7 +235,7 @@ function createHearers() {
       return running;
     },
     take(thread: ThreadId): readonly string[] {
-      if (notices.length === 0) return NO_NOTICES; // runs at every call
+      if (notices.length === 0) return NO_NOTICES; // this runs at every call
       const told = notices.filter((notice) => notice.thread === thread);
       for (const { job } of told) forget(job);
       return told.map(({ text }) => text);
@@ -243,7 +243,7 @@ function createHearers() {
   };
 }
 
-/** A job with its end, which may be an earlier one. */
+/** Adds a job's end to the job. It may be an earlier end. */
 function watched(job: Omit<Job, "ended">, earlier?: JobEnd): Job {
   let ended = earlier;
   if (earlier === undefined) void job.process.exit.then((exit) => (ended = { exit, atMs: Date.now() }));

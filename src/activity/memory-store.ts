@@ -33,7 +33,7 @@ export function memoryStore({ limit = 1_000, now = Date.now }: MemoryStoreOption
   const parkedCalls = new Map<CallId, ParkedCall>();
   let attending = 0;
   let closed = false;
-  /** Followers that have read everything. */
+  /** Followers that have read all events. */
   const waiting = new Set<{ readonly choice: Choice; readonly wake: Wake }>();
 
   const refuseClosed = () => {
@@ -137,7 +137,7 @@ export function memoryStore({ limit = 1_000, now = Date.now }: MemoryStoreOption
       if (!isOurs && row !== undefined) return { status: "closed", reason: "its call is parked" };
       if (!open.has(parking.question)) return whyClosed(parking.question, kept(), parkedCalls);
       const { row: parked, event } = parkedNow(parking, now());
-      parkedCalls.delete(parking.call); // the newest last
+      parkedCalls.delete(parking.call); // the newest comes last
       parkedCalls.set(parking.call, parked);
       append(event);
       return { status: "parked" };
@@ -216,9 +216,9 @@ function createRing(limit: number) {
   };
 }
 
-/** Returns a function that waits until no other turn holds a thread. */
+/** Returns a function that waits until no other turn has the thread. */
 function threadsInTurn(): Store["takeThread"] {
-  /** With a promise that resolves when the turn releases the thread. */
+  /** The taken threads, each with a promise that resolves when the turn gives the thread back. */
   const taken = new Map<ThreadId, Promise<void>>();
   return async (thread, signal) => {
     for (let other = taken.get(thread); other !== undefined; other = taken.get(thread)) {

@@ -9,12 +9,12 @@ import { MAX_ERROR, type ToolMessage, foldMessage } from "./fold.ts";
 
 /** A message of a thread as apps show it. */
 export type ThreadMessage = {
-  /** The id of the event that made it. Messages are in this order. */
+  /** The id of the event that made the message. Messages are in the order of these ids. */
   readonly id: number;
-  /** The id of the event that changed it last. */
+  /** The id of the event that last changed the message. */
   readonly changed: number;
   readonly thread: ThreadId;
-  /** When it was made. Milliseconds since 1970. */
+  /** When the message was made. Milliseconds since 1970. */
   readonly at: number;
 } & (
   | { readonly role: "user"; readonly from: "person" | "handrail"; readonly content: readonly Content[] }
@@ -27,13 +27,13 @@ export type CallMessage = ToolMessage & {
   readonly role: "tool";
   /** The call that made this one. */
   readonly parent?: CallId;
-  /** The open question about it. */
+  /** The open question about the call. */
   readonly question?: QuestionId;
   /** A person's answer, where it came from, and when. */
   readonly answered?: { readonly approval: Approval; readonly by: string; readonly at: number };
-  /** Where a request to stop it came from, and when. */
+  /** Where a request to stop the call came from, and when. */
   readonly stopped?: { readonly by: string; readonly at: number };
-  /** How it ended, in more detail than the activity's status, and when. */
+  /** How the call ended, in more detail than the activity's status, and when. */
   readonly result?: MessageStatus;
   readonly endedMs?: number;
   /** The result as the model read it. */
@@ -52,7 +52,7 @@ export interface ThreadViewOptions {
 
 /** The messages of one thread, as a fold of its events. */
 export interface ThreadView {
-  /** In order. */
+  /** The messages, in order. */
   readonly messages: readonly ThreadMessage[];
   /** Takes the next event of the thread. Returns the message that it made or changed, if any. */
   add(event: StoredEvent): ThreadMessage | undefined;
@@ -65,9 +65,9 @@ export function createThreadView({
   messages: known = [],
 }: ThreadViewOptions = {}): ThreadView {
   const messages = new Map<number, ThreadMessage>();
-  /** The id of the message of each call. */
+  /** The id of the message for each call. */
   const ids = new Map<CallId, number>();
-  /** Calls as the model wrote them: a call that never started has no events. */
+  /** Calls as the model wrote them, because a call that never started has no events. */
   const written = new Map<CallId, Extract<AssistantPart, { type: "call" }>>();
   /** The last call of each tool, if it failed. */
   const failed = new Map<string, { readonly id: number; readonly at: number }>();
@@ -106,11 +106,11 @@ export function createThreadView({
     }
     const { call, status } = message;
     const part = written.get(call);
-    if (part === undefined || ids.has(call)) return undefined; // its events have the details
+    if (part === undefined || ids.has(call)) return undefined; // the call's events have the details
     const content = message.content.flatMap((each) => (each.type === "text" ? [each] : []));
     const activity = {
       ...{ id: call, name: part.name, input: part.input, data: {} },
-      // A forked thread has the results of calls that were made in another one.
+      // A forked thread has the results of calls that were made in the original thread.
       ...(status === "ok"
         ? { status: "success" as const }
         : { status: "failure" as const, error: clip(content.map(({ text }) => text).join("\n"), MAX_ERROR) }),
@@ -123,7 +123,7 @@ export function createThreadView({
 
   const change = (event: Extract<StoredEvent, { call: CallId }>): ThreadMessage | undefined => {
     const message = messageOf(event.call);
-    // A call whose message was reused has no message any more.
+    // A call whose message a retry reused no longer has a message.
     if (message === undefined || message.metadata.tool_activity.id !== event.call) return undefined;
     const next = afterEvent(message, event);
     if (next === message) return undefined;
@@ -179,7 +179,7 @@ function without<M extends CallMessage>(message: M, field: "question"): M {
   return rest as M;
 }
 
-/** A provider's opaque data is of no use to people. */
+/** A provider's opaque data is useless to people. */
 function withoutProvider({ provider: _, ...part }: AssistantPart): AssistantPart {
   return part;
 }

@@ -2,7 +2,7 @@ import type { Store } from "../contract/activity.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Job, RecordedJob } from "../contract/job.ts";
 
-/** How long the process that has a job may take to open a port, in milliseconds. */
+/** How long the process that runs a job may take to open a port, in milliseconds. */
 const ANSWER_MS = 15_000;
 
 /** Opens a port of a job of this process. Resolves to the address for a person's browser. @throws ToolFailure */
@@ -15,8 +15,8 @@ export async function openPort({ id, ended, process }: Job, port: number): Promi
 }
 
 /**
- * Asks the process that has a job to open a port of it. `by` is where a person asked. Resolves to the address for a
- * browser on this machine. @throws ToolFailure
+ * Asks the process that runs a job to open a port of the job. `by` is where a person asked. Resolves to the address for
+ * a browser on this machine. @throws ToolFailure
  */
 export async function requestPort(store: Store, of: RecordedJob, port: number, by: string): Promise<string> {
   const { id, call, thread, job, ended } = of;

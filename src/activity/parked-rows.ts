@@ -5,7 +5,7 @@ import { type Work, all, lock, run } from "../db/work.ts";
 import { insertEvents, keyOf, rowOf } from "./event-rows.ts";
 import { type Move, type Moved, moved } from "./parked.ts";
 
-/** Answers, and what stores write by themselves, need no session: nothing must be closed when their process dies. */
+/** Answers, and what stores write on their own, need no session: nothing must be closed when their process dies. */
 export const NO_SESSION = 0;
 
 /** The parked calls of a database for which a condition holds, oldest first. */
@@ -27,7 +27,7 @@ export function conditionOf({ call, thread, target, states }: ParkedFilter): [st
   return [conditions.join(" AND "), [...equal.map(({ value }) => value), ...(states ?? [])]];
 }
 
-/** Moves a parked call. Call it inside a transaction. `session`: that of the process that takes it. */
+/** Moves a parked call. Call it inside a transaction. `session`: the session of the process that takes the call. */
 export function* moveIn(
   row: ParkedCall | undefined,
   move: Move,
@@ -57,7 +57,7 @@ export function* writeParked(row: ParkedCall, session: number): Work<void> {
   );
 }
 
-/** Ends the parked calls whose time is over. Returns how many. */
+/** Ends the parked calls whose time is over. Returns how many calls it ended. */
 export async function expire(sql: Sql, at: number): Promise<number> {
   const late = () => parkedIn("state IN ('parked', 'ready', 'ended') AND until < ?", [at]);
   const found = await sql.read(late);

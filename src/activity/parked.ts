@@ -5,7 +5,7 @@ import type { AnswerOutcome } from "../contract/question.ts";
 import { clip, plural } from "../util/text.ts";
 import { MAX_ERROR } from "./fold.ts";
 
-/** All moves, with those that stores make by themselves. */
+/** All moves, including those that stores make on their own. */
 export type Move =
   | ParkedMove
   | { readonly to: "ready"; readonly approval: Approval; readonly by: string }
@@ -13,14 +13,14 @@ export type Move =
 
 /** What a store writes for a move, in one transaction. */
 export interface Moved {
-  /** The row afterwards; `undefined` removes it. */
+  /** The row after the move; `undefined` removes it. */
   readonly row: ParkedCall | undefined;
   readonly events: readonly CallEvent[];
-  /** Why the move was refused; then `row` is what it was, or has expired. */
+  /** Why the move was refused; `row` is then unchanged, or expired. */
   readonly refused?: string;
 }
 
-/** The row and the event of a call that is parked now. */
+/** The row and the event of a newly parked call. */
 export function parkedNow(parking: Parking, at: number): { readonly row: ParkedCall; readonly event: CallEvent } {
   const { call, thread, question, changed, keepMs } = parking;
   const untilMs = at + keepMs;
@@ -31,7 +31,7 @@ export function parkedNow(parking: Parking, at: number): { readonly row: ParkedC
   };
 }
 
-/** The whole table of what may follow on what. Pure: both stores run it inside their transactions. */
+/** The whole table of which state may follow which. Pure: both stores run it inside their transactions. */
 export function moved(row: ParkedCall | undefined, move: Move, at: number): Moved {
   const refuse = (refused: string, left = row): Moved => ({ row: left, events: [], refused });
   if (row === undefined) return refuse("it is not parked");
@@ -69,7 +69,7 @@ const WHY_NOT = {
 
 const of = ({ call, thread }: ParkedCall, at: number) => ({ call, thread, at });
 
-/** A refusal ends the call at once: there is nothing to run. */
+/** A refusal ends the call at once, because there is nothing to run. */
 function answered(row: ParkedCall, approval: Approval, by: string, at: number): Moved {
   const decided = { ...of(row, at), type: "approval.decided", question: row.question, approval, by } as const;
   if (approval.answer !== "refuse") {
@@ -96,7 +96,7 @@ function ended(
   };
 }
 
-/** The row after the call's end: only an agent still waits for the result. */
+/** The row after the call's end. It is needed only while an agent waits for the result. */
 export function afterEnd(row: ParkedCall): ParkedCall | undefined {
   return row.turn === undefined ? undefined : { ...row, state: "ended" };
 }
@@ -110,7 +110,7 @@ function lateness({ state, keepMs }: ParkedCall): string {
 
 const DAY_MS = 86_400_000;
 
-/** Why a question cannot be answered any more, for people. */
+/** Why a question can no longer be answered, for people. */
 export function closedBecause(
   decided: { readonly approval: Approval; readonly by: string } | undefined,
   finished: { readonly error?: string } | undefined,
@@ -131,7 +131,7 @@ export function closedBecause(
 
 const listed = ({ changed = [] }: Pick<ParkedCall, "changed">) => changed.join(", ");
 
-/** The outcome of a move, for those who asked for it. */
+/** The outcome of a move, for the caller that asked for it. */
 export function outcomeOf(row: ParkedCall | undefined, refused: string | undefined): MoveOutcome {
   if (row !== undefined && refused === undefined) return { status: "moved", parked: row };
   return { status: "refused", reason: refused ?? "", ...(row !== undefined && { parked: row }) };

@@ -7,7 +7,7 @@ export interface PostgresStoreOptions {
   readonly url: string;
   /** Days after which ended calls are removed. Default 30. */
   readonly maxAgeDays?: number;
-  /** The most events; with more, the oldest calls are removed. Default 10,000,000. */
+  /** The maximum number of events. Beyond it, the oldest calls are removed. Default 10,000,000. */
   readonly maxEvents?: number;
   /**
    * How much live output of one call is recorded, in characters; a line reports the rest as omitted. Default 1,048,576.
@@ -17,7 +17,7 @@ export interface PostgresStoreOptions {
   readonly now?: () => number;
 }
 
-/** How often a thread that others have is asked for, in milliseconds. */
+/** How often a turn asks again for a thread that another turn has, in milliseconds. */
 const ASK_MS = 100;
 
 /**

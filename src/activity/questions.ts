@@ -13,7 +13,7 @@ type Decided = Extract<CallEvent, { type: "approval.decided" }>;
 type Started = Extract<CallEvent, { type: "call.started" }>;
 
 /**
- * Makes an open question from the event that asked it and the one that started its call, which may have been removed.
+ * Makes an open question from the event that asked it and the event that started its call, which may have been removed.
  */
 export function openQuestion(
   { question, call, thread, effects, decision, at }: Requested,
@@ -24,7 +24,7 @@ export function openQuestion(
   return { question, call, thread, name, ...by, input, effects, decision, askedMs: at };
 }
 
-/** Adds that its call is parked. */
+/** Adds to a question that its call is parked. */
 export function parkedQuestion(question: OpenQuestion, { untilMs, changed }: ParkedCall): OpenQuestion {
   return { ...question, parked: { untilMs, ...(changed !== undefined && { changed }) } };
 }
@@ -89,7 +89,7 @@ export function* answerIn(
   return { status: "answered" };
 }
 
-/** Returns the event that asked a question which is open, or why it is not. */
+/** Returns the event that asked a question if the question is open, otherwise why it is not open. */
 export function* askedIn(
   dialect: Dialect,
   question: QuestionId,

@@ -8,30 +8,30 @@ import { closeSession, sessionsThatAre } from "./sessions.ts";
 export interface RetentionOptions {
   readonly maxAgeDays: number;
   readonly maxEvents: number;
-  /** The largest size of the database, in bytes. Only where `Sql.usedBytes` knows it. */
+  /** The maximum size of the database, in bytes. Only checked where `Sql.usedBytes` knows the size. */
   readonly maxBytes: number;
 }
 
 const DAY_MS = 86_400_000;
 
-/** The least interval of each task, in milliseconds, across all processes. */
+/** The minimum interval of each task, in milliseconds, across all processes. */
 const CHORES = {
   /** Checking for calls that are too old. */
   retention: DAY_MS,
-  /** Removing. The claim is released at the end; after this time its process is taken for dead. */
+  /** Removing old calls. The claim is released at the end; after this time its process is taken for dead. */
   removal: 60_000,
 } as const;
 type Chore = keyof typeof CHORES;
 
-/** How many events one step checks. A step takes some milliseconds; others can write in between. */
+/** How many events one step checks. A step takes some milliseconds; other processes can write in between. */
 const STEP_ROWS = 200;
 
 /** How much one process writes, as fractions of the limits and in bytes, before it checks the limits. */
 const LOOK_AFTER = 1 / 32;
 const LOOK_AFTER_BYTES = 16_777_216;
-/** The fraction of `maxBytes` that stays in use, since processes write between two checks. */
+/** The fraction of `maxBytes` that stays in use, because processes write between two checks. */
 const USED = 7 / 8;
-/** The size of a row besides its body: other columns and indexes. */
+/** The size of a row without its body: the other columns and the indexes. */
 const ROW_BYTES = 250;
 
 /** Keeps a database within its limits while processes write to it. */
@@ -40,14 +40,14 @@ export interface Retention {
   look(database: Sql): void;
   /** Counts what this process has written, and checks after each 1/32 of a limit, and once a day. Never throws. */
   wrote(database: Sql, rows: readonly { readonly body: string }[]): void;
-  /** Stops removing; the next process continues. Resolves when nothing is being removed any more. Never rejects. */
+  /** Stops removing; the next process continues. Resolves when removing has stopped. Never rejects. */
   stop(): Promise<void>;
 }
 
 /**
- * Removes whole finished calls, and the messages of whole threads, that are too old or too many, oldest first. Keeps
- * calls in progress and threads with a message within a day. Only one process removes at a time. Never blocks: while
- * others lock the database, the rest is left to the next check.
+ * Removes finished calls and messages of threads, oldest first, when they are too old or too many: always whole calls,
+ * and all messages of a thread. Keeps calls in progress and threads with a message within a day. Only one process
+ * removes at a time. Never blocks: while others lock the database, the rest is left to the next check.
  */
 export function createRetention(limits: RetentionOptions, now: () => number): Retention {
   const stopping = new AbortController();
@@ -98,7 +98,7 @@ async function retain(database: Sql, limits: RetentionOptions, now: () => number
   }
 }
 
-/** A cheap check before the claim. Usually there is nothing to remove, and no process should be locked out. */
+/** A cheap check before the claim. Usually nothing is to be removed, and no process should be locked out. */
 function* isDue(chore: Chore, at: number): Work<boolean> {
   const [row] = yield* all<{ begun_at: number }>("SELECT begun_at FROM chores WHERE name = ?", [chore]);
   return (row?.begun_at ?? 0) <= at - CHORES[chore];
@@ -127,7 +127,7 @@ function* claim(chores: readonly Chore[], at: number): Work<boolean> {
 
 async function release(database: Sql, chores: readonly Chore[]): Promise<void> {
   if (chores.length === 0) return;
-  // Locked, full or away: retried when the claim expires.
+  // The database may be locked, full or unreachable: removing is retried when the claim expires.
   await database.transaction(() => begun(chores, 0)).catch(() => undefined);
 }
 
@@ -210,8 +210,8 @@ async function removal(database: Sql, { maxAgeDays, maxEvents, maxBytes }: Reten
   }
 
   /**
-   * Ends sessions of other hosts and containers that were silent for too long. Whether their processes are alive is not
-   * visible from here.
+   * Ends sessions of other hosts and containers that were silent for too long. This process cannot see whether their
+   * processes are alive.
    */
   async function closeLostSessions() {
     const lost = await database.read(() => sessionsThatAre(database.dialect, "unknown"));
@@ -222,7 +222,7 @@ async function removal(database: Sql, { maxAgeDays, maxEvents, maxBytes }: Reten
     }
   }
 
-  /** Avoids counting, which reads a whole index: a rough number shows faster that there cannot be too many. */
+  /** Avoids counting, which reads a whole index. A rough number shows faster that there cannot be too many events. */
   async function countEvents(): Promise<number> {
     const [rough] = await database.read(() => all<{ count: number | null }>(database.dialect.roughCount));
     if ((rough?.count ?? 0) <= maxEvents) return 0;

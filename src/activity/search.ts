@@ -5,7 +5,7 @@ import type { Sql } from "../db/sql.ts";
 import { all } from "../db/work.ts";
 import { clip } from "../util/text.ts";
 
-/** The most rows of one statement. */
+/** The maximum number of rows of one statement. */
 const STEP_ROWS = 2_000;
 
 const MAX_TEXT = 1_000;

@@ -58,12 +58,12 @@ export function* sessionsThatAre(dialect: Dialect, liveness: Liveness): Work<rea
     .map(({ session }) => session);
 }
 
-/** How many endings one transaction writes. */
+/** How many call and job endings one transaction writes. */
 const MOST_ENDINGS = 1_000;
 
 /**
  * Closes what an ended session left in progress: calls end as interrupted, and jobs as lost, except detached ones,
- * which continue. If several processes do it at once, one succeeds.
+ * which continue. If several processes do this at once, one succeeds.
  */
 export async function closeSession(sql: Sql, session: number, at: number): Promise<void> {
   const closeSome = function* () {

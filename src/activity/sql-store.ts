@@ -23,7 +23,7 @@ export interface SqlStoreOptions {
   readonly limits: RetentionOptions;
   /** How much live output of one call is recorded, in characters. */
   readonly liveOutput: number;
-  /** How often a thread that others have is asked for, in milliseconds. */
+  /** How often a turn asks again for a thread that another turn has, in milliseconds. */
   readonly askMs: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -49,7 +49,7 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
 
   const open = async (): Promise<Sql> => {
     opened ??= begin().catch((error: unknown) => {
-      opened = undefined; // the cause may be gone the next time
+      opened = undefined; // the cause of the failure may be gone next time
       throw error;
     });
     return opened;
@@ -89,7 +89,7 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
     }
   };
 
-  /** Reads, or writes in its own transaction, after all events taken so far. */
+  /** Reads, or writes in its own transaction, after all events taken so far are written. */
   const using = async <T>(work: (database: Sql) => Promise<T>): Promise<T> => {
     await writer.settled();
     const { database, release } = await borrow();
@@ -100,7 +100,7 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
     }
   };
 
-  /** The same, after closing what dead processes left in progress. */
+  /** Does the same, after closing what dead processes left in progress. */
   const afterClosing = <T>(work: (database: Sql) => Promise<T>): Promise<T> =>
     using(async (database) => {
       if ((await closeDead(database, now())) > 0) feed.wake();
@@ -232,8 +232,8 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
 }
 
 /**
- * Closes the calls of dead processes, and the parked ones whose time is over. Those of running processes, and of hosts
- * that are not visible from here, stay. Resolves to 0 when there were none.
+ * Closes the calls of dead processes, and the parked calls whose time is over. Calls of running processes, and of hosts
+ * that this process cannot see, stay. Resolves to 0 when there were no such calls.
  */
 async function closeDead(database: Sql, at: number): Promise<number> {
   const dead = await database.read(() => sessionsThatAre(database.dialect, "dead"));

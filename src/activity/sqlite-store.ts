@@ -4,22 +4,22 @@ import { openSqlite } from "../db/sqlite.ts";
 import { requireLimits, sqlStore } from "./sql-store.ts";
 
 export interface SqliteStoreOptions {
-  /** Created with mode 0600 (missing folders 0700). Several processes may share it. */
+  /** The file, created with mode 0600 (missing folders 0700). Several processes may share it. */
   readonly file: string;
   /** Days after which ended calls are removed. Default 30. */
   readonly maxAgeDays?: number;
-  /** The most events; with more, the oldest calls are removed. Default 200,000. */
+  /** The maximum number of events. Beyond it, the oldest calls are removed. Default 200,000. */
   readonly maxEvents?: number;
   /**
-   * The most bytes of the database; with more, the oldest calls are removed. Does not include the write-ahead log of
-   * some 16 MB. Default `DEFAULT_MAX_DATABASE_BYTES`.
+   * The maximum number of bytes of the database. Beyond it, the oldest calls are removed. The write-ahead log of some
+   * 16 MB is not included. Default `DEFAULT_MAX_DATABASE_BYTES`.
    */
   readonly maxBytes?: number;
   /**
    * How much live output of one call is recorded, in characters; a line reports the rest as omitted. Default 1,048,576.
    */
   readonly liveOutput?: number;
-  /** How long to wait for a database that others lock, in milliseconds. Default 10,000. */
+  /** How long to wait for a database that another process locks, in milliseconds. Default 10,000. */
   readonly patienceMs?: number;
   /** How often followers check for events of other processes, in milliseconds. Default 100. */
   readonly lookMs?: number;

@@ -8,8 +8,8 @@ import { type ProcessIdentity, identityText, livenessOf, thisProcess } from "../
 const turns = new Set<string>();
 
 /**
- * Takes a thread for a turn of this process. Returns false while a turn of a running process that is visible from here
- * holds it. Call it inside a transaction.
+ * Takes a thread for a turn of this process. Returns false while another turn has the thread, in a running process that
+ * this process can see. Call it inside a transaction.
  */
 export function* takeThread(dialect: Dialect, thread: ThreadId, turn: string): Work<boolean> {
   yield* lock(`thread ${keyOf(thread)}`);
@@ -32,8 +32,8 @@ export function* takeThread(dialect: Dialect, thread: ThreadId, turn: string): W
 }
 
 /**
- * A turn of this process may have ended without being able to write that. A process of another machine is alive while
- * it reports to the server; without one, it is not waited for.
+ * A turn of this process may have ended without being able to record its end. A process of another machine is alive
+ * while it reports to the server; without a server, turns do not wait for such a process.
  */
 function* isHeld(dialect: Dialect, holder: ProcessIdentity & { readonly turn: string }): Work<boolean> {
   const liveness = livenessOf(holder);

@@ -8,7 +8,7 @@ import { keyOf, threadKey } from "./event-rows.ts";
 /** The longest title, in characters of the first message of a person. */
 const MAX_TITLE = 200;
 
-/** The filter of a feed. */
+/** Which events a reader wants. */
 export interface Choice {
   readonly call?: CallId | undefined;
   readonly messages?: boolean | undefined;
@@ -16,8 +16,8 @@ export interface Choice {
 }
 
 /**
- * Whether an event belongs to this call (if given) and has one of these types. `messages`: only events of threads
- * themselves.
+ * Whether an event belongs to this call (if given) and has one of these types. With `messages`, only events of threads
+ * themselves count.
  */
 export function isAskedFor(event: ActivityEvent, { call, messages = false, types }: Choice): boolean {
   if (types !== undefined && !types.includes(event.type)) return false;
@@ -25,12 +25,12 @@ export function isAskedFor(event: ActivityEvent, { call, messages = false, types
   return !messages && (call === undefined || event.call === call);
 }
 
-/** The threads of these events, the one with the newest event last. */
+/** The threads of these events. The thread with the newest event comes last. */
 export function summarize(events: readonly ActivityEvent[]): readonly ThreadSummary[] {
   const threads = new Map<ThreadId, ActivityEvent[]>();
   for (const event of events) {
     const own = threads.get(event.thread) ?? [];
-    threads.delete(event.thread); // newest last
+    threads.delete(event.thread); // the newest comes last
     threads.set(event.thread, [...own, event]);
   }
   return [...threads].flatMap(([, own]) => {
