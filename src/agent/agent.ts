@@ -97,7 +97,7 @@ export interface Agent {
    * function that takes the message back. That function returns false when it is too late.
    */
   steer(input: string | readonly Content[]): () => boolean;
-  /** Stops the running turn. Running calls are stopped, and all have a result. Resolves when the turn has ended. */
+  /** Stops the running turn. Its running calls are stopped, and each call has a result. Resolves at the turn's end. */
   stop(): Promise<void>;
   /** Yields the events from now on, until the agent is closed. */
   events(): AsyncIterableIterator<AgentEvent>;

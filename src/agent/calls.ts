@@ -18,7 +18,7 @@ export type ToolMessage = Extract<Message, { role: "tool" }>;
 /** How many calls of one reply run concurrently. */
 const SIDE_BY_SIDE = 8;
 
-/** How many calls of one reply run. More are reported to the model as not started: it may have repeated itself. */
+/** How many calls of one reply run. The rest is reported as not started: the model may have repeated itself. */
 const MOST_CALLS = 64;
 
 /** After how many equal failures a notice asks the model to try something else. */

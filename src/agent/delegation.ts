@@ -22,7 +22,7 @@ export interface SubAgentOptions {
   readonly model?: LanguageModelV3;
   /** Default: the tools of the agent that delegates. */
   readonly tools?: readonly Tool[];
-  /** Its purpose and how it works: `own` of `buildInstructions`. Other agents read the beginning as its purpose. */
+  /** Its purpose and how it works: `own` of `buildInstructions`. Other agents read the beginning as the purpose. */
   readonly instructions?: string;
   /** The size of core memories in the sub-agent's instructions, in bytes. Default: that of `buildInstructions`. */
   readonly coreBytes?: number;

@@ -53,7 +53,7 @@ export async function takeThread<M extends Message | undefined>(
   }
 }
 
-/** Returns the message with an offer; `undefined` if it waits for the thread: a notice, images, offered already. */
+/** Returns the message with an offer; `undefined` if it waits for the thread: a notice, images, or offered before. */
 function withOffer(message: Message): (Message & { readonly offer: string }) | undefined {
   if (message.role !== "user" || message.from !== "person" || message.offer !== undefined) return undefined;
   return message.content.every(({ type }) => type === "text") ? { ...message, offer: randomName(16) } : undefined;

@@ -21,7 +21,7 @@ export interface Skill {
   readonly by: "user" | "project";
 }
 
-/** A folder with a folder for each skill. `within`: files that links put outside this folder are not read. */
+/** A folder that contains a folder for each skill. `within`: files that links put outside this folder are not read. */
 export interface SkillFolder extends Pick<Skill, "by"> {
   readonly path: string;
   readonly within?: string;

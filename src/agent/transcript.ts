@@ -26,7 +26,7 @@ export interface Transcript {
   readonly spentBefore: Spent;
   /** The id of the thread's last event that `begin` has read. */
   readonly position: number;
-  /** Why messages could not be recorded; `undefined` if they were. The conversation then continues in memory. */
+  /** Why messages could not be recorded; `undefined` if they were. The conversation then continues only in memory. */
   readonly problem: string | undefined;
   /** Adds a message, and records it a little later. Never throws. */
   add(message: Message): void;

@@ -53,20 +53,20 @@ export async function openBackend(place: TargetOptions, surroundings: Surroundin
   }
 }
 
-/** The variable for the folder of tmux's sockets (tmux(1), FILES), without which no server is found. */
+/** The variable for the folder of tmux's sockets (tmux(1), FILES), without which tmux finds no server. */
 const SOCKETS = "TMUX_TMPDIR";
 
-/** Programs of tool sources. They run on this machine, even if the place is remote. */
+/** Programs of tool sources. They run on this machine, even if the backend's target is remote. */
 export interface Programs {
-  /** The workspace, in which contained ones start. */
+  /** The workspace, in which contained programs start. */
   readonly workDir: string;
   /** As `ToolSourceHost.start`. */
   start(program: SourceProgram): Promise<Process>;
-  /** Ends them. */
+  /** Ends the programs. */
   close(): Promise<void>;
 }
 
-/** Creates the programs beside a backend. They run on it if it is this machine's and contains them. */
+/** Creates the programs beside a backend. They run on the backend if it is this machine's and contains them. */
 export function openPrograms(place: TargetOptions, surroundings: Surroundings, opened: Backend): Programs {
   const { target, targets, terminal = false } = place;
   const isHere = typeof target !== "object" && findTarget(target, targets) === undefined;
@@ -89,7 +89,7 @@ export function openPrograms(place: TargetOptions, surroundings: Surroundings, o
         ...{ stdin: "pipe", streams: "live", passEnv: false },
         ...(within === "none" && { cwd: await privateFolder(surroundings, workDir, first) }),
         ...program,
-        // A relative path is one of the workspace, wherever the program starts.
+        // A relative path is a path in the workspace, wherever the program starts.
         argv: [first.includes("/") ? resolve(workDir, first) : first, ...args],
         env: { HANDRAIL_WORKSPACE: workDir, ...env },
       });

@@ -10,7 +10,7 @@ import type { Conversations } from "../provenance/conversations.ts";
 
 export type NetworkEffect = Extract<Effect, { kind: "fetch" | "request" | "search" }>;
 
-/** Judges requests to the network. The judge itself makes no requests. */
+/** Judges requests to the network. A request with an empty id is only judged, not made, so it uses up nothing. */
 export type FetchJudge = (effect: NetworkEffect, request: Pick<ToolCall, "id" | "thread">) => Promise<Decision>;
 
 /** Facts that the judge needs besides the settings. */

@@ -4,7 +4,7 @@ import { failingTest, repairsOf } from "./demo-repair.ts";
 /** The maximum number of repairs. More would be guessing. */
 const MOST_REPAIRS = 8;
 
-/** What tools add to a text that is cut or decoded. Written as a whole, the file would lose something. */
+/** Notices that tools add to a cut or decoded text. Writing such a text as a whole would lose something of the file. */
 const NOT_EXACT = /\[(Showing|Line|Decoded) .*\]$|\.\.\.\[truncated\]$/;
 
 const PYTHON_TEST = /^(test_.*|.*_test)\.py$/;

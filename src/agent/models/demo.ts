@@ -22,7 +22,7 @@ const AGREED = /^\W*(y|yes|ok|okay|sure|please|yes,? please|go on)\W*$/i;
 
 /**
  * A scripted model that needs no key. It decides from the results of tools: it repairs a failing test and takes back
- * what did not help; in a folder without one it offers a practice project, which it makes when the person agrees.
+ * edits that did not help. In a folder without a failing test it offers to make a practice project.
  */
 export function demoModel({ wordMs = 25 }: DemoOptions = {}): LanguageModelV3 {
   return {

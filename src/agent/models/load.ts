@@ -35,7 +35,7 @@ interface Provider {
   /** Whether the provider needs a key. */
   readonly needsKey: boolean;
   readonly example: string;
-  /** The name of the model when none is chosen and only this provider has a key: good at coding, not the dearest. */
+  /** The model if none is chosen and only this provider has a key: good at coding, and not the most expensive. */
   readonly usual?: string;
   /** Where a key is tested, and how it is sent. Without a URL: `models` below the base URL. */
   readonly trial?: { readonly url?: string; headers(key: string): { readonly [name: string]: string } };

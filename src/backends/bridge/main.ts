@@ -41,14 +41,14 @@ function join(from: Socket, to: Socket): void {
 
 function run(proxy: string): void {
   const running: { child?: ChildProcess } = {};
-  // Before the command starts: a signal that comes meanwhile would end only the bridge.
+  // Before the command starts: a signal that comes earlier would end only the bridge.
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
     process.on(signal, () => void setTimeout(() => running.child?.kill(signal), PASS_ON_MS));
   }
   const child = spawn(program, args, { stdio: "inherit", env: { ...process.env, ...proxyVariables(proxy) } });
   running.child = child;
   child.once("error", (error: NodeJS.ErrnoException) => {
-    // The messages and codes of a shell.
+    // The messages and exit codes that a shell would give.
     if (error.code === "ENOENT") fail(`${program}: not found`, 127);
     else fail(`${program}: ${error.message}`, 126);
   });
@@ -64,9 +64,9 @@ function run(proxy: string): void {
 }
 
 /**
- * The variables that make programs use the proxy. Most programs read the first four. The others are for programs with
- * their own variables, or whose own settings would win: curl and wget (lower case), Node 22 and later, npm and pnpm,
- * Yarn, pip, git, Cargo, Maven and Gradle. Go, rustup, uv, Ruby and apt read the first four.
+ * The variables that make programs use the proxy. Most programs read the first four. The other variables are for
+ * programs that have their own variables, or whose own settings would win: curl and wget (lower case), Node 22 and
+ * later, npm and pnpm, Yarn, pip, git, Cargo, Maven and Gradle. Go, rustup, uv, Ruby and apt read the first four.
  */
 function proxyVariables(proxy: string): NodeJS.ProcessEnv {
   const { hostname, port } = new URL(proxy);

@@ -16,11 +16,11 @@ export type Ran =
   | { readonly is: "missing" }
   | { readonly is: "hung" };
 
-/** Why an engine cannot be used. */
+/** Why an engine or a container cannot be used. */
 export interface Trouble {
   readonly problem: string;
   readonly hint: string;
-  /** True: the problem may be temporary. */
+  /** Whether the problem may be temporary. */
   readonly mayPass: boolean;
 }
 
@@ -50,7 +50,7 @@ export function runEngine(engine: Engine, args: readonly string[]): Promise<Ran>
   });
 }
 
-/** Checks each engine itself, not only its client. Always in the same order. Never rejects. */
+/** Checks each engine itself, not only its client. The order is always the same. Never rejects. */
 export async function probeEngines(): Promise<readonly EngineFinding[]> {
   return await Promise.all(ENGINES.map(probe));
 }

@@ -8,12 +8,12 @@ const MOST_NAMES = 5;
 
 /** What an engine reports about one container. */
 export type Look =
-  /** `state` as the engine reports it: "running", "exited", … */
+  /** `state` is the engine's word: "running", "exited", … */
   | { readonly is: "there"; readonly engine: Engine; readonly id: string; readonly state: string }
   | { readonly is: "absent"; readonly engine: Engine }
   | { readonly is: "unknown"; readonly engine: Engine; readonly installed: boolean; readonly trouble: Trouble };
 
-/** A container as the person named it, and the engine if it was named too. */
+/** A container as the person named it, with its engine if the person named one. */
 export interface Named {
   readonly name: string;
   readonly engine: Engine | undefined;
@@ -21,7 +21,7 @@ export interface Named {
 
 /**
  * Parses "web", "podman:web" or an id. Names consist of letters, digits, "_", "." and "-", and never begin with "-", so
- * none can be taken for an option. @throws ToolFailure for an invalid name.
+ * no name can be taken for an option. @throws ToolFailure for an invalid name.
  */
 export function parseName(container: string): Named {
   const [, prefix, name = ""] = /^(?:(docker|podman):)?(.*)$/s.exec(container) ?? [];

@@ -7,12 +7,12 @@ import type { Engine } from "./engine.ts";
 import { saidBy } from "./engine.ts";
 import { type Look, look, notRunning } from "./find.ts";
 
-/** How often a container is looked at whose state may change. Milliseconds. */
+/** The pause between two looks at a container whose state may change. Milliseconds. */
 const LOOK_MS = 700;
 
 /**
  * How often in a row a state is seen before it counts: "running", since a container whose shell was killed may be
- * stopping; the states that are normally followed by another; any other.
+ * stopping; the states that are normally followed by another state; any other state.
  */
 const RUNNING_LOOKS = 4;
 const PASSING_LOOKS = 8;
@@ -67,7 +67,7 @@ async function whyUnusable(engine: Engine, name: string, isDoubtful = false): Pr
   return new Unreachable(`container ${name} cannot be used: ${problem}`, { hint, mayPass });
 }
 
-/** Resolves to the state of the container when it no longer changes. */
+/** Resolves to the state of the container when the state no longer changes. */
 async function settled(engine: Engine, name: string, first: Look): Promise<Look> {
   let seen = { state: stateOf(first), times: 1 };
   for (let looks = 1; ; looks++) {

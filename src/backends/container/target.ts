@@ -1,7 +1,7 @@
 import type { TargetAddress, TargetKind } from "../../contract/target.ts";
 import { quoteWord } from "../../util/quote.ts";
 
-/** Running containers: "docker:web", "podman:web", or "container:web" for the engine that has it. */
+/** Running containers: "docker:web", "podman:web", or "container:web" for the engine that has such a container. */
 export const containerTarget: TargetKind = {
   schemes: ["container", "docker", "podman"],
   address: "NAME",

@@ -7,7 +7,7 @@ import { whyLost, whyNotOpened } from "./shell-failures.ts";
 import { findRunning, look, parseName } from "./find.ts";
 
 export interface ContainerTransportOptions {
-  /** Name or id, optionally after an engine: "podman:web". Default: the engine that runs it. */
+  /** Name or id, optionally after an engine: "podman:web". Default engine: the engine that runs the container. */
   readonly container: string;
 }
 
@@ -53,7 +53,7 @@ export async function containerTransport(
       }
       const secret = randomBytes(16).toString("hex");
       const line = await start(secret);
-      if (which === "further" && first !== held) line.kill(); // the first line has ended meanwhile
+      if (which === "further" && first !== held) line.kill(); // the first line has ended in the meantime
       if (which === "further") return line;
       const readiness = await untilReady(line, secret, limits);
       if (readiness.is !== "ready") throw await whyNotOpened(engine, name, readiness);

@@ -24,7 +24,7 @@ export interface LocalOptions {
   readonly outputFolder: string;
   /** Has the folders of jobs. Backends with the same one share detached processes. Default: `outputFolder/jobs`. */
   readonly jobFolder?: string;
-  /** Variables of this process that commands get in addition to the harmless ones. Default: none. */
+  /** Variables of this process that commands get in addition to the harmless variables. Default: none. */
   readonly passEnv?: readonly string[];
   /** How long a sorted search may run before a faster, unsorted one replaces it. Milliseconds; default 10. */
   readonly searchPatienceMs?: number;
@@ -48,7 +48,7 @@ export async function local({
   const running = new Set<Process>();
   /** The jobs with a lease. */
   const jobs = new Set<JobHandle>();
-  /** The beginning of the mark of everything that ends with this backend. */
+  /** The beginning of the marks of all processes that end with this backend. */
   const lease = `:${randomUUID()}.`;
   let started = 0;
   let closed = false;
@@ -57,7 +57,7 @@ export async function local({
   const owned = async (child: Process): Promise<Process> => {
     running.add(child);
     void child.exit.then(() => running.delete(child));
-    if (closed) await child.kill(); // the backend was closed meanwhile
+    if (closed) await child.kill(); // the backend was closed in the meantime
     return child;
   };
   const start = async (command: Command, options: Omit<SpawnOptions, "outputFolder">): Promise<Process> => {
@@ -110,7 +110,7 @@ export async function local({
       closed = true;
       await Promise.all([...running].map((child) => child.kill()));
       if (started === 0) return;
-      // Background children of commands that have ended.
+      // Background children that outlived their commands.
       const { spawner } = await processes();
       const service = await spawner().catch(() => undefined);
       await service?.sweep({ mark: lease });

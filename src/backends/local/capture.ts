@@ -15,7 +15,7 @@ const MUCH = 262_144;
 
 /** After the process has ended, its pipe is read until nothing arrives for this long. Milliseconds. */
 const QUIET_MS = 15;
-/** That reading ends then at the latest: a child that still writes must not delay the call. Milliseconds. */
+/** How long this reading may take in all: a child that still writes must not delay the call. Milliseconds. */
 const DRAIN_MS = 500;
 /** Also after as many bytes as a pipe holds: 1 MiB (fs.pipe-max-size in pipe(7)). The rest is a child's. */
 const MOST_IN_PIPE = 1_048_576;
@@ -25,10 +25,10 @@ const MOST_UNREAD = 268_435_456;
 
 /** Captures what a command writes to one pipe. */
 export interface Capture {
-  /** The pipe's path, from which the command opens its end. Removed when reading begins. */
+  /** The pipe's path, with which the command opens its end of the pipe. Removed when reading begins. */
   readonly pipe: string;
   readonly log: OutputLog;
-  /** Starts to read. Call it when the command has opened its end. */
+  /** Starts to read. Call it when the command has opened its end of the pipe. */
   begin(): void;
   /** Reads the rest of an ended command and closes the log. Later output of children is discarded. Never rejects. */
   finish(): Promise<void>;
@@ -51,7 +51,7 @@ export async function capture({ spawner, folder, mayLeaveNode }: CaptureOptions)
   let released = false;
   const reading = { bytes: 0, lastChunk: 0, heldUp: false };
   let unread = 0;
-  // The pipe's name is removed by then; only Linux can open it without one.
+  // The pipe's name is removed by then; only Linux can open a pipe without its name.
   let leaves = mayLeaveNode && process.platform === "linux";
 
   const take = (length: number, buffer: Uint8Array): boolean => {
@@ -83,7 +83,7 @@ export async function capture({ spawner, folder, mayLeaveNode }: CaptureOptions)
     const copying =
       file === undefined ? undefined : await spawner.drain(`/proc/${process.pid}/fd/${reader.fd}`, file, MOST_KEPT);
     if (copying === undefined) takeBack();
-    // the program was killed, or everything is read: in both cases this process reads on
+    // the program was killed, or has read everything: in both cases this process continues to read
     else void copying.ended.then(() => released || takeBack());
     return copying;
   };
@@ -97,7 +97,7 @@ export async function capture({ spawner, folder, mayLeaveNode }: CaptureOptions)
     log,
     begin: reader.begin,
     async finish() {
-      leaves = false; // little output is left
+      leaves = false; // so little output is left that this process can read it
       const copying = await handingOver;
       if (
         copying !== undefined &&
@@ -150,7 +150,7 @@ async function quietFile(log: WritableOutputLog, pid: number): Promise<"quiet"> 
   }
 }
 
-/** False while the copier runs or waits for the disk ("R", "D" in proc(5)). The copier is a child of this shell. */
+/** False while the copying program runs or waits for the disk ("R", "D" in proc(5)). It is a child of this shell. */
 async function isAsleep(pid: number): Promise<boolean> {
   if (process.platform !== "linux") return true;
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, "latin1").catch(() => "");

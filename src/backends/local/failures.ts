@@ -30,7 +30,7 @@ export function notAFolder(kind: FileKind, written: string): ToolFailure {
   return new ToolFailure(`This is ${A_KIND[kind]}, not a folder: ${written}`);
 }
 
-/** Only root can give the new file to another owner. `theirs` as `uid:gid`. */
+/** Only root can give the new file to another owner. `theirs` is that owner, as `uid:gid`. */
 export function notGiven(theirs: string, written: string, cause?: unknown): ToolFailure {
   return new ToolFailure(
     `${written} belongs to another user or group (${theirs}), and this user cannot keep that owner; ` +

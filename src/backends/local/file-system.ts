@@ -94,7 +94,7 @@ export const SYNCHRONOUS: FileSystem = {
       chown: async (uid, gid) => fchownSync(fd, uid, gid),
       truncate: async (size) => ftruncateSync(fd, size),
       async close() {
-        if (!isClosed) closeSync(fd); // only once: the number may be reused
+        if (!isClosed) closeSync(fd); // only once, because the number may be reused
         isClosed = true;
       },
     };

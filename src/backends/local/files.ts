@@ -49,7 +49,7 @@ export function localFiles(base: Base): Files {
         const real = await resolve(path, options);
         const disk = await diskOf(real);
         const stats = await disk.lstatExactly(real);
-        // Resolved again afterwards: a real path contains no link.
+        // Resolved again afterwards, because a real path contains no link.
         if (stats.isSymbolicLink() || (await disk.realpath(real)) !== real) throw changed(path);
         return infoOf(real, stats);
       } catch (error) {
@@ -110,7 +110,7 @@ async function realPathOf(disk: FileSystem, path: string, links: number, first =
   const parent = posix.dirname(path);
   if (parent === path) return path;
   const pointsTo = (link: string) => disk.readlink(link).catch(() => undefined);
-  // Mostly the path contains no link, so both are requested at once.
+  // Usually the path contains no link, so both are requested at once.
   const [folder, guess] = await Promise.all([realPathOf(disk, parent, links), pointsTo(path)]);
   const here = posix.join(folder, posix.basename(path));
   const target = here === path ? guess : await pointsTo(here);
@@ -258,7 +258,7 @@ async function makeFolders(disk: FileSystem, folder: string, written: string): P
 }
 
 /**
- * Refuses a file that is not the one that was judged. Only Linux can check this reliably. The file may have been
+ * Refuses a file that is not the file that was judged. Only Linux can check this reliably. The file may have been
  * replaced or removed since it was opened (a write does that): it is still the file that was at this path.
  */
 async function requireSame(disk: FileSystem, file: Handle, real: string, written: string): Promise<void> {

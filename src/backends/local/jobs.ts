@@ -64,7 +64,7 @@ export async function startJob(command: JobCommand, options: StartJobOptions): P
       });
       return { id: isLeased ? String(pid) : name, folder: jobFolder(own, mark, pid) };
     } catch (error) {
-      await service.sweep({ mark }); // if it already runs, nothing else would end it
+      await service.sweep({ mark }); // if the job already runs, nothing else would end it
       await removeFolder(own).catch(() => undefined);
       throw startFailure(error, argv[0], cwd);
     }
@@ -87,13 +87,13 @@ export async function removeOldJobs(folder: string): Promise<void> {
   for (const owner of await readdir(folder).catch(() => [])) {
     const own = join(folder, owner);
     await detachedIn(own)
-      .list() // listing removes them
+      .list() // listing removes old jobs
       .catch(() => []);
-    await rmdir(own).catch(() => undefined); // fails if it is not empty
+    await rmdir(own).catch(() => undefined); // fails if the folder is not empty
   }
 }
 
-/** `undefined` for anything but a started job without a lease. Ends and removes the jobs of a dead owner. */
+/** `undefined` unless the folder has a started job without a lease. Ends and removes the jobs of a dead owner. */
 async function foundIn(folder: string, name: string): Promise<FoundJob | undefined> {
   const own = join(folder, name);
   const plan = parsePlan(await readFile(join(own, "job"), "utf8").catch(() => ""));
@@ -136,7 +136,7 @@ function jobFolder(own: string, mark: string, pid: number): JobFolder {
       await rm(join(own, `holder-${holder}`), { force: true });
       process.kill(holder);
     },
-    // Also by its PID: a process that changed its user hides its mark.
+    // Ends the job by its PID too: a process that changed its user hides its mark.
     end: async () => (await spawner()).sweep({ mark, group: pid }),
     noteLost: () => rename(join(own, "running"), join(own, `exited-lost-${Date.now() / 1_000}`)),
     remove: () => removeFolder(own),

@@ -16,7 +16,7 @@ const LOWEST_PORT = 1_024;
 /** The state of a listening socket in /proc/net/tcp (include/net/tcp_states.h). */
 const LISTEN = "0A";
 
-/** The ports from 1024 on which a process or a descendant listens, in order: only their own sockets. */
+/** The ports from 1024 on which a process or a descendant listens, in order. Only sockets of these processes count. */
 export function listenersOf(root: number): readonly Listener[] {
   const found = new Map<number, Listener>();
   for (const pid of descendantsOf(root)) {

@@ -4,10 +4,10 @@ import type { Capture } from "./capture.ts";
 import { pipeToRead } from "./pipe.ts";
 import type { Spawner } from "../spawner/connection.ts";
 
-/** How long the rest of the output is waited for after all writers have ended. Milliseconds. */
+/** How long to wait for the rest of the output after all writers have ended. Milliseconds. */
 const REST_MS = 500;
 
-/** What a program that is talked with writes into one pipe (`createLiveLog`). @throws ToolFailure without a pipe. */
+/** Captures what a program in a dialogue writes into one pipe (`createLiveLog`). @throws ToolFailure without a pipe. */
 export async function liveCapture(spawner: Spawner, kind: "queue" | "end"): Promise<Capture> {
   const log = createLiveLog(kind);
   let isEnding = false;

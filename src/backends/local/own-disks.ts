@@ -26,7 +26,7 @@ export function createOwnDisks(now: () => number = () => performance.now()): Own
     const untilMs = now() + HOLDS_MS;
     if (mounts === undefined || mounts.untilMs < now()) mounts = { table: mountTable(), untilMs };
     const real = await realpath(folder).catch(() => undefined);
-    if (real === undefined) return false; // not cached: the folder may be created soon
+    if (real === undefined) return false; // not cached, because the folder may be created soon
     const isOwn = real === folder && isOnOwnDisk(folder, await mounts.table);
     if (known.size >= MOST_FOLDERS) known.clear();
     known.set(folder, { isOwn, untilMs });

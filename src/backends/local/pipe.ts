@@ -15,18 +15,18 @@ export async function pipeToRead(spawner: Spawner, take: (length: number, buffer
   const closed = later();
   let socket: Socket | undefined;
   return {
-    /** The pipe's path, from which the command opens its end. Removed when reading begins. */
+    /** The pipe's path, with which the command opens its end of the pipe. Removed when reading begins. */
     pipe,
     fd,
-    /** Starts to read. Call it when the command has opened its end. */
+    /** Starts to read. Call it when the command has opened its end of the pipe. */
     begin() {
       removeName(pipe);
-      // A stream would read ahead; `onread` does not. It is missing in the types.
+      // A stream would read ahead; `onread` does not. The types lack `onread`.
       const onread = { buffer: Buffer.allocUnsafe(65_536), callback: take };
       const options: SocketConstructorOpts & ConnectOpts = { fd, readable: true, writable: false, onread };
       socket = new Socket(options).on("error", () => undefined).once("close", () => closed.resolve());
     },
-    /** There is no command. */
+    /** Releases the pipe when no command was started. */
     abandon() {
       closeSync(fd);
       removeName(pipe);
@@ -56,9 +56,9 @@ export function pipeToWrite(spawner: Spawner) {
     }
     return {
       pipe,
-      /** Returns the stream to the command's stdin. Call it when the command has opened its end. */
+      /** Returns the stream to the command's stdin. Call it when the command has opened its end of the pipe. */
       begin(): Socket {
-        closeSync(both); // otherwise we would not notice that the command has closed its end
+        closeSync(both); // otherwise this process would not notice that the command has closed its end
         removeName(pipe);
         // Callers of `write` get the error.
         return new Socket({ fd, readable: false, writable: true }).on("error", () => undefined);

@@ -4,7 +4,7 @@ import { isExecutable } from "../../util/executable.ts";
 
 let ripgrep: string | undefined;
 
-/** The path of ripgrep: that of the package, else one on the PATH. @throws ToolFailure if there is none. */
+/** The path of ripgrep: of the package, otherwise of one on the PATH. @throws ToolFailure if neither exists. */
 export async function ripgrepPath(): Promise<string> {
   ripgrep ??= (await packaged()) ?? onPath("rg");
   if (ripgrep !== undefined) return ripgrep;

@@ -15,7 +15,7 @@ import { type Child, type Spawner, StartError, spawner } from "../spawner/connec
 export interface SpawnOptions {
   readonly cwd: string;
   readonly env: Env;
-  /** Added to the environment of the process and its children. Omit it for a program that starts no others. */
+  /** Added to the environment of the process and its children. Omit it for a program that starts no other programs. */
   readonly mark?: string;
   /** The beginning of the mark. Processes whose mark contains it end with the backend. */
   readonly lease?: string;
@@ -80,7 +80,7 @@ export async function spawnLocal(command: Command, options: SpawnOptions): Promi
 function inputOf(writer: Socket): Input {
   return {
     write: (text, ended) =>
-      // Node reports a write that `destroy` has ended as done.
+      // Node reports a write as done when `destroy` has ended it.
       untilOver(
         new Promise((resolve, reject) => writer.write(text, (error) => (error ? reject(error) : resolve()))),
         ended,
@@ -97,13 +97,13 @@ interface Ends {
   readonly input?: PipeWriter;
 }
 
-/** Creates the pipes of a command: all, or none. */
+/** Creates either all pipes of a command, or none. */
 async function endsFor(
   { streams, stdin }: Required<Pick<Command, "streams" | "stdin">>,
   service: Spawner,
   { outputFolder, mark }: SpawnOptions,
 ): Promise<Ends> {
-  // A program without a mark is one of ours. Its output is read while it runs, so it must pass through Node.
+  // A program without a mark is one of Handrail's. Its output is read while it runs, so it must pass through Node.
   const options = { spawner: service, folder: outputFolder, mayLeaveNode: mark !== undefined };
   const isLive = streams === "live";
   const made: { abandon(): void }[] = [];

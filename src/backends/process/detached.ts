@@ -5,7 +5,7 @@ import { randomName } from "../../util/identifier.ts";
 import { clip } from "../../util/text.ts";
 import { type BegunJob, type JobHandle, runJob } from "./folder.ts";
 
-/** The most characters of a label that are kept. */
+/** The maximum number of characters of a label that are kept. */
 const MOST_LABEL = 1_000;
 
 /** How long an ended job is kept: 7 days, in milliseconds. */
@@ -19,7 +19,7 @@ export interface JobPlan {
   readonly startedMs: number;
   /** Added to the environment of the process and its children. */
   readonly mark: string;
-  /** Only for a job of this machine with a lease: the process that holds the lease, and its start time. */
+  /** Only for a job of this machine that has a lease: the process that holds the lease, and its start time. */
   readonly owner?: { readonly pid: number; readonly start: string };
 }
 
@@ -29,8 +29,8 @@ export function parsePlan(text: string): JobPlan | undefined {
 }
 
 /**
- * Creates a plan, and a name for the folder. A mark begins with its lease: processes whose mark contains the lease end
- * with it. A detached process has no lease.
+ * Creates a plan, and a name for the folder. A mark begins with a lease: when the lease ends, so do the processes whose
+ * mark contains it. A detached process has no lease.
  */
 export function planJob(
   { argv, label = argv.join(" ") }: Pick<Command, "argv" | "label">,
@@ -48,15 +48,15 @@ export interface FoundJob extends JobHandle {
   readonly plan: JobPlan;
 }
 
-/** Creates a detached process of a folder that was found. */
+/** Creates a detached process from a folder that was found. */
 export async function foundJob(plan: JobPlan, begun: BegunJob): Promise<FoundJob> {
   return { plan, ...(await runJob("detached", { argv: [plan.label] }, async () => begun)) };
 }
 
-/** Finds all detached processes, in any order, or the one with this id, which is a file name and no path. */
+/** Finds all detached processes, in any order, or the process with this id. An id is a file name, not a path. */
 export type FindJobs = (id?: string) => Promise<readonly FoundJob[]>;
 
-/** Creates the list of detached processes of all sessions. Removes those that ended over a week before `now`. */
+/** Creates the list of detached processes of all sessions. Removes processes that ended over a week before `now`. */
 export function detachedProcesses(find: FindJobs, now: () => number = Date.now): DetachedProcesses {
   const listed = async ({ plan, process, end, remove }: FoundJob): Promise<DetachedProcess | undefined> => {
     const { label, cwd, startedMs } = plan;

@@ -9,10 +9,10 @@ import type { Ended, Stopped } from "./life.ts";
 import { type Input, run } from "./run.ts";
 import { type End, type JobState, type JobStatus, createJudge, endOf } from "./status.ts";
 
-/** The pause before the next check after an event. Pauses then grow up to `longestWaitMs`. Milliseconds. */
+/** The pause before the next check after an event. Later pauses grow up to `longestWaitMs`. Milliseconds. */
 const SOON_MS = 50;
 
-/** How often, and for how long, an unreachable backend is tried again: every 15 s for 10 min. */
+/** How often, and for how long, to retry while the backend cannot be reached: every 15 s for 10 min. */
 const AGAIN_MS = 15_000;
 const GIVEN_UP_MS = 600_000;
 
@@ -23,7 +23,7 @@ const SIZE_MS = 100;
 export interface JobFolder {
   /** Reads the status. Rejects if the backend cannot be reached. */
   look(): Promise<JobStatus>;
-  /** The number of bytes kept now. Only if reading it is cheap. */
+  /** The number of bytes kept now. Absent unless reading it is cheap. */
   keptNow?(): number;
   /** Reads bytes `start` to `end` of the output; fewer at its end. */
   read(start: number, end: number): Promise<Uint8Array>;
@@ -31,7 +31,7 @@ export interface JobFolder {
   write(text: string, ended: AbortSignal): Promise<void>;
   /** Ends stdin, which the process with this PID holds open. */
   endInput(holder: number): Promise<void>;
-  /** Ends the running process and its children. Resolves to false if some cannot be ended. */
+  /** Ends the running process and its children. Resolves to false if some of them cannot be ended. */
   end(): Promise<boolean>;
   /** Notes that the exit status is lost. */
   noteLost(): Promise<void>;
@@ -48,18 +48,18 @@ export interface JobFolder {
 /** A job that was started here or found. */
 export interface JobHandle {
   readonly process: Process;
-  /** How it has ended; `undefined` while it runs. */
+  /** How the job has ended; `undefined` while it runs. */
   end(): Promise<End | undefined>;
   remove(): Promise<void>;
 }
 
-/** A job that runs, or has run, and its `Process.id`. */
+/** A job that runs, or has run, with its `Process.id`. */
 export interface BegunJob {
   readonly id: string;
   readonly folder: JobFolder;
 }
 
-/** Creates a `Process` for a job. A detached one is watched from the first use of `exit`. Rejects like `begin`. */
+/** Creates a `Process` for a job. A detached process is watched from the first use of `exit`. Rejects like `begin`. */
 export async function runJob(
   lifetime: JobLifetime,
   command: Pick<Command, "argv" | "timeoutMs" | "signal">,
@@ -111,7 +111,7 @@ function watchOf(folder: JobFolder, lifetime: JobLifetime) {
   /** Rejects like `JobFolder.look`. */
   const look = async (): Promise<Looked> => {
     const status = await folder.look();
-    known.kept = Math.max(known.kept, status.kept); // checks may overtake each other
+    known.kept = Math.max(known.kept, status.kept); // a later check may finish before an earlier one
     known.dropped = status.dropped ?? known.dropped;
     const { state, isOver, isNewlyLost } = judge(status);
     if (isNewlyLost) await folder.noteLost().catch(() => undefined);
@@ -168,7 +168,7 @@ function watchOf(folder: JobFolder, lifetime: JobLifetime) {
       let isSent = false;
       try {
         return await persistently(async () => {
-          // Only while it runs: afterwards its PID may be another process's.
+          // Only while the process runs: afterwards its PID may belong to another process.
           if ((await endOf(look)) !== undefined) return isSent ? "all" : "none";
           isSent = true;
           return (await folder.end()) ? "all" : "left";

@@ -5,19 +5,19 @@ import type { Exit } from "../../contract/backend.ts";
 export type Ended = Exit | { readonly how: "code"; readonly code: number };
 
 /**
- * What ending a process and everything it started has achieved. "all": everything has ended, or will as soon as a
- * silent host can be reached. "left": some of it cannot be ended. "none": nothing was ended, since it had ended before
- * or is out of reach.
+ * What ending a process and everything it started has achieved. "all": all has ended, or will end as soon as a silent
+ * host can be reached. "left": some of it cannot be ended. "none": nothing was ended, because all had ended before or
+ * is out of reach.
  */
 export type Stopped = "all" | "left" | "none";
 
 /** Something that happens to a process. */
 export type LifeEvent =
-  /** It is to be ended. `as`: the exit to report; `undefined` for the real one. */
+  /** The process is to be ended. `as`: the exit to report; `undefined` for the real exit. */
   | { readonly is: "stop"; readonly as: Exit | undefined }
   | { readonly is: "stopped"; readonly what: Stopped }
   | { readonly is: "ended"; readonly how: Ended }
-  /** Its output was read to the end, or as far as a child that holds it open matters. */
+  /** The process's output was read to the end, or as far as needed while a child holds it open. */
   | { readonly is: "complete" };
 
 /** The state of a process that was started: a fold of its events. */
@@ -31,8 +31,8 @@ export interface Life {
 export const STARTED: Life = { stop: "unasked", stoppedAs: undefined, ended: undefined, isComplete: false };
 
 /**
- * What happens to the process now. "completes": it has ended, what it started has ended if it was stopped, and the rest
- * of its output is read. Nothing stops it any more.
+ * What happens to the process now. "completes": the process has ended, what it started has ended if the process was
+ * stopped, and the rest of the output is read. Nothing stops the process any more.
  */
 export type Phase = "runs" | "completes" | "over";
 
@@ -56,14 +56,14 @@ export function lived(life: Life, event: LifeEvent): Life {
   }
 }
 
-/** How a process has ended that no longer runs. `place`: where one that could not be ended runs, as "pane %1". */
+/** How a process has ended that no longer runs. `place`: where a process that could not be ended runs, as "pane %1". */
 export function exitOf({ stop, stoppedAs, ended }: Life, place?: string): Exit {
   if (stop === "left" || ended === undefined) {
     return { how: "lost", reason: place === undefined ? UNSTOPPABLE : `${UNSTOPPABLE} in ${place}` };
   }
   if (stop === "all" && stoppedAs !== undefined) return stoppedAs;
   if (ended.how === "code") return exitOfCode(ended.code, stop === "all");
-  // What watched it may have been ended with it.
+  // The process that watched the command may have been ended with it.
   return stop === "all" && ended.how === "lost" ? { how: "aborted" } : ended;
 }
 

@@ -8,13 +8,13 @@ import { type Ended, type LifeEvent, type Stopped, STARTED, exitOf, lived, phase
 /** The longest timeout of a timer: almost 25 days. A longer one would fire at once. Milliseconds. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** How a target starts and ends one command. It has no life of its own: `run` makes a `Process` of it. */
+/** How a target starts and ends one command. `run` makes a `Process` of it. */
 export interface Driver {
   /** Starts the command. @throws ToolFailure when it cannot be started. */
   start(): Promise<Started>;
   /** Ends the command and everything it started. Called at most once, also while it is starting. Never rejects. */
   signal(): Promise<Stopped>;
-  /** What to check when it was stopped while it was starting, for the error. */
+  /** For the error of a command that was stopped while it was starting: what to check. */
   readonly startHint?: string;
 }
 
@@ -22,20 +22,20 @@ export interface Driver {
 export interface Started {
   readonly id: string;
   readonly output: OutputLog;
-  /** Of split streams. */
+  /** stderr, if the streams are split. */
   readonly errors?: OutputLog | undefined;
-  /** Resolves to how it has ended, or to "lost". Called once. Never rejects. */
+  /** Resolves to how the command has ended, or to "lost". Called once. Never rejects. */
   ended(): Promise<Ended>;
   /**
    * Reads the rest of the output, which a child may hold open, and releases what the command used. Called once, when
    * nothing stops the command any more. Never rejects.
    */
   complete(): Promise<void>;
-  /** Its stdin. Default: closed. */
+  /** The command's stdin. Default: closed. */
   readonly input?: Input;
-  /** Where it runs, if people can see it: "pane %1". */
+  /** Where the command runs, if people can see it: "pane %1". */
   readonly place?: string;
-  /** True: its end is watched from the first use of `exit`, `kill` or `write`. Default: at once. */
+  /** True: the command's end is watched from the first use of `exit`, `kill` or `write`. Default: at once. */
   readonly isIdle?: boolean;
 }
 

@@ -4,7 +4,7 @@ import { pause } from "../../util/abort.ts";
 /** How long after the end of a process its exit status may be noted. After that it is lost. Milliseconds. */
 const NOTED_MS = 1_500;
 
-/** The pause between checks while an exit status is about to be noted. Milliseconds. */
+/** The pause between checks while an exit status is expected. Milliseconds. */
 const SOON_MS = 50;
 
 /** The output is complete when nothing is written for this long after the process's end. Milliseconds. */

@@ -36,7 +36,7 @@ interface Whole extends Pick<FoundScript, "unclear" | "unread" | "tooLong"> {
   readonly plain: PlainVerdict | undefined;
 }
 
-/** The strictest part decides, of equals the riskiest. A script that is not plain is granted as a whole only. */
+/** The strictest part decides; among equals, the riskiest. A script that is not plain is granted only as a whole. */
 export function decideScript(parts: readonly Part[], whole: Whole): Decision {
   const { contained, settings, effect, plain, folder } = whole;
   const all = [...notUnderstood(whole), ...parts.map(({ decision }) => decision), ...decisionsOnWhole(whole)];
