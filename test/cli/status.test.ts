@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type StatusState, statusLine, statusOf } from "../../src/cli/chat/status.ts";
+import { type Status, type StatusState, createStatus, statusLine, statusOf } from "../../src/cli/chat/status.ts";
 import type { Backend } from "../../src/contract/backend.ts";
 import { createApprovals } from "../../src/cli/chat/approvals.ts";
 import { widthOf } from "../../src/cli/chat/wrap.ts";
@@ -71,5 +71,28 @@ describe("the status line", () => {
     expect(at("local", "readonly").autonomy).toBe("read only");
     approvals.set("none");
     expect(at("local", "supervised").autonomy).toBe("refuses questions");
+  });
+
+  test("is read again when it has changed, and when a running approval ends", async () => {
+    let read = 0;
+    let untilMs = Infinity;
+    let status: Status | undefined;
+    await new Promise<void>((ended) => {
+      status = createStatus({
+        read: () => ({ ...state, tokens: ++read }),
+        untilMs: () => untilMs,
+        onChange: ended,
+      });
+      status.line(false, 80);
+      status.line(true, 80);
+      expect(read).toBe(1);
+      untilMs = Date.now() + 10;
+      status.changed();
+      status.line(false, 80);
+    });
+    untilMs = Infinity;
+    status?.line(false, 80);
+    expect(read).toBe(3);
+    status?.close();
   });
 });

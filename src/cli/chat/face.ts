@@ -40,6 +40,8 @@ export interface Face {
   readonly pick?: <T>(title: string, items: readonly Entry<T>[]) => Promise<T | undefined>;
   /** Puts a text into the editor, if it is empty. Absent without a terminal. */
   readonly prefill?: (text: string) => void;
+  /** Draws the status again, which has changed. Absent without a status line. */
+  readonly update?: () => void;
   /** The keys and what they do, a line each. Absent without a terminal. */
   readonly keys?: readonly string[];
   close(): void;

@@ -114,6 +114,49 @@ export function shortNumber(count: number): string {
   return count < 999_500 ? `${Math.round(count / 1_000)}k` : `${(count / 1_000_000).toFixed(1).replace(/\.0$/, "")}M`;
 }
 
+/** The status line of a chat. Its state is read when it is drawn, and again only when it has changed. */
+export interface Status {
+  line(isBusy: boolean, columns: number): string;
+  /** An event may have changed the state. */
+  changed(): void;
+  close(): void;
+}
+
+export interface StatusReaders {
+  readonly read: () => StatusState;
+  /** When the state changes without an event, in milliseconds since 1970: `/approve 10m` runs out. */
+  readonly untilMs: () => number;
+  /** Called at that time. */
+  readonly onChange: () => void;
+}
+
+/** The longest time of a timer in Node.js, in milliseconds. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export function createStatus({ read, untilMs, onChange }: StatusReaders): Status {
+  let state: StatusState | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  const changed = () => {
+    state = undefined;
+    clearTimeout(timer);
+  };
+  const current = () => {
+    if (state !== undefined) return state;
+    const forMs = untilMs() - Date.now();
+    if (forMs < Infinity) {
+      const ends = () => {
+        changed();
+        onChange();
+      };
+      timer = setTimeout(ends, Math.min(Math.max(0, forMs), LONGEST_TIMER_MS)).unref();
+    }
+    state = read();
+    return state;
+  };
+  return { line: (isBusy, columns) => statusLine({ ...current(), isBusy }, columns), changed, close: changed };
+}
+
 /** What the state of the line is read from, besides the agent and its toolkit. */
 export interface StatusSources {
   readonly model: { readonly provider: string; readonly modelId: string };

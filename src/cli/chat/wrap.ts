@@ -34,14 +34,22 @@ const CHARACTERS = new Intl.Segmenter();
 /** What is two columns wide besides `WIDE`: pictures, and symbols that VS16 makes to pictures. */
 const PICTURE = /^\p{Emoji_Presentation}|\ufe0f/u;
 
+/** The widths of texts that were measured last: a drawing measures the same rules and the same status again. */
+const measured = new Map<string, number>();
+const MOST_MEASURED = 256;
+
 /**
  * The columns of a text in a terminal, without its escape sequences. What joins characters (ZWNJ, ZWJ, accents) takes
  * none.
  */
 export function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  const known = measured.get(text);
+  if (known !== undefined) return known;
   let width = 0;
   for (const { segment } of CHARACTERS.segment(stripVTControlCharacters(text)))
     width += segment.search(WIDE) === 0 || PICTURE.test(segment) ? 2 : /^[\p{Mn}\p{Me}\p{Cf}]+$/u.test(segment) ? 0 : 1;
+  if (measured.size >= MOST_MEASURED) measured.clear();
+  measured.set(text, width);
   return width;
 }

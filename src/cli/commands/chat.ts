@@ -27,10 +27,10 @@ import { createOwnCalls } from "../chat/own-call.ts";
 import { recalled } from "../chat/recall.ts";
 import { type Face, isCommand, pipedFace } from "../chat/face.ts";
 import { lineFace } from "../chat/line-face.ts";
-import type { Actions, TerminalFace, TerminalFaceOptions } from "../chat/terminal-face.ts";
+import type { Actions, TerminalFaceOptions } from "../chat/terminal-face.ts";
 import { offerModel } from "../offer-model.ts";
 import { inWorktree } from "../worktree.ts";
-import { type StatusState, contextNotice, dollars, hostOf, statusLine, statusOf } from "../chat/status.ts";
+import { contextNotice, createStatus, dollars, hostOf, statusOf } from "../chat/status.ts";
 import type { TerminalChoices } from "../terminal.ts";
 
 /**
@@ -85,12 +85,14 @@ async function talk(
   const { toolkit } = parts;
   let isLeaving = false;
   let wantsToLeave = false;
-  /** What the status line shows; read again after each event that may change it. */
-  let state: StatusState | undefined;
-  const status = (isBusy: boolean, columns: number) => statusLine({ ...(state ??= session.status()), isBusy }, columns);
+  const status = createStatus({
+    read: () => session.status(),
+    untilMs: () => approvals?.state().untilMs ?? Infinity,
+    onChange: () => face.update?.(),
+  });
   const talking = await createConversation(options, parts, {
     async show(event) {
-      if (event.type !== "text" && event.type !== "tool_update") state = undefined;
+      if (event.type !== "text" && event.type !== "tool_update") status.changed();
       await face.show(event);
       if (event.type === "end" && approvals !== undefined) tellOfContext();
     },
@@ -133,8 +135,9 @@ async function talk(
     leave: () => void askToLeave(),
     leaveNow: leave,
     async command(line) {
-      state = undefined;
-      if (!/^\/(?:exit|quit)\s*$/.test(line)) return runCommand(session, line, true).catch(messageOf);
+      status.changed();
+      if (!/^\/(?:exit|quit)\s*$/.test(line))
+        return runCommand(session, line, true).catch(messageOf).finally(status.changed);
       wantsToLeave = true; // when the turn has ended
       void talking.agent.stop();
       return "";
@@ -156,7 +159,7 @@ async function talk(
       ? pipedFace(view())
       : isPlain(options)
         ? lineFace(view(), actions)
-        : await terminalFaceOf(talking, session, parts, { actions, status });
+        : await terminalFaceOf(talking, session, parts, { actions, status: status.line });
   setFace(face);
   const signals = ["SIGTERM", "SIGHUP"] as const;
   for (const name of signals) process.on(name, leave);
@@ -175,7 +178,7 @@ async function talk(
       if (sent === undefined) await askToLeave();
       else if (isCommand(sent.text)) {
         const text = await runCommand(session, sent.text).catch(messageOf);
-        state = undefined;
+        status.changed();
         if (text !== "") face.say(text);
       } else {
         await talking.send([...sent.content, ...own.taken()]);
@@ -185,6 +188,7 @@ async function talk(
     }
   } finally {
     closing.abort();
+    status.close();
     face.close();
     await Promise.all([talking.close(), runner.close()]);
     for (const name of signals) process.off(name, leave);
@@ -259,7 +263,7 @@ async function terminalFaceOf(
   session: Chat,
   { toolkit, options }: AgentParts,
   given: Pick<TerminalFaceOptions, "actions" | "status">,
-): Promise<TerminalFace> {
+): Promise<Face> {
   const { terminalFace } = await import("../chat/terminal-face.ts"); // with the editor, which only a terminal needs
   const { settings } = await loadedSettings(options);
   const { workDir, name } = toolkit.backend;
