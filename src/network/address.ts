@@ -2,7 +2,7 @@ import ipaddr from "ipaddr.js";
 
 /**
  * Returns what is wrong with an address that is not public: "127.0.0.1 is a loopback address". `undefined` only for an
- * address that is known to be public; invalid and unassigned ones are wrong.
+ * address that is known to be public. Invalid and unassigned addresses are wrong too.
  *
  * @param address IPv4 or IPv6, without brackets, as a URL or the resolver returns it
  * @see https://www.iana.org/assignments/iana-ipv4-special-registry
@@ -22,8 +22,8 @@ export function judgeAddress(address: string): string | undefined {
 }
 
 /**
- * Judges all addresses of a name. One that is not public refuses the name, since the connection may use any of them. A
- * name without addresses is refused too.
+ * Judges all addresses of a name. One address that is not public refuses the name, because the connection may use any
+ * address. A name without addresses is refused too.
  */
 export function judgeHost(addresses: readonly string[]): string | undefined {
   if (addresses.length === 0) return "it has no address";
@@ -34,7 +34,7 @@ export function judgeHost(addresses: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** Addresses in public ranges that are internal: clouds return keys and settings of the requesting machine there. */
+/** Addresses in public ranges that are internal: there, clouds return keys and settings of the requesting machine. */
 const SERVICES: ReadonlyMap<string, string> = new Map([["168.63.129.16", "the address of a cloud's own services"]]);
 
 /** The library's names of ranges, for people. */
@@ -58,7 +58,7 @@ const RANGES: { readonly [range: string]: string } = {
 };
 
 /**
- * The library reads `::a.b.c.d` as `::ffff:a.b.c.d`, which is another address: resolvers write both. A URL has one
+ * The library reads `::a.b.c.d` as `::ffff:a.b.c.d`, which is another address. Resolvers write both; a URL has one
  * spelling.
  */
 function inHexadecimal(address: string): string {
@@ -66,13 +66,13 @@ function inHexadecimal(address: string): string {
   try {
     return new URL(`http://[${address.replace(/%.*$/, "")}]/`).hostname.slice(1, -1);
   } catch {
-    return ""; // no address
+    return ""; // not an address
   }
 }
 
 /**
- * Of IPv6 only 2000::/3 is handed out (RFC 4291, and IANA's list of address space): the rest holds forms that lead
- * inside, as ::/96.
+ * Of IPv6, only 2000::/3 is assigned (RFC 4291, and IANA's list of address space). The rest has forms that lead to
+ * internal addresses, as ::/96.
  */
 function isHandedOut(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   return ((address.toByteArray()[0] ?? 0) & 0xe0) === 0x20;

@@ -21,15 +21,15 @@ export interface AgentOptions {
 }
 
 const CONNECT_MS = 10_000;
-/** Limit for all headers of a response together, in bytes. */
+/** The maximum size of all headers of a response together, in bytes. */
 const MAX_HEADER_BYTES = 16_384;
 const CONNECTIONS_A_HOST = 8;
 
 /**
- * Creates a pool of connections. The settings judge each URL, and every address of its host before the connection is
- * opened to exactly these addresses. Connections are reused for the same origin. The user's proxy is used only with
- * `network.proxy: "environment"`; it resolves names itself, so their addresses are not judged then. Responses have no
- * time limit of their own.
+ * Creates a pool of connections. The settings judge each URL and, before the connection, every address of its host. The
+ * connection uses only these addresses. Connections are reused for the same origin. The user's proxy is used only with
+ * `network.proxy: "environment"`. It resolves names itself, so addresses are not judged then. Responses have no time
+ * limit of their own.
  *
  * @throws TypeError for invalid settings, and for an invalid proxy.
  */

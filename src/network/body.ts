@@ -4,13 +4,13 @@ import { constants, createBrotliDecompress, createGunzip, createInflate, createI
 import { ToolFailure } from "../contract/failure.ts";
 import { messageOf } from "../util/errors.ts";
 
-/** The encodings that are decoded, as Accept-Encoding has them. */
+/** The encodings that are decoded, in the form of Accept-Encoding. */
 export const ACCEPT_ENCODING = "gzip, deflate, br, zstd";
 
 /** A body, or its beginning. */
 export interface BodyRead {
   readonly bytes: Uint8Array;
-  /** True: the body is longer than the limit. */
+  /** Whether the body is longer than the limit. */
   readonly truncated: boolean;
 }
 
@@ -71,7 +71,7 @@ async function decoderOf(body: Readable, encoding: string): Promise<Transform | 
   }
 }
 
-/** Whether "deflate" has the zlib format (RFC 9110, 8.4.1.2); some servers omit it. */
+/** Whether a "deflate" body has the zlib format (RFC 9110, 8.4.1.2). Some servers send it without this format. */
 async function startsAsZlib(body: Readable): Promise<boolean> {
   if (body.readableLength === 0 && !body.readableEnded) await Promise.race([once(body, "readable"), once(body, "end")]);
   const first = body.read() as Uint8Array | null;
@@ -88,7 +88,7 @@ async function* fromZstd(body: Readable): AsyncIterable<Uint8Array> {
   const found: Uint8Array[] = [];
   const decoder = new Decompress((piece) => found.push(piece));
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    // A small piece may decode to much: the reader may stop between two.
+    // A small piece may decode to many bytes: the reader may stop between two chunks.
     for (let at = 0; at < chunk.length; at += ZSTD_PIECE) {
       try {
         decoder.push(chunk.subarray(at, at + ZSTD_PIECE));

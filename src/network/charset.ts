@@ -1,7 +1,7 @@
 /**
- * Decodes the body of a response: by its byte order mark, else by the `charset` of the Content-Type header, else by
- * what the beginning of the document declares (HTML's meta, XML's declaration), else as UTF-8 where it is valid, else
- * as windows-1252, the web's old default (https://encoding.spec.whatwg.org). Never throws: a byte that means nothing
+ * Decodes the body of a response: by its byte order mark, else by the `charset` of the Content-Type header, else by the
+ * declaration at the beginning of the document (HTML's meta, XML's declaration), else as UTF-8 if it is valid, else as
+ * windows-1252, the web's old default (https://encoding.spec.whatwg.org). Never throws: a byte that means nothing
  * becomes U+FFFD.
  */
 export function decodeBody(body: Uint8Array, contentType = ""): string {
@@ -37,7 +37,7 @@ function ofDocument(body: Uint8Array): string | undefined {
   return label !== undefined && /^utf-?16/i.test(label) ? "utf-8" : label;
 }
 
-/** The label, if the encoding is supported: servers also send unknown ones. */
+/** The label, if the encoding is supported: servers also send unknown labels. */
 function known(label: string | undefined): string | undefined {
   if (label === undefined) return undefined;
   try {

@@ -4,7 +4,7 @@ import { type Socket, connect } from "node:net";
 import { type Target, hostAndPort } from "./targets.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** How long without an answer until a connection counts as dead. Milliseconds. */
+/** A connection counts as dead after this time without an answer. Milliseconds. */
 const KEEP_ALIVE_MS = 60_000;
 
 /**
@@ -31,7 +31,7 @@ export function dial(
   return connected(socket, signal);
 }
 
-/** Connects to the user's own proxy. It is resolved as usual and may have any address. */
+/** Connects to the user's own proxy. Its name is resolved as usual, and it may have any address. */
 export async function dialUpstream({ url }: Upstream, signal: AbortSignal): Promise<Socket> {
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
@@ -90,7 +90,7 @@ function connected(socket: Socket, signal: AbortSignal, event = "connect"): Prom
     socket.once(event, () => {
       signal.removeEventListener("abort", stop);
       socket.off("error", giveUp);
-      // The caller listens from the next turn on; an earlier error is reported by the socket's end.
+      // The caller listens from the next turn on; an earlier error is reported when the socket ends.
       socket.on("error", () => undefined);
       socket.setKeepAlive(true, KEEP_ALIVE_MS);
       socket.setNoDelay(true);

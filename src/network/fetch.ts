@@ -37,8 +37,8 @@ const USER_AGENT = `Mozilla/5.0 (compatible; Handrail/${__VERSION__})`;
 const CREDENTIALS: ReadonlySet<string> = new Set(["authorization", "cookie", "proxy-authorization"]);
 
 /**
- * Makes a fetcher. The URL of every hop is judged by the settings, and every address of its host before the connection
- * is opened, to exactly these addresses. Connections are kept for later requests to the same origin. A proxy of the
+ * Makes a fetcher. The settings judge the URL of every hop and, before the connection, every address of its host. The
+ * connection uses only these addresses. Connections are kept for later requests to the same origin. A proxy of the
  * user's is used only with `network.proxy: "environment"`; it looks names up itself, so what they lead to is not judged
  * then.
  *

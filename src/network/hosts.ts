@@ -1,8 +1,8 @@
 /** A rule that matches hosts. */
 export interface HostRule {
-  /** As it was written. */
+  /** The rule as it was written. */
   readonly text: string;
-  /** `host` as `hostOf` gives it, `port` as a number, the scheme's own where none was written. */
+  /** `host` in the form of `hostOf`; `port` as a number: the scheme's port if none was written. */
   matches(host: string, port: number): boolean;
   /** The only port that the rule matches; `undefined`: all ports. */
   readonly port: number | undefined;
@@ -14,8 +14,8 @@ const EXPECTED =
   'and, if only one is meant, its port ("localhost:3000")';
 
 /**
- * Reads a host rule; an error text for what is none. Spellings are made one: capitals, other alphabets, addresses of
- * every form.
+ * Reads a host rule. Returns an error text for an invalid rule. All spellings become one: capitals, other alphabets,
+ * addresses of every form.
  */
 export function hostRule(text: string): HostRule | string {
   const below = text.startsWith("*.");
@@ -57,7 +57,7 @@ export function portOf({ port, protocol }: URL): number {
   return protocol === "https:" ? 443 : 80;
 }
 
-/** True for the host of a URL (as `hostOf` gives it) that is an address and no name. */
+/** Whether the host of a URL (in the form of `hostOf`) is an address, not a name. */
 export function isAddress(host: string): boolean {
   return host.includes(":") || /^\d+\.\d+\.\d+\.\d+$/.test(host);
 }

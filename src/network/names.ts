@@ -1,8 +1,8 @@
 import { domainToUnicode } from "node:url";
 
 /**
- * Ends of names that no public server answers for (RFC 6761, 6762, 8375, 9476 and ICANN's list), and those that clouds
- * and clusters use inside.
+ * Ends of names for which no public server answers (RFC 6761, 6762, 8375, 9476 and ICANN's list), and ends that clouds
+ * and clusters use internally.
  */
 const LOCAL_ENDS = [
   "localhost",
@@ -34,8 +34,8 @@ export function judgeName(host: string): string | undefined {
 }
 
 /**
- * The name in its own letters where it looks like another, as "аррӏе.com" in Cyrillic; `undefined` for other names. A
- * part is suspicious that mixes Latin with letters made alike, or has nothing but such letters.
+ * The name in its own letters if it looks like another name, as "аррӏе.com" in Cyrillic; `undefined` for other names. A
+ * part is suspicious if it mixes Latin with letters that look alike, or has only such letters.
  */
 export function lookAlike(host: string): string | undefined {
   if (!host.includes("xn--")) return undefined;

@@ -2,7 +2,7 @@ import { type RequestInit, fetch } from "undici";
 import { ToolFailure } from "../contract/failure.ts";
 import { type AgentOptions, guardedAgent, reachable } from "./agent.ts";
 
-/** The most bytes of a body, or of one server-sent event: 32 MiB. */
+/** The maximum number of bytes of a body, or of one server-sent event: 32 MiB. */
 const MAX_BYTES = 33_554_432;
 
 /** A `fetch` for libraries that need one. */
@@ -14,7 +14,7 @@ export interface StreamFetch {
 
 /**
  * Makes a `fetch` through the guard: the URL and every address of each hop is judged like those of `createFetcher`.
- * Bodies come as they are received. One that is longer than 32 MiB fails, and of server-sent events each one that is.
+ * Bodies are passed on as they are received. A body longer than 32 MiB fails, and so does a longer server-sent event.
  *
  * @throws TypeError for settings that cannot be read, and for a proxy that is none.
  */
@@ -34,7 +34,7 @@ export function createStreamFetch(options: AgentOptions = {}): StreamFetch {
   };
 }
 
-/** Fails after too many bytes; those of completed events no longer count. */
+/** Fails after too many bytes. The bytes of completed events no longer count. */
 function bounded(isEvents: boolean): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   return new TransformStream({

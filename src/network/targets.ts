@@ -9,11 +9,11 @@ export type Lookup = (name: string) => Promise<readonly LookupAddress[]>;
 export interface Target {
   readonly host: string;
   readonly port: number;
-  /** True: its address need not be public, since `allowPrivate` names it. */
+  /** Whether the address need not be public, because `allowPrivate` names the host. */
   readonly private: boolean;
 }
 
-/** The verdict on a name's addresses: those that may be connected to, or what is wrong with them. */
+/** The verdict on a name's addresses: the addresses that may be connected to, or what is wrong with them. */
 export type AddressJudgement =
   | { readonly verdict: "allowed"; readonly addresses: readonly LookupAddress[] }
   | { readonly verdict: "refused"; readonly reason: string };

@@ -11,11 +11,11 @@ export interface Upstream {
 export type UpstreamChoice = (target: Target, how: "tunnel" | "forward") => Upstream | undefined;
 
 /**
- * Reads which proxy an environment wants used: HTTPS_PROXY for tunnels, HTTP_PROXY for plain requests, ALL_PROXY for
- * both, in small letters first, and NO_PROXY (names with all below them, addresses, "*", each with a port or without)
- * for what is reached directly. This machine itself always is.
+ * Reads which proxy an environment selects: HTTPS_PROXY for tunnels, HTTP_PROXY for plain requests, ALL_PROXY for both,
+ * in small letters first, and NO_PROXY (names with all below them, addresses, "*", each with a port or without) for
+ * targets that are reached directly. This machine itself is always reached directly.
  *
- * @throws TypeError for a proxy that is none, or speaks neither http nor https.
+ * @throws TypeError for an invalid proxy, or one that speaks neither http nor https.
  */
 export function upstreamChoice(environment: { readonly [name: string]: string | undefined }): UpstreamChoice {
   const value = (name: string): string => environment[name.toLowerCase()] || environment[name] || "";

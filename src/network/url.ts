@@ -5,9 +5,9 @@ import type { NetworkSettings } from "./network-settings.ts";
 
 /** The verdict on a URL before any look-up. */
 export type UrlJudgement =
-  /** No rule of the user names the host. `doubt`: why a person should look at it, if there is a reason. */
+  /** No rule of the user names the host. `doubt`: why a person should look at the URL, if there is a reason. */
   | { readonly verdict: "reachable"; readonly url: URL; readonly private: boolean; readonly doubt?: string }
-  /** The user has named the host. `private`: it may lead to an address that is not public. */
+  /** The user has named the host. `private`: the host may have an address that is not public. */
   | { readonly verdict: "named"; readonly url: URL; readonly private: boolean; readonly rule: string }
   /** `reason`: what is wrong and what would be accepted. */
   | { readonly verdict: "refused"; readonly rule: string; readonly reason: string };
@@ -24,11 +24,11 @@ const MAX_HOST = 253;
 const WEB_PORTS: readonly number[] = [80, 443];
 
 /**
- * Makes a judge of URLs. It looks nothing up: of a name that it lets pass, every address is judged when it is connected
- * to (`judgeHost`). A URL is judged as it is parsed (WHATWG), never as it is spelled, so it has to be fetched as `url`
- * says.
+ * Makes a judge of URLs. The judge looks nothing up. If it accepts a name, the name's addresses are judged at the
+ * connection (`judgeHost`). A URL is judged as it is parsed (WHATWG), never as it is spelled, so it must be fetched as
+ * the parsed `url`.
  *
- * @throws TypeError for an entry of the settings that is no host.
+ * @throws TypeError for an entry of the settings that is not a host.
  */
 export function urlJudge({
   allowHosts = [],

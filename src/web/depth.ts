@@ -1,4 +1,4 @@
-/** Tags with an optional end tag, or none. They do not count for the depth of a page. */
+/** Tags whose end tag is optional or does not exist. They do not count for the depth of a page. */
 const UNCOUNTED = new Set(
   (
     "area base br col embed hr img input link meta param source track wbr p li dt dd option optgroup " +
@@ -9,8 +9,8 @@ const UNCOUNTED = new Set(
 const TAG = /<(\/?)([a-zA-Z][^\s/>]*)[^>]*>/g;
 
 /**
- * Removes the tags of elements nested deeper than `most`, but keeps their content: parsers take time with the square of
- * the depth. Returns a page that is not so deep unchanged.
+ * Removes the tags of elements nested deeper than `most`, but keeps their content: the time of parsers grows with the
+ * square of the depth. A page that is less deep is returned unchanged.
  */
 export function limitDepth(html: string, most: number): string {
   let depth = 0;

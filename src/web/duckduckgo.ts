@@ -6,7 +6,7 @@ import type { SearchHit } from "./hit.ts";
 export type ResultPage =
   | { readonly kind: "results"; readonly hits: readonly SearchHit[] }
   | { readonly kind: "none" }
-  /** A page that asks whether the user is human. */
+  /** A page that asks whether the user is a human. */
   | { readonly kind: "blocked" }
   /** None of the above: the format has changed. */
   | { readonly kind: "changed" };

@@ -2,6 +2,6 @@
 export interface SearchHit {
   readonly title: string;
   readonly url: string;
-  /** "" if there is none. */
+  /** The snippet; "" if the result has none. */
   readonly snippet: string;
 }

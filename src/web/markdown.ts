@@ -12,19 +12,19 @@ export interface PageOptions {
 }
 
 export interface Page {
-  /** "" if it has none. */
+  /** The title; "" if the page has none. */
   readonly title: string;
   readonly markdown: string;
-  /** Which part of the page it is. */
+  /** Which part of the page the text is. */
   readonly part: "page" | "main";
 }
 
-/** Elements that are dropped with their content, since they hold no text of the page. */
+/** Elements that are dropped with their content, because they hold no text of the page. */
 const DROPPED: ReadonlySet<string> = new Set([
   ...["SCRIPT", "STYLE", "NOSCRIPT", "NAV", "FOOTER", "HEAD", "SVG", "BUTTON", "FORM", "IFRAME", "OBJECT", "EMBED"],
 ]);
 
-/** The converter is recursive, and the parser slow on deep pages. Browsers stop at 512 (HTML, 13.2.6). */
+/** The converter is recursive, and the parser is slow on deep pages. Browsers stop at 512 (HTML, 13.2.6). */
 const MAX_DEPTH = 256;
 
 /** Selectors of the main content, best first. */
@@ -102,7 +102,7 @@ function fenced(code: string, language: string): string {
   return `\n\n${fence}${language}\n${code.replace(/^\n|\s+$/g, "")}\n${fence}\n\n`;
 }
 
-/** The text of a code block with all spaces and indentation. A `<br>`, and the end of a line element, is a line end. */
+/** The text of a code block with all spaces and indentation. A `<br>`, or the end of a line's element, ends a line. */
 function codeOf(block: DomElement): string {
   let code = "";
   const add = (parent: DomElement) => {

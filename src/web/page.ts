@@ -5,7 +5,7 @@ import { read } from "./reader.ts";
 
 /** A response as text for a model. */
 export interface ReadablePage {
-  /** "" if it has none. */
+  /** The title; "" if the response has none. */
   readonly title: string;
   readonly text: string;
   /** Sentences for the reader about the conversion. */
@@ -18,14 +18,14 @@ export interface PageReadOptions {
   readonly signal: AbortSignal;
 }
 
-/** Prefers Markdown, then HTML, then anything. */
+/** Prefers Markdown, then HTML, then any type. */
 export const ACCEPT_PAGE = "text/markdown, text/html;q=0.9, application/json;q=0.8, text/plain;q=0.8, */*;q=0.5";
 
 /**
  * Converts a response to text: HTML becomes Markdown, JSON is indented, a PDF becomes its text, other text stays as it
- * is, and anything else is named.
+ * is, and for anything else the type is named.
  *
- * @throws ToolFailure when it cannot be converted within the limits; the signal's reason.
+ * @throws ToolFailure when the response cannot be converted within the limits; the signal's reason.
  */
 export async function readPage(fetched: Fetched, { mainOnly = false, signal }: PageReadOptions): Promise<ReadablePage> {
   const { body: bytes, url } = fetched;
@@ -65,7 +65,7 @@ function binaryNote(contentType: string, size: number): string {
 
 type Form = "html" | "json" | "pdf" | "text" | "binary";
 
-/** The kind of a response by its type. For a PDF, and without a type, the first bytes decide. */
+/** The kind of a response by its type. For a PDF, and without a type, the first bytes of the body decide. */
 function formOf({ headers, body }: Fetched): Form {
   const type = (headers["content-type"] ?? "").split(";")[0]?.trim().toLowerCase() ?? "";
   const start = Buffer.from(body.subarray(0, 1_024)).toString("latin1");

@@ -11,7 +11,7 @@ export class Answer extends Error {
   }
 }
 
-/** Reason phrases. Some programs show nothing else of a response. */
+/** Reason phrases. Some programs show only the phrase of a response. */
 const PHRASES: { readonly [status: number]: string } = {
   400: "Bad Request",
   403: "Refused by Handrail",

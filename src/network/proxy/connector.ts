@@ -25,14 +25,14 @@ export type TargetJudgement =
   | {
       readonly verdict: "allowed";
       readonly target: Target;
-      /** Connects to it in another way than by its addresses, which are not judged then. */
+      /** Connects to the target in another way than by its addresses. Addresses are not judged then. */
       readonly dial?: (signal: AbortSignal) => Promise<Socket>;
     }
   /** `host` is "name:port". Without a reason: not granted. */
   | { readonly verdict: "refused"; readonly host: string; readonly reason?: string };
 
 export interface ConnectorOptions {
-  /** Judges the target of a tunnel, as `http://host:port/`, and the URL of a plain request. It looks nothing up. */
+  /** Judges the target of a tunnel, as `http://host:port/`, and the URL of a plain request. Looks up nothing. */
   readonly judge: (url: URL) => TargetJudgement | Promise<TargetJudgement>;
   /** Called for each target that is refused ("name:port"). Returns the text that the client gets. */
   readonly refusal: (host: string, reason: string | undefined) => string;

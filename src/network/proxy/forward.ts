@@ -27,9 +27,9 @@ const OF_ONE_CONNECTION = new Set(
 );
 
 /**
- * Forwards a request, and returns the answer. Each uses its own connection. `failed` gets the message of an error
- * before the answer begins. After that, an error cuts the client's connection: half an answer must not pass for a whole
- * one.
+ * Forwards a request, and returns the answer. Each request uses its own connection. `failed` gets the message of an
+ * error before the answer begins. After that, an error cuts the client's connection: half an answer must not pass for a
+ * whole one.
  */
 export function forward(
   incoming: IncomingMessage,
@@ -94,7 +94,7 @@ function onwardRequest(
     headers: {
       ...own,
       host,
-      // Forwards chunked framing only if the client used it: a request without a body must not get one.
+      // Forwards chunked framing only if the client used it: a request without a body must not get chunked framing.
       ...(headers["transfer-encoding"] !== undefined && { "transfer-encoding": "chunked" }),
       ...(authorization !== undefined && { "proxy-authorization": authorization }),
     },
@@ -103,7 +103,7 @@ function onwardRequest(
   });
 }
 
-/** The headers that are forwarded: without those of one connection, and without those that `Connection` names. */
+/** The headers that are forwarded: without headers of one connection, and without headers that `Connection` names. */
 function ownHeaders({ rawHeaders, headers }: IncomingMessage): Headers {
   const named = (headers.connection ?? "").toLowerCase().split(/[\s,]+/);
   const own = new Map<string, string[]>();

@@ -8,18 +8,18 @@ import { join } from "./join.ts";
 
 /** A forward proxy that reaches only what its judge allows. */
 export interface GuardedProxy {
-  /** It does not listen yet: on a socket, or on a port. */
+  /** The server, which does not listen yet: on a socket, or on a port. */
   readonly server: Server;
   /** Ends all connections. Never rejects. */
   close(): Promise<void>;
 }
 
 export interface GuardedProxyOptions extends ConnectorOptions {
-  /** Clients must send this value as `Proxy-Authorization`. Default: no client is asked who it is. */
+  /** Clients must send this value as `Proxy-Authorization`. Default: no client needs to identify itself. */
   readonly authorization?: string;
   /** How long a client may take to send its headers, in milliseconds. Default: 15,000. */
   readonly headersTimeoutMs?: number;
-  /** The most connections of clients at the same time. The proxy opens another connection for each of them. */
+  /** The maximum number of client connections at a time. The proxy opens another connection for each of them. */
   readonly connections?: number;
 }
 
@@ -44,7 +44,7 @@ export function guardedProxy(options: GuardedProxyOptions): GuardedProxy {
   const keep = <Held extends Socket>(socket: Held): Held => {
     open.add(socket);
     socket.once("close", () => open.delete(socket));
-    if (!server.listening) socket.destroy(); // the proxy was closed while this connected
+    if (!server.listening) socket.destroy(); // the proxy was closed while this request connected
     return socket;
   };
   const requireKnown = ({ headers }: IncomingMessage) => {

@@ -9,7 +9,7 @@ const HOW_TO_USE =
 /** How many characters of a bad request are repeated in the answer. */
 const SHOWN = 200;
 
-/** The target of a plain request, and its path as written. @throws Answer if the first line has no whole URL. */
+/** The target of a plain request, and its path as written. @throws Answer if the first line has no complete URL. */
 export function plainTarget({ url: text = "" }: IncomingMessage): { readonly url: URL; readonly path: string } {
   const url = /^http:\/\//i.test(text) ? tried(() => new URL(text)) : undefined;
   if (url === undefined) throw new Answer(400, `${HOW_TO_USE}; got ${JSON.stringify(text.slice(0, SHOWN))}.`);
@@ -20,7 +20,7 @@ export function plainTarget({ url: text = "" }: IncomingMessage): { readonly url
   return { url, path: written ?? url.pathname + url.search };
 }
 
-/** The target of a CONNECT request, exactly "host:port". @throws Answer for anything else. */
+/** The target of a CONNECT request, exactly "host:port". @throws Answer for any other form. */
 export function tunnelTarget({ url: text = "" }: IncomingMessage): URL {
   const isAuthority = /^(?:\[[\da-f:.]+\]|[^\s/\\@#?%:[\]]+):\d{1,5}$/i.test(text);
   const url = isAuthority ? tried(() => new URL(`http://${text}/`)) : undefined;

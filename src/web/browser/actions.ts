@@ -95,7 +95,7 @@ const RUN: { readonly [Name in ActionName]: Run } = {
     const page = await session.page();
     const search = async () => linesWith((await session.look(page)).text, text, MOST_FOUND);
     let { lines, hits } = await search();
-    // What a page loads late is not there at once.
+    // What a page loads late is not on the page at once.
     for (const deadline = Date.now() + LATE_MS; hits === 0 && Date.now() < deadline; await pause(POLL_MS, by.signal))
       ({ lines, hits } = await search());
     if (hits === 0) return { text: `Nothing on the page contains ${JSON.stringify(text)}.` };
@@ -161,7 +161,7 @@ const RUN: { readonly [Name in ActionName]: Run } = {
 /**
  * Does an action in the thread's browser.
  *
- * @throws ToolFailure for arguments that do not fit, an unknown element, and a page that does not do it in time.
+ * @throws ToolFailure for arguments that do not fit, an unknown element, and a page that does not react in time.
  */
 export async function doAction(
   session: Session,
@@ -184,7 +184,7 @@ export async function doAction(
 
 const SUBMITTING_KEY = /^(?:Enter|NumpadEnter|Space| )$/;
 
-/** Shows a page to a person, and waits until they say that it is done. */
+/** Shows a page to a person, and waits until the person answers that it is done. */
 export async function askPerson(page: Page, what: string, by: Caller): Promise<void> {
   await page.bringToFront();
   await by.permit({ kind: "page", act: "person", url: page.url(), detail: what });
@@ -262,7 +262,7 @@ async function untilShown(
 }
 
 const POLL_MS = 100;
-/** How long a text that is not on the page is looked for, in milliseconds. */
+/** How long to look for a text that is not on the page yet, in milliseconds. */
 const LATE_MS = 3_000;
 
 async function isVisible(found: Locator): Promise<boolean> {
@@ -272,7 +272,7 @@ async function isVisible(found: Locator): Promise<boolean> {
     .then(Boolean, () => false);
 }
 
-/** The element that has the focus, in whatever frame. */
+/** The element that has the focus, in any frame. */
 async function focused(page: Page): Promise<Locator | undefined> {
   for (const frame of page.frames().toReversed()) {
     const found = frame.locator(":focus");
@@ -292,7 +292,7 @@ interface Facts {
   readonly form?: { readonly action: string; readonly method: string; readonly fields: readonly string[] };
 }
 
-/** Runs in the page. Attributes are read, since a page may name fields of a form like its properties. */
+/** Runs in the page. Reads attributes, because a page may give a form's fields the names of its properties. */
 function readFacts(element: PageElement, hiddenValue: string): Facts {
   const field = element.closest("button, input, textarea, select") ?? element;
   const type = (field.getAttribute("type") ?? "").toLowerCase();
@@ -319,7 +319,7 @@ function readFacts(element: PageElement, hiddenValue: string): Facts {
   };
 }
 
-/** The parts of a page's elements that are read. (The types of a browser would be those of all our code.) */
+/** The parts of a page's elements that are read. (The browser's own types would apply to all of Handrail's code.) */
 interface PageElement {
   readonly tagName: string;
   readonly name: string;

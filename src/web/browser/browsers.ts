@@ -31,20 +31,20 @@ import type { RequestVerdict } from "./requests.ts";
 import { type Session, openSession } from "./session.ts";
 
 export interface BrowsersOptions extends BrowserSettings {
-  /** A private folder. Created when it is needed. */
+  /** A private folder for the browsers. Created when it is needed. */
   readonly folder: string;
   /** The user's network settings. */
   readonly network?: NetworkSettings | undefined;
-  /** Opens a network for Chromium. Resolves to `undefined` where that is not possible: then it has this machine's. */
+  /** Opens a network for Chromium. Resolves to `undefined` if that is impossible: Chromium then uses this machine's. */
   readonly openNetwork: () => Promise<BrowserNetwork | undefined>;
   /** The policy's decision on what a thread touches. Asks nobody. */
   readonly judge: (thread: ThreadId, effect: Effect) => Promise<Decision>;
 }
 
-/** A context that is not used for so long is closed, since each takes memory. Milliseconds. */
+/** A context that is not used for this long is closed, because each context takes memory. Milliseconds. */
 const IDLE_MS = 1_800_000;
 
-/** A page that a person has taken over is handed back when nobody has watched it for so long. Milliseconds. */
+/** A page that a person has taken over is handed back when nobody has watched it for this long. Milliseconds. */
 const UNWATCHED_MS = 60_000;
 
 const VIEWPORT = { width: 1_280, height: 800 };
@@ -188,13 +188,13 @@ export function createBrowsers({ folder, network = {}, judge, openNetwork, ...se
   };
 }
 
-/** The Chromium of all threads, which is started when it is needed. */
+/** The Chromium that all threads share. It is started when it is needed. */
 function createChromium(
   folder: string,
   settings: BrowserSettings,
   openNetwork: BrowsersOptions["openNetwork"],
 ): {
-  /** Resolves to the one that runs; to another one when the last has crashed. */
+  /** Resolves to the running Chromium; to a new one when the last has crashed. */
   running(): Promise<Running>;
   stop(): Promise<void>;
 } {
@@ -210,7 +210,7 @@ function createChromium(
       try {
         return { browser: await startIn(room), own, room };
       } catch {
-        await room.close(); // what Chromium's own sandbox needs may be forbidden there
+        await room.close(); // what Chromium's own sandbox needs may be forbidden in that network
         return { browser: await startIn(), own };
       }
     } catch (error) {
@@ -240,8 +240,8 @@ function createChromium(
 /** Returns a function that creates the guard of a thread: it judges what its pages and people request. */
 function guards(network: NetworkSettings, judge: BrowsersOptions["judge"]) {
   /**
-   * Judges what a page requests by itself. Questions about URLs that a model may have composed do not concern it:
-   * unseen URLs and long queries.
+   * Judges what a page requests by itself. Questions about URLs that a model may have composed (unseen URLs and long
+   * queries) do not apply to these requests.
    */
   const judgeOwn = async (thread: ThreadId, url: string): Promise<RequestVerdict> => {
     const { verdict, rule, reason } = await judge(thread, { kind: "fetch", url, method: "GET" });
@@ -250,7 +250,7 @@ function guards(network: NetworkSettings, judge: BrowsersOptions["judge"]) {
     return { verdict: "refused", reason: reason ?? "it needs approval" };
   };
 
-  /** Judges where a person goes who has the page. A question about it would record what they typed into a form. */
+  /** Judges where a person goes who has taken the page. A question would record what the person typed into a form. */
   const permitPerson = async (thread: ThreadId, by: Caller, url: string): Promise<RequestVerdict> => {
     const judged = await judgeOwn(thread, url);
     if (judged.verdict === "allowed") return judged;
@@ -269,7 +269,7 @@ function guards(network: NetworkSettings, judge: BrowsersOptions["judge"]) {
         const session = await opened;
         if (session?.isSubmitted(url) === true) return { verdict: "allowed" };
         if (session?.isTaken() === true) return permitPerson(mine.thread, by, url);
-        // The page chose where a click leads, and the server where a redirect within its host does.
+        // The page chose where a click leads, and the server chose where a redirect within its host leads.
         if (opening === undefined || hostOf(opening) === hostOf(url)) by.linked(opening ?? url, [url]);
         const isFetch = method === "GET" || method === "HEAD";
         const sent = { kind: "request", url, method, ...(body !== undefined && { body }) } as const;
@@ -278,7 +278,7 @@ function guards(network: NetworkSettings, judge: BrowsersOptions["judge"]) {
     });
 }
 
-/** The sessions of threads: each is opened with its first use, and ends when it is not used for long. */
+/** The sessions of threads. A session is opened at its first use, and ends when it is not used for long. */
 function createSessions(open: (mine: Thread) => Promise<Session>, save: (session: Session) => Promise<void>) {
   const end = async (mine: Thread) => {
     clearTimeout(mine.idle);
@@ -290,7 +290,7 @@ function createSessions(open: (mine: Thread) => Promise<Session>, save: (session
     await session.close();
   };
 
-  /** The thread's session; another one when it has none, or its browser has crashed. */
+  /** The thread's session; a new one when the thread has none, or its browser has crashed. */
   const of = async (mine: Thread): Promise<Session> => {
     clearTimeout(mine.idle);
     const before = await mine.session?.catch(() => undefined);
@@ -305,7 +305,7 @@ function createSessions(open: (mine: Thread) => Promise<Session>, save: (session
     return session;
   };
 
-  /** The session that a thread has, if its browser runs. */
+  /** The session of a thread, if the thread has one and its browser runs. */
   const openOf = async (mine: Thread | undefined): Promise<Session | undefined> => {
     const session = await mine?.session?.catch(() => undefined);
     return session !== undefined && isAlive(session) && session.isOpen() ? session : undefined;
@@ -344,7 +344,7 @@ const TAKEN_OVER = "what you took it over for. Answer when the agent may go on";
 const INPUT_MS = 5_000;
 const WATCH_POLL_MS = 1_000;
 
-/** Counts who watches. */
+/** Counts how many people watch a page. */
 async function* watched<T>(mine: Thread, views: AsyncIterable<T>): AsyncGenerator<T> {
   mine.watching++;
   try {
@@ -362,9 +362,9 @@ function isAlive({ context }: Session): boolean {
 /** The Chromium of all threads. */
 interface Running {
   readonly browser: Browser;
-  /** Its private folder. */
+  /** The private folder of this Chromium. */
   readonly own: string;
-  /** The network in which it runs, if it has one of its own. */
+  /** The network in which Chromium runs, if it has its own. */
   readonly room?: BrowserNetwork;
 }
 
@@ -374,14 +374,14 @@ interface Thread {
   session?: Promise<Session>;
   /** The call that runs now. */
   by?: Caller | undefined;
-  /** The URL that the model opens now; `undefined` in another action. */
+  /** The URL that the model opens now; `undefined` during another action. */
   opening?: string | undefined;
   reachPort?: ActionCaller["reachPort"];
   /** Resolves when the last call has ended. */
   turn: Promise<unknown>;
   idle?: NodeJS.Timeout;
   lastUrl?: string;
-  /** How many watch the page, and when somebody last did, in milliseconds since 1970. */
+  /** How many people watch the page, and when somebody last watched it, in milliseconds since 1970. */
   watching: number;
   watchedMs: number;
 }

@@ -96,7 +96,7 @@ function findChromium(chromium: BrowserType, given: string | undefined): string 
   });
 }
 
-/** Those that other versions of Playwright have downloaded, the newest first. */
+/** Chromiums that other versions of Playwright have downloaded, the newest first. */
 function ofPlaywright(): readonly string[] {
   const cache = process.env["PLAYWRIGHT_BROWSERS_PATH"] ?? join(homedir(), ".cache", "ms-playwright");
   try {
@@ -108,7 +108,7 @@ function ofPlaywright(): readonly string[] {
   }
 }
 
-/** The shell program that starts Chromium in bubblewrap, which cannot write to it. */
+/** A shell program that starts Chromium in bubblewrap. Chromium cannot write to this program. */
 function contained(): string {
   try {
     accessSync("/usr/bin/bwrap", constants.X_OK);

@@ -25,7 +25,7 @@ export interface BrowserGuardOptions {
   permit(request: BrowserRequest): Promise<RequestVerdict>;
   /** Where a port of a job of this thread is reached (`ToolJobs.reachPort`). */
   reachPort(port: number): Promise<PortAddress | undefined>;
-  /** Has the proxy listen on a loopback that Chromium reaches, and resolves to its port. Default: this machine's. */
+  /** Makes the proxy listen on a loopback that Chromium reaches. Resolves to its port. Default: this machine's. */
   readonly listen?: ((server: Server) => Promise<number>) | undefined;
   /** Default: the system's resolver. */
   readonly lookup?: Lookup;
@@ -43,9 +43,9 @@ export interface BrowserGuard {
   /** Judges all requests of the context from now on. Call it before its first page is opened. */
   guard(context: BrowserContext): Promise<void>;
   /**
-   * Runs `work`, which navigates. The document of `url` is what the call was approved for; another document of a page,
-   * such as a redirect's, needs `permit`. "" if the URL is not known beforehand: a click. @throws ToolFailure for a URL
-   * that is never reached
+   * Runs `work`, which navigates. The call was approved for the document of `url`. Another document, such as a
+   * redirect's, needs `permit`. `url` is "" if it is not known beforehand, as for a click. @throws ToolFailure for a
+   * URL that is never reached
    */
   navigating<T>(url: string, work: () => Promise<T>): Promise<T>;
   /** Returns what was refused since the last call, each URL once; at most 100. */
@@ -78,9 +78,9 @@ export async function browserGuard(options: BrowserGuardOptions): Promise<Browse
   const { lookup = (name) => lookUp(name, { all: true }) } = options;
   const limits: LimitOptions = { settings: urlJudge(network), reachPort: remembered(reachPort) };
   const refused = new Map<string, string>();
-  /** "host:port" of everything that was allowed by its URL. */
+  /** "host:port" of every target that was allowed because of its URL. */
   const admitted = new Set<string>();
-  /** The hosts to which a navigation has led. Their pages may request more from them. */
+  /** The hosts to which a navigation has led. Their pages may request more from these hosts. */
   const visited = new Set<string>();
   const navigations = new Set<Navigation>();
 
@@ -89,7 +89,7 @@ export async function browserGuard(options: BrowserGuardOptions): Promise<Browse
     return { verdict: "refused", reason };
   };
 
-  /** Whether a navigation may ask about this document; `undefined`: the call was approved for it. */
+  /** Whether a navigation may ask about this document; `undefined`: the call was approved for the document. */
   const mayAsk = (request: BrowserRequest, isPage: boolean): boolean | undefined => {
     if (!isPage) return false;
     for (const navigation of navigations) {
@@ -118,7 +118,7 @@ export async function browserGuard(options: BrowserGuardOptions): Promise<Browse
     return ALLOWED;
   };
 
-  /** Judges a connection, of which the proxy knows the host, and what a URL of it was judged before. */
+  /** Judges a connection. The proxy knows only its host; its URL was judged before. */
   const judgeTarget = async (url: URL): Promise<TargetJudgement> => {
     const target = { host: hostOf(url), port: portOf(url) };
     const host = hostAndPort(target);
@@ -182,7 +182,7 @@ async function listenHere(server: Server): Promise<number> {
 }
 
 interface Navigation {
-  /** The URL that the call was approved for, until its document was requested. */
+  /** The URL for which the call was approved, until its document is requested. */
   expected: string | undefined;
 }
 
@@ -197,7 +197,7 @@ async function dialJob(address: PortAddress, signal: AbortSignal): Promise<Socke
   }
 }
 
-/** Remembers for a moment where a port was reached. */
+/** Remembers for a short time where a port was reached. */
 function remembered(reachPort: BrowserGuardOptions["reachPort"]): BrowserGuardOptions["reachPort"] {
   const known = new Map<number, { readonly address: PortAddress; readonly atMs: number }>();
   return async (port) => {

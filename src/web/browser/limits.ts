@@ -3,13 +3,13 @@ import { hostOf, portOf } from "../../network/hosts.ts";
 import type { UrlJudge } from "../../network/url.ts";
 import { tried } from "../../util/errors.ts";
 
-/** What a URL may lead to at most, whoever asks. `url` has the scheme by which it was judged, https: or http:. */
+/** The most that a URL may lead to, whoever asks. `url` has the scheme by which it was judged, https: or http:. */
 export type Limit =
-  /** To no host: a page's own data, an empty page. */
+  /** To no host: the page's own data, or an empty page. */
   | { readonly verdict: "harmless" }
   /** To a port of a job of the thread. */
   | { readonly verdict: "job"; readonly url: URL; readonly address: PortAddress }
-  /** To a host that the settings do not refuse. `private`: it may have an address that is not public. */
+  /** To a host that the settings do not refuse. `private`: the host may have an address that is not public. */
   | { readonly verdict: "host"; readonly url: URL; readonly private: boolean }
   /** `reason`: a sentence for the model. */
   | { readonly verdict: "refused"; readonly reason: string };
@@ -20,7 +20,7 @@ export interface LimitOptions {
   reachPort(port: number): Promise<PortAddress | undefined>;
 }
 
-/** Schemes of requests, with the one by which their host is judged. */
+/** Schemes of requests, each with the scheme by which the request's host is judged. */
 const JUDGED_AS: { readonly [protocol: string]: string } = {
   "https:": "https:",
   "wss:": "https:",
@@ -31,9 +31,9 @@ const JUDGED_AS: { readonly [protocol: string]: string } = {
 const EMPTY_PAGES: readonly string[] = ["about:blank", "about:srcdoc"];
 
 /**
- * Judges a URL by its scheme, the jobs of the thread and the settings. Only https, http, WebSockets and what has no
- * host: no files, no pages of Chromium itself. Without encryption it reaches only jobs and hosts that the settings
- * name.
+ * Judges a URL by its scheme, the jobs of the thread and the settings. Allowed are https, http, WebSockets and URLs
+ * without a host; not files, and not Chromium's own pages. Without encryption, only jobs and hosts that the settings
+ * name are reached.
  */
 export async function limitOf(text: string, { settings, reachPort }: LimitOptions): Promise<Limit> {
   const url = tried(() => new URL(text));

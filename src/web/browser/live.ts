@@ -6,10 +6,10 @@ import type { Session } from "./session.ts";
 /** The largest picture, in pixels, and its quality. */
 const CAST = { format: "jpeg", quality: 60, maxWidth: 1_280, maxHeight: 1_280 } as const;
 
-/** How often it is looked at what has changed, in milliseconds: there are at most so many pictures. */
+/** The pause between two looks at what has changed, in milliseconds. It limits the number of pictures. */
 const LOOK_MS = 100;
 
-/** Yields what a session shows, until the signal fires or the session has ended. Its tabs are followed. */
+/** Yields what a session shows, also after it changes its tab, until the signal fires or the session has ended. */
 export async function* watchPage(session: Session, signal: AbortSignal): AsyncGenerator<PageView> {
   let cast: Cast | undefined;
   let last = "";
@@ -19,7 +19,7 @@ export async function* watchPage(session: Session, signal: AbortSignal): AsyncGe
       if (page === undefined) continue;
       if (cast?.page !== page) {
         await cast?.stop();
-        cast = await castOf(page).catch(() => undefined); // the tab was closed meanwhile
+        cast = await castOf(page).catch(() => undefined); // the tab was closed in the meantime
       }
       const frame = await cast?.take();
       const { width = 0, height = 0 } = cast ?? {};
@@ -36,7 +36,7 @@ export async function* watchPage(session: Session, signal: AbortSignal): AsyncGe
 
 interface Cast {
   readonly page: Page;
-  /** 0 before the first picture. */
+  /** The width; 0 before the first picture. */
   readonly width: number;
   readonly height: number;
   /** The newest picture, if there is a new one. */
@@ -44,7 +44,7 @@ interface Cast {
   stop(): Promise<void>;
 }
 
-/** Has Chromium send pictures of a page, each when the one before was taken. */
+/** Makes Chromium send pictures of a page. Each picture is sent after the previous one was taken. */
 async function castOf(page: Page): Promise<Cast> {
   const cdp: CDPSession = await page.context().newCDPSession(page);
   let newest: { readonly data: string; readonly sessionId: number } | undefined;

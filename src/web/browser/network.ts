@@ -2,14 +2,14 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Server } from "node:net";
 
-/** A network that has only a loopback: what runs in it reaches nothing but the servers that listen there. */
+/** A network that has only a loopback: a program in it reaches only the servers that listen on that loopback. */
 export interface BrowserNetwork {
-  /** Words before a program that is to run in it. */
+  /** Words before a program that runs in the network. */
   readonly prefix: readonly string[];
   close(): Promise<void>;
 }
 
-/** How long it may take until a server listens, in milliseconds. */
+/** How long a server may take until it listens, in milliseconds. */
 const PATIENCE_MS = 10_000;
 
 /**

@@ -6,7 +6,7 @@ import { messageOf } from "../../util/errors.ts";
 import { isMissing, makePrivateFolder, replacePrivateFile } from "../../util/private-file.ts";
 import { withLockFile } from "../../util/process-lock.ts";
 
-/** The logins of a profile: cookies and what pages have stored. Held by one process at a time. */
+/** The logins of a profile: cookies and what pages have stored. Only one process at a time holds a profile. */
 export interface Profile {
   /** Options of a context that begins with the logins. */
   restored(): Promise<Pick<BrowserContextOptions, "storageState">>;
@@ -16,7 +16,7 @@ export interface Profile {
   release(): Promise<void>;
 }
 
-/** How long a profile that another process uses is waited for, in milliseconds. */
+/** How long to wait for a profile that another process uses, in milliseconds. */
 const PATIENCE_MS = 2_000;
 
 /**

@@ -5,16 +5,16 @@ import type { Effect } from "../../contract/effect.ts";
 import type { ThreadId } from "../../contract/identity.ts";
 import type { LivePages } from "../../contract/live-page.ts";
 
-/** One Chromium with a context for each thread. Nothing is started before it is used. */
+/** One Chromium with a context for each thread. It is not started before it is used. */
 export interface Browsers extends Pick<LivePages, "watch" | "use"> {
   /**
-   * Does an action in the thread's browser, after its earlier ones. Rejects with a `ToolFailure` when there is no
-   * browser, for arguments that do not fit, an unknown element, and a page that does not do it in time.
+   * Does an action in the thread's browser, after the thread's earlier actions. Rejects with a `ToolFailure` when there
+   * is no browser, for arguments that do not fit, an unknown element, and a page that does not react in time.
    */
   act(thread: ThreadId, action: ActionName, input: ActionInput, by: ActionCaller): Promise<ActionReport>;
   /**
-   * Gives the open page to a person, after the thread's earlier actions, and asks `by` until it is handed back. Rejects
-   * with a `ToolFailure` when there is no open page.
+   * Gives the open page to a person, after the thread's earlier actions, and asks `by` until the person hands the page
+   * back. Rejects with a `ToolFailure` when there is no open page.
    */
   takeOver(thread: ThreadId, by: Caller): Promise<void>;
   /** Resolves when nobody has watched the thread's page for a minute, or the signal fires. */
@@ -25,20 +25,20 @@ export interface Browsers extends Pick<LivePages, "watch" | "use"> {
 
 /** The user's settings of the browser. */
 export interface BrowserSettings {
-  /** Shows the window. Default false. */
+  /** Whether the window is shown. Default false. */
   readonly headed?: boolean;
   /** The program to start. Default: the first Chromium or Chrome that is found. */
   readonly executablePath?: string;
   /** The name of a profile, which keeps logins: letters, digits, `-` and `_`. Default: nothing is kept. */
   readonly profile?: string;
   /**
-   * The address of a running browser to join, such as `http://127.0.0.1:9222`. It is not contained, and its logins are
-   * used. Default: a browser of its own.
+   * The address of a running browser to join, such as `http://127.0.0.1:9222`. That browser is not contained, and its
+   * logins are used. Default: Handrail starts a browser.
    */
   readonly cdp?: string;
 }
 
-/** What an action needs of the call that makes it. */
+/** What an action needs from the call that makes it. */
 export interface Caller {
   readonly signal: AbortSignal;
   permit(effect: Effect): Promise<FormInput | undefined>;
@@ -54,7 +54,7 @@ export interface Caller {
 export interface PageReport {
   readonly url: string;
   readonly title: string;
-  /** The snapshot, or what has changed in it. Absent when it was not asked for. */
+  /** The snapshot, or what has changed in it. Absent when the action did not ask for it. */
   readonly page?: string;
   readonly shows: "page" | "changes" | "nothing";
   /** The id of the saved output with the whole snapshot, if `page` is not all of it. */
@@ -74,7 +74,7 @@ export interface UploadFile {
 export interface ActionCaller extends Caller {
   /** Reads a file of the call's target. */
   readFile(path: string): Promise<UploadFile>;
-  /** Where a port of a job of the thread is reached (`ToolJobs.reachPort`). Also works after the call. */
+  /** Returns where a port of a job of the thread is reached (`ToolJobs.reachPort`). Also works after the call. */
   reachPort(port: number): Promise<PortAddress | undefined>;
 }
 
@@ -86,7 +86,7 @@ export interface ActionReport extends Partial<PageReport> {
   readonly picture?: Content;
 }
 
-/** The arguments of an action. Which of them it takes is in `ACTIONS`. */
+/** The arguments of an action. `ACTIONS` has which arguments each action takes. */
 export interface ActionInput {
   readonly url?: string;
   readonly ref?: string;
@@ -104,20 +104,20 @@ export interface ActionInput {
   readonly dialog?: "accept" | "dismiss";
 }
 
-/** Bytes of a snapshot, of what has changed in it, or of a page's text that a model reads. */
+/** The maximum number of bytes of a snapshot, of its changes, or of a page's text, that a model reads. */
 export const SNAPSHOT_BYTES = 8_192;
 
-/** Bytes that a model reads of a longer snapshot: it searches the rest, so that more would seldom be of use. */
+/** How many bytes of a longer snapshot a model reads. The model searches the rest, so more bytes would seldom help. */
 export const BEGINNING_BYTES = 1_024;
 
 type Argument = keyof ActionInput;
 
 interface ActionArguments {
-  /** The arguments that it must have: all of one of these lists. */
+  /** The arguments that the action must have: all arguments of one of these lists. */
   readonly needs: readonly (readonly Argument[])[];
-  /** Arguments that it may have besides. */
+  /** Arguments that the action may have besides. */
   readonly may?: readonly Argument[];
-  /** Whether it acts on the page. Otherwise it only looks. */
+  /** Whether the action acts on the page. Otherwise it only looks. */
   readonly acts?: true;
 }
 
@@ -155,7 +155,7 @@ export function usageOf(name: ActionName): string {
   return [name, needs.map((list) => list.join(" ")).join("|"), ...shown].filter(Boolean).join(" ");
 }
 
-/** Returns what is wrong with the arguments of an action, and which it takes; `undefined` when nothing is. */
+/** Returns what is wrong with an action's arguments, and which it takes; `undefined` when they are right. */
 export function argumentFault(name: ActionName, given: ActionInput): string | undefined {
   const { needs, may = [] }: ActionArguments = ACTIONS[name];
   const has = (Object.keys(given) as readonly Argument[]).filter((key) => given[key] !== undefined);

@@ -22,9 +22,9 @@ export type RequestVerdict =
 export type RequestJudge = (request: BrowserRequest & { readonly isPage: boolean }) => Promise<RequestVerdict>;
 
 /**
- * Has every request of a context judged, until the context is closed. CDP's Fetch domain on the whole browser reports
- * them: of pages, frames, workers, favicons and downloads, and every redirect. It reports no WebSockets. A context that
- * is not judged may request nothing in a browser where another is.
+ * Makes every request of a context be judged, until the context is closed. CDP's Fetch domain on the whole browser
+ * reports the requests: of pages, frames, workers, favicons and downloads, and every redirect. It reports no
+ * WebSockets. In a browser with a judged context, contexts that are not judged may request nothing.
  */
 export async function judgeRequests(context: BrowserContext, judge: RequestJudge): Promise<void> {
   const browser = context.browser();
@@ -39,7 +39,7 @@ export async function judgeRequests(context: BrowserContext, judge: RequestJudge
 
 interface Watched {
   readonly session: CDPSession;
-  /** The judges by the id of their context. */
+  /** The judges, by the id of their context. */
   readonly judges: Map<string, RequestJudge>;
 }
 
@@ -88,13 +88,13 @@ async function watch(browser: Browser): Promise<Watched> {
       : session.send("Fetch.failRequest", { requestId, errorReason: "BlockedByClient" }));
   };
 
-  // A request that has gone meanwhile cannot be answered.
+  // A request that has ended in the meantime cannot be answered.
   session.on("Fetch.requestPaused", (paused) => void answer(paused).catch(() => undefined));
   await session.send("Fetch.enable", { patterns: [{ urlPattern: "*" }] });
   return { session, judges };
 }
 
-/** `Fetch.requestPaused` of CDP, as far as it is used. */
+/** `Fetch.requestPaused` of CDP: the fields that are used. */
 interface Paused {
   readonly requestId: string;
   readonly request: {
@@ -107,7 +107,7 @@ interface Paused {
   readonly frameId: string;
 }
 
-/** The id that CDP has for a context. Playwright does not tell it; a new context is the one that is not known yet. */
+/** CDP's id of a context. Playwright does not report it; a new context is the one whose id is not known yet. */
 async function idOf(context: BrowserContext, session: CDPSession, judges: Watched["judges"]): Promise<string> {
   const { browserContextIds } = await session.send("Target.getBrowserContexts");
   const [id, ...others] = browserContextIds.filter((each) => !judges.has(each));
@@ -140,7 +140,7 @@ function idsOf({ frame, childFrames = [] }: FrameTree): readonly string[] {
   return [frame.id, ...childFrames.flatMap(idsOf)];
 }
 
-/** The request for the script of a service worker has a header of its own (Service Workers, 4.2). */
+/** The request for the script of a service worker has its own header (Service Workers, 4.2). */
 function isServiceWorker(headers: { readonly [name: string]: string }): boolean {
   return Object.keys(headers).some((name) => name.toLowerCase() === "service-worker");
 }

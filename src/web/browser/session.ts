@@ -9,9 +9,7 @@ import { BEGINNING_BYTES, type Caller, type PageReport } from "./protocol.ts";
 import { collectTyped } from "./typed.ts";
 import { HIDDEN, type AriaNode, type Snapshot, bounded, changesOf, nearestRef, writeSnapshot } from "./snapshot.ts";
 
-/**
- * Time limits in milliseconds: of an action without the time that people need, of an element, of a page that settles.
- */
+/** Time limits in milliseconds: for an action (people's time not counted), for an element, and for a page to settle. */
 const ACTION_MS = 30_000;
 const ELEMENT_MS = 10_000;
 const SETTLE_MS = 5_000;
@@ -19,14 +17,14 @@ const QUIET_MS = 150;
 const SNAPSHOT_MS = 5_000;
 const FRAMES_MS = 2_000;
 
-/** The least characters of a value that is hidden wherever it appears, not only in fields. */
+/** The minimum length of a value that is hidden everywhere, not only in fields. Characters. */
 const LEAST_HIDDEN = 4;
 const MOST_NEWS = 20;
 const MOST_REFUSED = 10;
 const MOST_KEPT = 200;
 /** The largest download that is kept, in bytes. */
 const LARGEST_DOWNLOAD = 104_857_600;
-/** What a page loads for its content. Pictures and streams are not waited for. */
+/** What a page loads for its content. Nobody waits for pictures and streams. */
 const WAITED_FOR: ReadonlySet<string> = new Set(["document", "script", "stylesheet", "xhr", "fetch"]);
 
 /** The browser of one thread. One action at a time. */
@@ -45,14 +43,14 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
   const traffic = watchTraffic(context);
   const tabs = createTabs(context, guard !== undefined, news);
   const { page } = tabs;
-  /** What each page last showed. */
+  /** What each page showed last. */
   const shown = new WeakMap<Page, { readonly url: string; readonly snapshot: Snapshot }>();
   /** Every reference that was ever shown, for messages about stale ones. */
   const labels = new Map<string, string>();
-  /** `submitted`: the URL to which a person has approved that a form is sent. */
+  /** `submitted`: the URL to which a person has approved sending a form. */
   const state = { isOver: false, isOpen: true, isTaken: false, submitted: undefined as string | undefined };
 
-  /** Waits until a page has loaded and its requests have ended. A page that never ends is not waited for. */
+  /** Waits until a page has loaded and its requests have ended, or for a limited time. */
   const settle = async (at: Page, signal: AbortSignal) => {
     await at.waitForLoadState("domcontentloaded", { timeout: SETTLE_MS }).catch(() => undefined);
     traffic.stir();
@@ -61,7 +59,7 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
       else if (!tabs.isOpening() && traffic.isQuiet(at)) return;
       await pause(TICK_MS, signal);
     }
-    tabs.giveUpOpening(); // a tab that never came is not waited for again
+    tabs.giveUpOpening(); // a tab that was never reported is not waited for again
   };
   const look = async (at: Page): Promise<Snapshot> => {
     const hide = await secrets.on(at);
@@ -70,12 +68,12 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
     for (const [ref, label] of snapshot.refs) labels.set(ref, label);
     return { ...snapshot, text: withoutSecrets(snapshot.text) };
   };
-  /** Why requests were refused since this was last asked. */
+  /** Why requests were refused since the last call of this function. */
   const takeRefused = (): readonly string[] =>
     (guard?.takeRefused() ?? []).map(({ url, reason }) => `${clip(url, 200)}: ${reason}`);
   const takeNews = () => news.take(takeRefused()).map(withoutSecrets);
 
-  /** The page after an action, with what has happened since the last report. */
+  /** The page after an action, and what has happened since the last report. */
   const report = async (by: Caller, wanted: PageReport["shows"]): Promise<PageReport> => {
     await saveDownloads(tabs.takeDownloads(), by, tell);
     const at = await page();
@@ -123,7 +121,7 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
     answerDialogs: tabs.answerDialogs,
     /** A caller whose questions do not count as time of the action. */
     unhurried: <By extends Caller>(by: By): By => clock.unhurried(by, traffic.stir),
-    /** Runs work during which a person types. The model is not shown what. */
+    /** Runs work during which a person types. The model does not see the typed text. */
     async byPerson(work: () => Promise<void>) {
       const typed = await collectTyped(context);
       state.isTaken = true;
@@ -134,13 +132,13 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
         for (const value of await typed.stop()) secrets.add(value);
       }
     },
-    /** Whether a person has the page now. */
+    /** Whether a person has taken the page. */
     isTaken: () => state.isTaken,
-    /** Whether it was not closed yet. */
+    /** Whether the session is open. */
     isOpen: () => state.isOpen,
-    /** The current tab, if there is one. */
+    /** The current tab; `undefined` if no tab is open. */
     current: tabs.current,
-    /** A person has approved that a form is sent to this URL, in the action that runs. */
+    /** Records that a person has approved sending a form to this URL, in the running action. */
     submitting(url: string) {
       state.submitted = withoutQuery(url);
     },
@@ -162,15 +160,15 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
     /**
      * The element with this reference.
      *
-     * @throws ToolFailure at once when there is none, with the nearest match.
+     * @throws ToolFailure at once when no element has the reference, with the nearest match.
      */
     element: async (ref: string): Promise<Locator> => elementOf(await page(), ref, labels, look),
-    /** Ends the session with the action that runs. */
+    /** Ends the session and the running action. */
     end() {
       state.isOver = true;
     },
     isOver: () => state.isOver,
-    /** The URL of the current tab, or of the last that there was. */
+    /** The URL of the current tab, or of the last tab that was current. */
     lastUrl: tabs.lastUrl,
     async close() {
       state.isOpen = false;
@@ -192,7 +190,7 @@ async function elementOf(
   if (/^(?:f\d+)?e\d+$/.test(name) && (await found.count().catch(() => 0)) === 1) return found;
   const { refs } = await look(at);
   const was = labels.get(name);
-  if (was !== undefined && refs.has(name)) return found; // the snapshot has just given it the reference again
+  if (was !== undefined && refs.has(name)) return found; // the snapshot has just given the element its reference again
   const near = was === undefined ? undefined : nearestRef(was, refs);
   const what = was === undefined ? `there is no element ${ref}` : `${ref} (${was}) is no longer on the page`;
   throw new ToolFailure(near === undefined ? what : `${what}. Nearest: ${near}`, {
@@ -200,7 +198,7 @@ async function elementOf(
   });
 }
 
-/** What has happened, and how often. */
+/** What has happened in the session, and how often. */
 function createNews() {
   const counts = new Map<string, number>();
   return {
@@ -223,7 +221,7 @@ function keep(list: string[], line: string): void {
   if (list.length > MOST_KEPT) list.shift();
 }
 
-/** The time of an action, which stands still while a person is asked. */
+/** The time of an action. The clock stops while a person is asked. */
 function createClock() {
   let asking = 0;
   return {
@@ -244,7 +242,7 @@ function createClock() {
         clearInterval(timer);
       }
     },
-    /** A caller whose questions stop the clock. `answered` is called after each. */
+    /** A caller whose questions stop the clock. `answered` is called after each question. */
     unhurried<By extends Caller>(by: By, answered: () => void): By {
       return {
         ...by,
@@ -283,9 +281,9 @@ function watchTraffic(context: BrowserContext) {
   context.on("requestfailed", (request) => finished(request, request.failure()?.errorText ?? "failed"));
   return {
     lines: lines as readonly string[],
-    /** Quiet counts from now. */
+    /** The quiet time counts from now. */
     stir: () => void (quietSince = Date.now()),
-    /** Whether a page waits for nothing, and has not for a moment. */
+    /** Whether a page has waited for nothing for a short time. */
     isQuiet: (page: Page) =>
       ![...inFlight].some((request) => pageOf(request) === page) && Date.now() - quietSince >= QUIET_MS,
   };
@@ -302,7 +300,7 @@ function createTabs(
   const followed = new Set<Page>();
   let current: Page | undefined;
   let answer: { readonly accept: boolean; readonly text?: string } = { accept: false };
-  /** How many tabs pages have begun to open. Playwright reports each only when it is there. */
+  /** How many tabs pages have begun to open. Playwright reports a tab only when it is open. */
   let opening = 0;
 
   const answerDialog = async (dialog: Dialog) => {
@@ -313,7 +311,7 @@ function createTabs(
     const how = accept ? "accepted" : "dismissed";
     tell(`Dialog (${dialog.type()}) ${JSON.stringify(dialog.message())} was ${how}${hint}`);
   };
-  /** Makes a tab that a page has opened the current one. */
+  /** Makes a tab that a page has opened the current tab. */
   const goTo = (opened: Page) => {
     if (current === opened) return;
     opening = Math.max(0, opening - 1);
@@ -344,7 +342,7 @@ function createTabs(
       session.on("Page.windowOpen", () => opening++);
       await session.send("Page.enable");
     };
-    void listen().catch(() => undefined); // it is closed already
+    void listen().catch(() => undefined); // the tab is closed already
     page.on("close", () => {
       followed.delete(page);
       if (current === page) current = [...followed].at(-1);
@@ -356,14 +354,14 @@ function createTabs(
     consoleLines: consoleLines as readonly string[],
     takeDownloads: () => downloads.splice(0),
     current: () => current,
-    /** The current tab; a new one if there is none. */
+    /** The current tab; a new tab if there is none. */
     async page(): Promise<Page> {
       if (current !== undefined && !current.isClosed()) return current;
       current = await context.newPage();
       follow(current);
       return current;
     },
-    /** Makes this tab the current one. */
+    /** Makes this tab the current tab. */
     select(tab: Page) {
       follow(tab);
       current = tab;
@@ -384,7 +382,7 @@ function createSecrets() {
   const hidden = new Set<string>();
   return {
     add: (value: string) => void hidden.add(value),
-    /** Long values are hidden wherever they appear, also in URLs. */
+    /** Hides long values everywhere in the text, also in URLs. */
     withoutSecrets(text: string): string {
       let safe = text;
       for (const value of hidden) {
@@ -394,7 +392,7 @@ function createSecrets() {
       }
       return safe;
     },
-    /** The values that are not shown in fields: all, if a frame does not tell which ones are passwords. */
+    /** The values that fields do not show: all values, if a frame does not tell which are passwords. */
     async on(at: Page): Promise<Pick<ReadonlySet<string>, "has">> {
       const perFrame = at.frames().map((frame) => passwordsIn(frame).catch((): readonly string[] => []));
       const values = await withinMs(FRAMES_MS, Promise.all(perFrame));
@@ -413,7 +411,7 @@ function createSecrets() {
   };
 }
 
-/** Asks about each download, and saves those that are approved. */
+/** Asks about each download, and saves the approved downloads. */
 async function saveDownloads(downloads: readonly Download[], by: Caller, tell: (text: string) => void): Promise<void> {
   for (const download of downloads) {
     const name = download.suggestedFilename();
@@ -442,7 +440,7 @@ function pageOf(request: Request): Page | undefined {
   try {
     return request.frame().page();
   } catch {
-    return undefined; // of a worker, or before its frame exists
+    return undefined; // a request of a worker, or made before its frame exists
   }
 }
 

@@ -18,22 +18,22 @@ export interface AriaNode {
 
 /** A page as a model reads it. */
 export interface Snapshot {
-  /** One element a line, indented by its depth. */
+  /** One line for each element, indented by its depth. */
   readonly text: string;
-  /** Every reference, also those that `text` omits, with the element's role and name. */
+  /** Every reference, also references that `text` omits, with the element's role and name. */
   readonly refs: ReadonlyMap<string, string>;
-  /** The links, as the page writes them. */
+  /** The links, as written in the page. */
   readonly links: readonly string[];
 }
 
 const LONGEST_URL = 120;
 
-/** Roles whose elements are only read: their references are omitted, unless they can be clicked. */
+/** Roles whose elements are only read: their references are omitted, unless the elements can be clicked. */
 const READ_ONLY: ReadonlySet<string> = new Set([
   ...["generic", "paragraph", "listitem", "row", "rowgroup", "cell", "columnheader", "rowheader", "heading", "strong"],
   ...["emphasis", "code", "term", "definition", "separator", "time", "caption", "img", "list", "none", "presentation"],
 ]);
-/** Roles that only group: they are omitted when they have no name. */
+/** Roles that only group elements: a group without a name is omitted. */
 const GROUPS: ReadonlySet<string> = new Set(["generic", "rowgroup", "none", "presentation", "paragraph"]);
 const FIELDS: ReadonlySet<string> = new Set(["textbox", "searchbox", "spinbutton", "combobox"]);
 const CELLS: ReadonlySet<string> = new Set(["cell", "columnheader", "rowheader", "gridcell"]);
@@ -57,7 +57,7 @@ export function writeSnapshot(roots: readonly (AriaNode | string)[], hide: Pick<
     for (const child of node.children ?? []) if (typeof child !== "string") remember(child);
   };
 
-  /** A cell in one line; `undefined` when it holds more than texts and single elements. */
+  /** A cell in one line; `undefined` when the cell holds more than texts and single elements. */
   const cellLine = (cell: AriaNode | string): string | undefined => {
     if (typeof cell === "string" || !CELLS.has(cell.role) || cell.cursor === "pointer") return undefined;
     const parts = (cell.children ?? []).map((part) => {
@@ -91,7 +91,7 @@ export function writeSnapshot(roots: readonly (AriaNode | string)[], hide: Pick<
     const cells = role === "row" && !isClickable ? children.map(cellLine) : [undefined];
     if (!cells.includes(undefined)) return void lines.push(`${indent}- row: ${cells.join(" | ")}`);
     lines.push(`${indent}- ${elementLine(node)}`);
-    // A link or button that is named by its content does not repeat it.
+    // A link or button that is named by its content does not repeat the content.
     const isNamed = node.name !== undefined && children.every((child) => repeats(child, node.name ?? ""));
     if (!isNamed) writeAll(children, depth + 1);
   };
@@ -113,14 +113,14 @@ function inOneLine(text: string): string {
   return text.replaceAll(/\s+/g, " ").trim();
 }
 
-/** Shown for a value that is not. */
+/** The text in place of a value that is not shown. */
 export const HIDDEN = "••••";
 
 function stateText(state: string, value: unknown): string {
   return value === true ? `[${state}]` : `[${state}=${inOneLine(String(value))}]`;
 }
 
-/** Whether a part has no reference, and the name of its element already has all of its text. */
+/** Whether a part has no reference, and all of its text is already in the element's name. */
 function repeats(child: AriaNode | string, name: string): boolean {
   if (typeof child === "string") return name.includes(child.trim());
   if (child.role !== "img" && !READ_ONLY.has(child.role)) return false;
@@ -129,8 +129,8 @@ function repeats(child: AriaNode | string, name: string): boolean {
 }
 
 /**
- * Returns the lines that differ between two snapshots, `+` or `-` in front, each with the lines that it is in.
- * `undefined` when that is not shorter than the new snapshot; an empty text when nothing differs.
+ * Returns the lines that differ between two snapshots, `+` or `-` in front, each below the lines that contain it.
+ * `undefined` when the result is not shorter than the new snapshot; an empty text when nothing differs.
  */
 export function changesOf(before: string, after: string): string | undefined {
   if (before === after) return "";
@@ -155,7 +155,7 @@ export function changesOf(before: string, after: string): string | undefined {
 
 const MOST_CHANGES = 2_000;
 
-/** The indexes of the lines that contain this one, outermost first. */
+/** The indexes of the lines of which this line is a part, the outermost first. */
 function parentsOf(lines: readonly string[], index: number): readonly number[] {
   const parents: number[] = [];
   let depth = depthOf(lines[index] ?? "");
@@ -171,7 +171,7 @@ function depthOf(line: string): number {
   return line.search(/\S|$/);
 }
 
-/** Returns the lines that contain the text, whatever the case, with the lines that they are in. */
+/** Returns the lines that contain the text, in upper or lower case, with the lines above that contain them. */
 export function linesWith(
   snapshot: string,
   text: string,
@@ -191,8 +191,8 @@ export function linesWith(
 }
 
 /**
- * Returns the reference that most likely is the element that an old reference named: the same role and name, or the
- * most similar. `undefined` if there is nothing alike.
+ * Returns the reference of the element that an old reference most likely named: of the same role and name, or the most
+ * similar. `undefined` if no element is similar.
  */
 export function nearestRef(was: string, refs: Snapshot["refs"]): string | undefined {
   let best: { readonly ref: string; readonly off: number } | undefined;

@@ -3,7 +3,7 @@ import { randomName } from "../../util/identifier.ts";
 
 /**
  * Collects what a person types into fields of a context until `stop` is called, which resolves to the last text of each
- * field. Pages cannot see that it is collected: the listener lives in a world of its own.
+ * field. Pages cannot see this: the listener runs in its own isolated world.
  */
 export async function collectTyped(context: BrowserContext): Promise<{ stop(): Promise<readonly string[]> }> {
   const last = new Map<string, string>();
@@ -11,7 +11,7 @@ export async function collectTyped(context: BrowserContext): Promise<{ stop(): P
   const sessions: CDPSession[] = [];
 
   const listenIn = async (target: Page | Frame) => {
-    // A frame in the process of its page has no session of its own: that of the page reaches it.
+    // A frame in its page's process has no session of its own: the session of the page reaches it.
     const session = await context.newCDPSession(target).catch(() => undefined);
     if (session === undefined) return;
     sessions.push(session);
@@ -47,7 +47,7 @@ export async function collectTyped(context: BrowserContext): Promise<{ stop(): P
   };
 }
 
-/** Runs in a page, in a world of its own. Reports the text of each field as it changes. */
+/** Runs in a page, in its own isolated world. Reports the text of each field when it changes. */
 function listener(binding: string): void {
   const world = globalThis as unknown as {
     readonly crypto: { getRandomValues(bytes: Uint32Array): Uint32Array };
