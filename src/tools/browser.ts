@@ -20,7 +20,7 @@ import {
 } from "../web/browser/protocol.ts";
 import { mendUrl } from "./shared/url-arguments.ts";
 
-/** The largest file that is uploaded: Playwright passes no larger one on. Bytes. */
+/** The maximum size of an uploaded file: Playwright accepts no larger file. Bytes. */
 const LARGEST_UPLOAD = 50_000_000;
 
 export interface BrowserOptions extends ToolOptions {
@@ -108,7 +108,7 @@ const DIRECTIONS = ["up", "down", "top", "bottom"] as const;
 function effectsOf({ action, url, paths = [] }: { readonly action: ActionName } & ActionInput): readonly Effect[] {
   const { acts } = ACTIONS[action] as { readonly acts?: true };
   return [
-    // A port of this machine may be that of a job, which is known only when it is opened.
+    // A port of this machine may be a job's port. This is known only when the port is opened.
     ...(action === "open" && url !== undefined && !isLoopback(url)
       ? [{ kind: "fetch", url, method: "GET" } as const]
       : []),
@@ -117,7 +117,7 @@ function effectsOf({ action, url, paths = [] }: { readonly action: ActionName } 
   ];
 }
 
-/** A person takes over the page of a thread, until they answer the question that this asks. Not for models. */
+/** Lets a person take over the page of a thread, until they answer the question of this tool. Not for models. */
 export const takeOver = ({ browsers }: { readonly browsers: Pick<Browsers, "takeOver"> }) =>
   defineTool({
     name: "browser",

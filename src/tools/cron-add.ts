@@ -19,7 +19,7 @@ import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 const COMMAND_SECONDS = 120;
 const AGENT_SECONDS = 1_800;
 
-/** The longest command or prompt. A person is shown all of it. UTF-16 units. */
+/** The longest command or prompt. A person is shown the whole text. UTF-16 units. */
 const MOST_TEXT = 4_000;
 
 /** How many planned times a person is shown. */

@@ -18,7 +18,7 @@ export type Delegated = {
   readonly answer: string;
   /** The limit that kept it from finishing. */
   readonly unfinished?: string;
-  /** Replies of models and their tokens, including those of everything that it started. */
+  /** Replies of models and their tokens, including those of all agents that the sub-agent started. */
   readonly rounds: number;
   readonly tokens: number;
   /** The ids of its jobs that are still running. Their ends are reported to the caller. */

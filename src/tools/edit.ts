@@ -112,7 +112,7 @@ function wantedEdits({ old_text, new_text, replace_all, edits }: Asked, names: T
       hint: "Give old_text and new_text, or edits.",
     });
   }
-  // Next to edits, it is the default of each edit.
+  // Besides `edits`, the argument is the default of each edit.
   const every = replace_all === undefined ? {} : { replace_all };
   const all = (edits ?? [{ old_text: old_text ?? "", new_text: new_text ?? "" }]).map((each) => ({
     ...every,
@@ -120,7 +120,7 @@ function wantedEdits({ old_text, new_text, replace_all, edits }: Asked, names: T
   }));
   for (const { old_text: from, new_text: to } of all) {
     if (from === "") throw emptyText(names("write"));
-    requireWholeCharacters("old_text", from); // half of one would be found inside a whole one
+    requireWholeCharacters("old_text", from); // half a character would be found inside a whole character
     requireWholeCharacters("new_text", to);
   }
   return all;

@@ -73,13 +73,13 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
             const { kind } = await orNearest(path, context, names, () => statOf(path, context));
             throw kind === "folder" ? error : new ToolFailure(`This is not a folder: ${path}`);
           });
-        // Sensitive files are found by a pattern that spells part of their name, not by "*" or "**/*".
+        // Sensitive files are found only by a pattern that spells part of their name, not by "*" or "**".
         const isMeant = (name: string) => /[^\W_]/.test(nameOf(pattern)) || sensitive(`/${name}`) === undefined;
         const files = listed.files.filter(isMeant);
         const found = [
           ...files,
           ...listed.folders.filter(isMeant).map((folder) => `${folder}/`),
-          ...listed.links, // of unknown targets, so they have no slash
+          ...listed.links, // links, whose targets are unknown, so they have no slash
         ];
         const { paths: closed } = context.closed;
         const open = found.filter((name) => !closed.some((folder) => isInside(posix.join(root, name), folder)));
@@ -91,7 +91,7 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
           left_out: await closedBelow(root, context),
           complaints: listed.complaints,
           ...(listed.notes.length > 0 && { notes: listed.notes }),
-          // Last, since long data loses its end.
+          // The paths come last, because long data loses its end.
           paths: sorted.slice(0, max_results).map((key) => base + pathOfKey(key)),
         };
       },

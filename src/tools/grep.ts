@@ -91,7 +91,7 @@ export const grep = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: GrepOptio
           left_out: root === undefined ? [] : await closedBelow(root, context),
           complaints: found.complaints,
           ...(found.notes.length > 0 && { notes: found.notes }),
-          // Last, since long data loses its end.
+          // The lines come last, because long data loses its end.
           lines: found.lines.map((line) => ({ ...line, path: shown(line.path) })),
         };
       },

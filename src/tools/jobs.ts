@@ -124,7 +124,7 @@ export const jobs = (options: ToolOptions = {}) => {
     return { ...stateOf(job), text: await withState(await news(job, context), job, context) };
   }
 
-  /** The output that was not shown yet. */
+  /** The output that has not been shown yet. */
   async function news(job: Job, context: ToolContext): Promise<string> {
     const { output: log } = job.process;
     const to = job.ended === undefined ? await wholeCharacters(log) : log.kept;
@@ -188,7 +188,7 @@ async function forAtMost(
   signal.throwIfAborted();
 }
 
-/** Where a parked call is, for `output` and `wait` with its id; `undefined` for the id of a job. */
+/** The state of a parked call, for `output` and `wait` with its id; `undefined` for the id of a job. */
 async function parkedCall({ action, id, timeout = DEFAULT_WAIT_S }: Input, context: ToolContext) {
   if (id === undefined || (action !== "output" && action !== "wait")) return undefined;
   const { jobs: own, signal } = context;
@@ -204,7 +204,7 @@ async function parkedCall({ action, id, timeout = DEFAULT_WAIT_S }: Input, conte
   return found && { id, ...found };
 }
 
-/** How often a parked call is looked at while it is waited for, in milliseconds. */
+/** The pause between two looks at a parked call while the tool waits for it, in milliseconds. */
 const LOOK_MS = 500;
 
 /** Converts an id that is a number. */
@@ -238,7 +238,7 @@ function whichThereAre(all: readonly Job[], names: ToolNames): string {
 async function write({ id, process, ended }: Job, { text, end }: Input, names: ToolNames) {
   if (text === undefined && end !== true) throw new ToolFailure('action "write" needs "text", or "end": true');
   if (ended !== undefined) throw new ToolFailure(`job ${id} has ended: ${describeExit(ended.exit)}`);
-  // Typing into a pane is judged by what the pane shows, so it goes through send-keys.
+  // Typing into a pane is judged by what the pane shows, so send-keys must do it.
   if (process.awaitsInput !== undefined) {
     const keys = names("send-keys");
     const pane = process.place?.replace(/^pane /, "") ?? "";

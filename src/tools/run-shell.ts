@@ -57,7 +57,7 @@ export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", 
         if ("problem" in mode || (mode.how === "dispatch" && !terminal)) return []; // nothing runs
         // A command typed into a pane runs outside the sandbox, and is judged as such.
         const within = mode.how === "dispatch" && sandboxed ? "none" : withinOf(asked);
-        // A dispatched one keeps running in its pane after the session.
+        // A dispatched command keeps running in its pane after the session.
         return [execEffect(command, within, mode.how === "dispatch" ? "detached" : "call")];
       },
       async run({ command, wait }, context) {

@@ -66,7 +66,7 @@ export const sendKeys = (options: ToolOptions = {}) => {
           ({ pane } = await terminal.sendKeys({ ...where, ...(text !== "" && { text }), keys }));
           if (isUnseen) await showPane(terminal, where, signal);
         };
-        /** Types nothing and returns false when another call has typed unseen keys since the part was judged. */
+        /** Types nothing and returns false when another call has typed unseen keys since this part was judged. */
         const type = (part: TypedPart, judgedAt: number): Promise<boolean> =>
           inTurn(unseen, signal, async () => {
             if (unseen.count() !== judgedAt) return false;

@@ -22,18 +22,18 @@ import { git } from "./git.ts";
 import { DISK_RESERVE, MAX_FILE_BYTES, parentsOf, pathIn, shown } from "./keep.ts";
 import { type Item, type Log, type Point, type UndoStore, readLog } from "./log.ts";
 
-/** Up to this size, a file is read and stored in this process. Git does it for larger ones. In bytes. */
+/** A file of at most this size is read and stored in this process; git stores larger files. In bytes. */
 const SMALL_BYTES = 262_144;
 
 /**
- * An act of a file tool: the files that it may change, and what they were before it. It takes no state of the whole
- * workspace: the next state that is stored is the one before the act too, except for these files (`folded`).
+ * An act of a file tool: the files that it may change, and what they were before. No state of the whole workspace is
+ * stored for it: except for these files, the next stored state is also the state before the act (`folded`).
  */
 export interface FileAct {
   readonly act: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** The point that the act makes, unless its turn has one already. */
+  /** The point that the act makes, unless its turn already has a point. */
   readonly point: Point;
   /** What was at each path; `null` for nothing. Paths have one character per byte. */
   readonly before: readonly (readonly [path: string, item: Item | null])[];

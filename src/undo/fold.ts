@@ -16,7 +16,7 @@ interface Made {
   readonly at: number;
 }
 
-/** Whether there is a point already that an act at this moment shares: that of its turn, or of a call just before. */
+/** Whether an act at this moment shares an existing point: that of its turn, or of a call shortly before. */
 export function hasPoint(made: readonly Made[], { point, at }: Made): boolean {
   return made.some(({ point: other, at: then }) =>
     point.turn === undefined
@@ -40,7 +40,7 @@ interface Group {
   readonly acting: string[];
   /** What was at each path before the first of the acts. */
   readonly before: Map<string, Item | null>;
-  /** What the last one left there. Without an entry, that is unknown. */
+  /** What the last act left at each path. A path without an entry is unknown. */
   readonly after: Map<string, Item | null>;
   readonly folders: string[];
   readonly unkept: string[];
@@ -62,7 +62,7 @@ export async function folded(
   const extras = await readExtras(store.path, now.extras);
   const found = await itemsIn(store, now, extras, paths);
   const ignored = await notKept(store, paths, found);
-  /** The items that differ from `now` before the group that is looked at: the groups are, from the last one on. */
+  /** The items that differ from `now` before the current group; groups are visited from the last to the first. */
   const differing = new Map<string, Item | null>();
   const gone = new Set<string>();
   const states: Entry[] = [];
@@ -74,7 +74,7 @@ export async function folded(
       if (ignored.has(path)) continue;
       const next = differing.has(path) ? differing.get(path) : (found.get(path) ?? null);
       const left = after.get(path);
-      if (left !== undefined && isSame(left, item)) continue; // it was not changed
+      if (left !== undefined && isSame(left, item)) continue; // the file was not changed
       if (left !== undefined && !isSame(left, next) && running.length === 0) others.push(path);
       differing.set(path, item);
       isChanged = true;
@@ -154,7 +154,7 @@ async function itemsIn(
   return items;
 }
 
-/** Returns the paths that no state has: those that git ignores, too large ones, and those of other repositories. */
+/** Returns the paths that no state has: ignored by git, too large, or of other repositories. */
 async function notKept(
   { path: store, workDir }: UndoStore,
   paths: readonly string[],

@@ -75,7 +75,7 @@ export async function git(store: string, args: readonly string[], run: GitRun = 
   const [out, errors] = [[] as Buffer[], [] as Buffer[]];
   child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
   child.stderr.on("data", (chunk: Buffer) => errors.push(chunk));
-  child.stdin.on("error", () => {}); // it ended before it had read everything: the exit code shows why
+  child.stdin.on("error", () => {}); // git ended before it had read everything: the exit code shows why
   child.stdin.end(Buffer.from(run.input ?? "", "latin1"));
   const code = await new Promise<number | null>((resolve, reject) => {
     child.on("error", reject);
@@ -88,7 +88,7 @@ export async function git(store: string, args: readonly string[], run: GitRun = 
 
 /** Reads objects of a store, one after another. */
 export interface ObjectReader {
-  /** Rejects if there is no such object. */
+  /** Rejects if the store has no such object. */
   read(id: string): Promise<Buffer>;
   close(): void;
 }

@@ -166,8 +166,8 @@ interface Listing {
 }
 
 /**
- * Returns the path of git's index for a tree. The index has the times of the tree's files. The tree is part of its
- * name, so it is never used for another.
+ * Returns the path of git's index for a tree. The index has the times of the tree's files. The tree is part of the
+ * index's name, so an index is never used for another tree.
  */
 export function indexOf(store: string, tree: string | undefined, part: string): string {
   return join(store, `index-${part}-${tree ?? "none"}`);
@@ -298,8 +298,8 @@ async function keepFiles(kept: Kept, last: string | undefined, listing: Listing,
   if (added > room) throw new NoRoom(added);
   await requireSpace(store, added);
   const next = join(store, `index-${randomName(8)}.tmp`);
-  // A hard link keeps the modification time of the index. Git compares that with the times of files, to know which may
-  // have changed right after the index was written.
+  // A hard link keeps the modification time of the index. Git compares this time with the times of files, to know which
+  // may have changed right after the index was written.
   await link(index, next).catch((error: unknown) => {
     if (codeOf(error) !== "ENOENT") throw error;
   });

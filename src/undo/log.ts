@@ -102,12 +102,12 @@ export function endAct(act: string): void {
   running.delete(act);
 }
 
-/** Returns the thread of an act; `undefined` for one of an older version. */
+/** Returns the thread of an act; `undefined` for an act of an older version. */
 export function threadOf(act: string): string | undefined {
   return act.split(":").slice(3).join(":") || undefined;
 }
 
-/** Whether an act may still run: one of this process that has not ended, or one of another living process. */
+/** Whether an act may still run: an act of this process that has not ended, or an act of another living process. */
 export function isLive(act: string): boolean {
   const [pid = "", start = ""] = act.split(":");
   return act.startsWith(`${thisProcess()}:`) ? running.has(act) : isAlive(Number(pid), start);
@@ -121,7 +121,7 @@ export function liveActs({ entries }: Log): readonly string[] {
 /**
  * Runs `work` while no other process works on the store. Takes over the lock of a process that has died.
  *
- * @throws Error when another process holds it for longer than 60 seconds, and what `work` throws.
+ * @throws Error when another process holds the lock for longer than 60 seconds, and what `work` throws.
  */
 export function withLock<T>(store: string, work: () => Promise<T>): Promise<T> {
   return withLockFile(join(store, "lock"), "the store of undo", work);

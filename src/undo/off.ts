@@ -13,7 +13,7 @@ export interface Off {
   /** Remembers the reason. Ignores other errors. */
   learn(outcome: unknown): void;
   isOff(): boolean;
-  /** Returns the notice for a thread that has not had it. `undefined`: it has, or undo is on. */
+  /** Returns the notice for a thread that has not had it. `undefined`: the thread has had it, or undo is on. */
   noticeFor(thread: string): string | undefined;
 }
 
@@ -50,7 +50,7 @@ const fileOf = (store: string) => join(store, NAME);
 /** Records that the workspace has too much content for the limit, so that no process has to find out again at once. */
 export async function recordFull({ path, maxBytes }: UndoStore, message: string): Promise<UndoOff> {
   const full: Full = { message, maxBytes, at: Date.now() };
-  await replacePrivateFile(path, NAME, JSON.stringify(full)).catch(() => {}); // it is found out again
+  await replacePrivateFile(path, NAME, JSON.stringify(full)).catch(() => {}); // this is found out again
   return new UndoOff(message);
 }
 

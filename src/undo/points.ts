@@ -67,9 +67,9 @@ export interface UndoPoints {
   /** Returns the point of an undo whose process was killed before it finished. */
   unfinished(): Promise<string | undefined>;
   /**
-   * Compares the current state with a point. Default: the newest point whose acts changed something that differs from
-   * it still, among those of `thread` if one is given; without such a point, the newest one. Points of undos do not
-   * count. Rejects if there is none.
+   * Compares the current state with a point. Default: the newest point from which something still differs that its acts
+   * changed (of `thread`, if given); without such a point, the newest point. Points of undos do not count. Rejects if
+   * there is none.
    */
   preview(id?: string, thread?: string): Promise<Preview>;
   /** Returns the differences in the content of files, as a git diff. */
@@ -88,7 +88,7 @@ export interface UndoPoints {
    * @param points from `list`
    */
   lines(points: readonly UndoPoint[]): Promise<ReadonlyMap<string, LineCounts>>;
-  /** Applies a preview. If the plan would be different by now, rejects and changes nothing. */
+  /** Applies a preview. If the plan has changed since then, rejects and changes nothing. */
   restore(preview: Preview, options?: RestoreOptions): Promise<Restored>;
 }
 

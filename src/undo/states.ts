@@ -13,7 +13,7 @@ export interface Beginning {
   readonly call: ApprovedCall;
   /** The files that it may change, as `filesOf`; `undefined`: any. */
   readonly files: readonly string[] | undefined;
-  /** Whether it may wait for a state that no point needs. */
+  /** Whether the act may wait for a state that no point needs. */
   readonly mayWait: boolean;
   /** Whether the act has started meanwhile, without its state. */
   isLate(): boolean;
@@ -27,7 +27,7 @@ export interface States {
   end(store: UndoStore, { act, files }: Pick<Beginning, "act" | "files">, mark: string | undefined): Promise<void>;
   /** Keeps the first state of a workspace. */
   first(store: UndoStore, signal: AbortSignal): Promise<void>;
-  /** Whether the call has a point already to which people can return. */
+  /** Whether the call already has a point to which people can return. */
   hasPoint(store: UndoStore, call: ApprovedCall, log: Log): boolean;
 }
 
@@ -41,7 +41,7 @@ export function createStates(messageOf: (thread: string) => string | undefined, 
     return { by: "turn", thread, tool: tool.name, turn, ...(message !== undefined && { message }) };
   };
 
-  /** Returns the point that the call needs; `undefined` if there is one already. */
+  /** Returns the point that the call needs; `undefined` if there is already one. */
   const neededPoint = (store: UndoStore, call: ApprovedCall, log: Log): Point | undefined => {
     const point = pointOf(call);
     const made = pointsOf(log.entries, readActs(store.path, log));

@@ -56,7 +56,7 @@ export async function storeOf(options: UndoOptions, { make = true } = {}): Promi
 
 /** How the record is to change. */
 export interface Next {
-  /** Makes the state a point to which people can return, unless there is one for it already. */
+  /** Makes the state a point to which people can return, unless the state already has a point. */
   readonly point?: Point;
   /** The acts that are running from here on. */
   readonly acting: readonly string[];

@@ -41,7 +41,7 @@ export interface UndoRecorder {
 
 /** A turn, or one call outside a turn. */
 interface Turn {
-  /** How much longer its acts may wait, in milliseconds. */
+  /** How much longer the turn's acts may wait, in milliseconds. */
   waitMs: number;
   hasPoint: boolean;
   isReported: boolean;
@@ -62,7 +62,7 @@ export function createUndo(options: UndoOptions): UndoRecorder {
   let opening: Promise<UndoStore> | undefined;
   let queue: Promise<unknown> = Promise.resolve();
 
-  /** Runs work in order. Whoever waits for it or not, what it found about undo itself is remembered. */
+  /** Runs work in order. Remembers what the work found out about undo, whether or not a caller waits for it. */
   const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
     const done = queue.then(work);
     queue = done.catch((error: unknown) => off.learn(error));

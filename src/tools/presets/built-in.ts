@@ -91,9 +91,7 @@ export const BUILT_IN = {
   file_write: (options) => write({ name: "file_write", summary: summaryInBytes, ...options.file_write }),
 } satisfies { readonly [name: string]: (options: ToolOptionsByName) => Tool };
 
-/**
- * Tools that another one does the work of, with names and texts of the seeds. Presets and toolsets have them by name.
- */
+/** Tools that do the work of another tool, with names and texts of the seeds. Presets and toolsets can name them. */
 export const SECOND_NAMES: ReadonlySet<string> = new Set([
   ...["read_file", "write_file", "file_read", "file_write"], // read, write
   ...["shell", "run_shell"], // bash

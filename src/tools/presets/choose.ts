@@ -20,7 +20,7 @@ export interface ToolChoice {
   /** Names of tools to omit; for tools from sources also patterns with `*`. Those that agents add are ignored. */
   readonly disable?: readonly string[];
   /**
-   * Options of built-in tools and of tools from sources (`ToolOptions`), by name. Those of absent tools are ignored.
+   * Options of built-in tools and of tools from sources (`ToolOptions`), by name. Options of absent tools are ignored.
    */
   readonly toolOptions?: ToolOptionsByName & { readonly [name: string]: object | undefined };
 }
@@ -82,7 +82,7 @@ export function chosenTools(
 
 /** The part of the choice that concerns tools of sources. */
 export interface SourceChoice {
-  /** Returns the tool as chosen; `undefined` to omit it. With one of Handrail's presets, all are chosen. */
+  /** Returns the tool as chosen; `undefined` to omit it. With a preset of Handrail, all tools of sources are chosen. */
   readonly choose: (tool: Tool) => Tool | undefined;
   /**
    * The position of a tool: that of its name, or of the first pattern for it, in the toolset; otherwise after these.

@@ -11,7 +11,7 @@ const MATCHING_MS = 1_000;
 /** Globs with at most this many stars and braces are always fast. */
 const HARMLESS = 3;
 
-/** Selects paths. Paths are relative to the searched folder; those of folders have no slash at the end. */
+/** Selects paths. Paths are relative to the searched folder; paths of folders have no slash at the end. */
 export interface NamePattern {
   /** Returns the paths that match. Throws a `ToolFailure` when that takes too long. */
   pick(paths: readonly string[]): readonly string[];
@@ -35,7 +35,7 @@ export async function namePattern(pattern: string): Promise<NamePattern> {
   return { pick: containing(wanted.toLowerCase()), ...about, names: [] };
 }
 
-/** A glob of files. One that ends with a slash selects everything in that folder; "" selects everything. */
+/** A glob of files. A glob that ends with a slash selects everything in that folder; "" selects everything. */
 export async function fileGlob(glob: string): Promise<NamePattern> {
   const wanted = glob.replace(/^(!?)(?:\.?\/)+/, "$1").replace(/\/+$/, "/**");
   const about = { foldersOnly: false, git: namesGit(wanted) };

@@ -9,13 +9,13 @@ import { shownPath } from "./shown-path.ts";
 /** How many subfolders of a folder are listed. */
 const MOST_LISTED = 100;
 
-/** How many folders are searched: the nearest existing one and its parent. */
+/** How many folders are searched: the nearest existing folder and its parent. */
 const LOOKED_THROUGH = 2;
 
 /** How many parent folders of the path are checked for existence. */
 const MOST_FOLDERS = 16;
 
-/** The most paths that are suggested. */
+/** The maximum number of suggested paths. */
 const SUGGESTED = 3;
 
 /** Folders with many names that are rarely meant. */
@@ -72,7 +72,7 @@ function searchText(path: string, names: ToolNames): string {
 }
 
 /**
- * Existing paths near a missing one, the nearest first, as a model would write them. Searches only folders that the
+ * Existing paths near a missing path, the nearest first, as a model would write them. Searches only folders that the
  * call may read without asking a person: at most two of them, one level deep.
  */
 async function nearestPaths(path: string, context: ToolContext): Promise<readonly string[]> {
@@ -113,7 +113,7 @@ async function namesBelow(folder: string, { backend }: ToolContext): Promise<rea
   const entries = await backend.files.list(folder);
   const folders = entries.filter(({ name, kind }) => kind === "folder" && !SKIPPED.includes(name));
   const inner = folders.slice(0, MOST_LISTED).map(async ({ name }) => {
-    const found = await backend.files.list(posix.join(folder, name)).catch(() => []); // it may be unreadable
+    const found = await backend.files.list(posix.join(folder, name)).catch(() => []); // the folder may be unreadable
     return found.map((entry) => posix.join(name, entry.name));
   });
   return [...entries.map(({ name }) => name), ...(await Promise.all(inner)).flat()];
