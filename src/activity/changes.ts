@@ -6,7 +6,7 @@ import type { Toolkit } from "../contract/toolkit.ts";
 import { clip } from "../util/text.ts";
 import { MAX_ERROR } from "./fold.ts";
 
-/** The fields of an activity that can be changed from outside. Its id, name, input and status cannot. */
+/** The fields of an activity that can be changed from outside the call. Id, name, input and status cannot. */
 const FIELDS = ["display_message", "error"] as const;
 type Field = (typeof FIELDS)[number];
 

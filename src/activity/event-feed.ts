@@ -19,7 +19,7 @@ export interface EventFeedOptions {
   readonly borrow: () => Promise<{ readonly database: Sql; release(): void }>;
   /** Resolves when all events taken so far are readable. */
   readonly settled: () => Promise<void>;
-  /** Closes what dead processes left in progress. Resolves to whether there was anything. Never rejects. */
+  /** Closes what dead processes left in progress (calls, jobs). Resolves to whether there was any. Never rejects. */
   readonly tend: (database: Sql) => Promise<boolean>;
 }
 

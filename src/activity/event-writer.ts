@@ -58,7 +58,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
   let problem: Error | undefined;
   let closed: Promise<void> | undefined;
 
-  /** This process's session: the number that it has, or begins. A lapsed one was closed by others. */
+  /** This process's session: its number, or that of a new session. Other processes close a lapsed session. */
   const ownSession = function* (into: Sql): Work<number> {
     if (session !== undefined && into.lapses() === lapses) return session;
     return yield* beginSession(now());

@@ -13,7 +13,7 @@ import { clip, plural } from "../util/text.ts";
 import { createJobTails } from "./job-tails.ts";
 import { openPort } from "./open-port.ts";
 
-/** The most jobs at once. More are a mistake, such as a model that starts the same server again and again. */
+/** The maximum number of jobs at once. More are a mistake, such as a model that starts one server again and again. */
 const MOST_RUNNING = 32;
 /** How many ended jobs keep their output. */
 const MOST_ENDED = 32;
@@ -29,7 +29,7 @@ export interface JobsOptions {
   readonly store: Pick<Store, "append">;
   /** "call": the toolkit is closed after one call, so only detached jobs can be started. Default "toolkit". */
   readonly lifetime?: "call" | "toolkit";
-  /** Bytes of output kept of ended jobs, besides the last one, which is kept whole. Default 1 GiB. */
+  /** How many bytes of ended jobs' output are kept, besides the last job's, which is kept whole. Default 1 GiB. */
   readonly mostEndedBytes?: number;
   /** Counts the sandbox's refusals to jobs. */
   readonly alarms?: Alarms;
@@ -47,7 +47,7 @@ export interface JobManager extends Jobs {
   stop(call: CallId, job: string): void;
   /** Records the last lines of a job of this call for a while; does nothing when the job does not exist. */
   watch(job: string, by: Pick<CallEvent, "call" | "thread">): void;
-  /** Opens a port of a job of this call for a person, and records the answer; does nothing when there is none. */
+  /** Opens a port of a job of this call for a person, and records the answer; does nothing for an unknown job. */
   open(job: string, port: number, by: Pick<CallEvent, "call" | "thread">): void;
   /** Stops all jobs except detached ones, and releases their output. Never rejects. */
   close(): Promise<void>;

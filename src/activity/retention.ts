@@ -183,7 +183,7 @@ async function removal(database: Sql, { maxAgeDays, maxEvents, maxBytes }: Reten
       .limit(STEP_ROWS);
   }
 
-  /** Returns the calls that have ended, and so have their jobs. Detached jobs do not count: they may run for ever. */
+  /** Returns the calls that have ended, and whose jobs have ended, except detached jobs: they may run for ever. */
   function finished(calls: readonly string[]) {
     const count = (condition: ReturnType<typeof sql<boolean>>) => sql<number>`count(*) FILTER (WHERE ${condition})`;
     return builder

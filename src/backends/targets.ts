@@ -6,7 +6,7 @@ import { containerTarget } from "./container/target.ts";
 import { sshTarget } from "./ssh/target.ts";
 import type { Pane } from "./tmux/beside-pane.ts";
 
-/** The built-in kinds of targets. To add one: a folder with its entry, and a line here. */
+/** The built-in kinds of targets. To add a kind: a folder with its entry, and a line here. */
 export const TARGETS: readonly TargetKind[] = [containerTarget, sshTarget];
 
 /** Where work happens. */

@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 
-/** A signal is passed on to the child after this long, in case it did not receive the signal itself. Milliseconds. */
+/** A signal is passed on to the child after this time, in case the child did not receive it. Milliseconds. */
 const PASS_ON_MS = 1_000;
 
 /** Signals that make a process dump core. The bridge does not send them to itself: its core would mislead. */

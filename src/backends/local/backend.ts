@@ -76,7 +76,7 @@ export async function local({
     return owned({ ...job.process, reachPort: (port) => reachPort(job.process, port) });
   };
 
-  /** Starts one of our own programs, without the user's environment, not even the ripgrep configuration. */
+  /** Starts one of Handrail's own programs, without the user's environment and its ripgrep configuration. */
   const startOwn = (command: Command) =>
     start({ streams: "split", ...command }, { cwd: base.workDir, env: commandEnvironment({}, [], { HOME: home }) });
   const searching = createSearching({

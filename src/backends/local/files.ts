@@ -97,7 +97,7 @@ async function isLink(disk: FileSystem, path: string): Promise<boolean> {
   return info?.isSymbolicLink() === true;
 }
 
-/** Resolves a path, which need not exist. `first` resolves the whole path; `disk` is used if it does not exist. */
+/** Resolves a path, which need not exist. `first` resolves the whole path; `disk` is for a path that does not exist. */
 async function realPathOf(disk: FileSystem, path: string, links: number, first = disk): Promise<string> {
   try {
     return await first.realpath(path);

@@ -82,7 +82,7 @@ export function detachedIn(folder: string, now?: () => number): DetachedProcesse
   }, now);
 }
 
-/** Removes ended jobs that are a week old or lost their lease. `folder` has one folder an owner. Never rejects. */
+/** Removes ended jobs that are a week old or lost their lease. `folder` has one folder per owner. Never rejects. */
 export async function removeOldJobs(folder: string): Promise<void> {
   for (const owner of await readdir(folder).catch(() => [])) {
     const own = join(folder, owner);

@@ -24,6 +24,6 @@ export interface SandboxOptions {
   readonly limits?: LimitSettings;
   /** The folder of the session's saved outputs, which commands without a network can read. Default: none. */
   readonly outputs?: string;
-  /** True: one command runs in it, so that no network is prepared that several share. Default false. */
+  /** True: only one command runs in the sandbox, so no shared network is prepared. Default false. */
   readonly oneCommand?: boolean;
 }

@@ -14,7 +14,7 @@ export function ignoreRules(root: string, rules: ReadonlyMap<string, GitIgnore>)
   const above = [...rules.keys()].filter((folder) => isInside(root, folder));
   const top = above.reduce((highest, each) => (each.length < highest.length ? each : highest), root);
 
-  /** The nearest file with a matching rule decides. */
+  /** The nearest file that has a matching rule decides. */
   const decide = (path: string, kind: "folder" | "file"): boolean => {
     const parent = posix.dirname(path);
     if (parent !== root && ignores(parent, "folder")) return true;
@@ -32,7 +32,7 @@ export function ignoreRules(root: string, rules: ReadonlyMap<string, GitIgnore>)
   return { ignores };
 }
 
-/** Reads the `.gitignore` files of these folders. Missing and unreadable ones are skipped. */
+/** Reads the `.gitignore` files of these folders. Missing and unreadable files are skipped. */
 export async function readRules(
   folders: readonly string[],
   files: Pick<Files, "open">,

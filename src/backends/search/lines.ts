@@ -23,8 +23,8 @@ type Found = Omit<SearchResult, "hasMore" | "notes"> & {
 /**
  * Resolves to the first matches in the order of paths. A sorted ripgrep uses one thread, but reaches the limit at once
  * if there are many matches. So it runs first, and after `patienceMs` a faster, unsorted search replaces it. Only if
- * that finds too many matches, a sorted one runs again to select the first. On a remote host, where starting and
- * stopping take longer than sorting, the unsorted search runs first. The result is always the same.
+ * that search finds too many matches, a sorted search runs again to select the first ones. On a remote host, where
+ * starting and stopping take longer than sorting, the unsorted search runs first. The result is always the same.
  */
 export async function firstMatches(
   search: LineSearch,
@@ -154,7 +154,7 @@ interface File {
   readonly judged: "shown" | "hidden" | "skipped";
 }
 
-/** Returns a function that judges a file once for all its lines, which come together. */
+/** Returns a function that judges a file once for all its lines. The lines of one file come together. */
 function currentFile({ judge = () => "shown" as const }: SearchQuery, { absolute }: Searching): (path: Buffer) => File {
   let last: Buffer | undefined;
   let file: File = { key: "", path: "", judged: "skipped" };

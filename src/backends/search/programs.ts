@@ -12,7 +12,7 @@ export interface SearchPrograms {
   readonly base: Base;
   /** True: starting or stopping a program takes a round trip. Default: false. */
   readonly isFar?: boolean;
-  /** Resolves to the path of ripgrep on the target; `undefined` if there is none. */
+  /** Resolves to the path of ripgrep on the target; `undefined` if the target has no ripgrep. */
   ripgrep(): Promise<string | undefined>;
   /** Starts one of our programs, which starts no others: with split streams, and without the user's environment. */
   start(command: Pick<Command, "argv" | "stdin" | "signal">): Promise<Process>;
@@ -54,7 +54,7 @@ export async function untilEnded({ exit }: Process, path: string): Promise<void>
   if (how.how === "lost") throw new ToolFailure(`the search did not finish: ${how.reason}`, { hint: "Try again." });
 }
 
-/** Converts paths inside `path` to relative ones. Omits others. */
+/** Converts paths inside `path` to relative paths. Omits other paths. */
 export function below(path: string, except: readonly string[] = []): readonly string[] {
   return except.map((each) => posix.relative(path, each)).filter((each) => each !== "" && !each.startsWith(".."));
 }

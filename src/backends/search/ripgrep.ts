@@ -19,7 +19,7 @@ export const RIPGREP_ARGUMENTS: readonly string[] = [
   "--null",
 ];
 
-/** The longest record. Longer ones are cut; file names and the requested lines are far shorter. */
+/** The longest record. A longer record is cut; file names and the requested lines are far shorter. */
 const MAX_RECORD = 64 * 1024;
 
 /** Bytes of error messages that are read: the longest pattern, twice. */
@@ -61,7 +61,7 @@ export function lineArguments(query: SearchQuery): readonly string[] {
     // Lets "$" also match before "\r\n"; but then a pattern cannot contain "\r".
     ...(/\r|\\r|\\x0?d/i.test(pattern) ? [] : ["--crlf"]),
     ...(contextLines > 0 ? [`--context=${contextLines}`] : []),
-    // More matches in one file are never needed.
+    // More matches in one file than requested are never needed.
     `--max-count=${maxMatches + 1}`,
     `--regexp=${pattern}`,
   ];
@@ -75,7 +75,7 @@ export function fileArguments(query: Pick<SearchQuery, "path" | "git" | "names" 
     // Types respect .gitignore, unlike globs.
     ...names.map((name) => `--type-add=meant:${name}`),
     ...(names.length > 0 ? ["--type=meant"] : []),
-    // The last matching glob counts, so no other one can include these again.
+    // The last matching glob counts, so no other glob can include these files again.
     ...below(path, except).map((each) => `--glob=!/${each.replace(/[\\*?[\]{}! ]/g, String.raw`\$&`)}`),
   ];
 }
@@ -106,7 +106,7 @@ export async function grepComplaints(searching: Searching, path: string, program
 /** Returns the complaints of find and grep. */
 export async function plainComplaints(searching: Searching, path: string, programs: SearchPrograms): Promise<string> {
   const found = await errorsOf(searching, path, /^\S*(?:find|grep): /m);
-  // Some quote the path: '/ws/locked': Permission denied
+  // Some programs quote the path: '/ws/locked': Permission denied
   return inOneLine(
     found.map((part) => part.replace(/^['‘](.*)['’](?=: )/s, "$1")),
     searching,

@@ -33,7 +33,7 @@ export function createSearching(options: SearchingOptions): Pick<Backend, "searc
   };
 }
 
-/** Runs a query, then ends its processes and disposes of their output. After an abort, waits for that. */
+/** Runs a query, then ends its processes and disposes of their output. Waits for this after an abort too. */
 async function letGoAfter<T>(
   { signal }: Pick<SearchQuery, "signal">,
   { programs, startHere, ...options }: SearchingOptions,
@@ -169,7 +169,7 @@ function startRipgrep(
   return startIn(programs, query.path, 'exec "$@" "$n"', { words, signal: query.signal });
 }
 
-/** Resolves to the folder `under`, if it is one that is not ignored: nothing else is searched then. */
+/** Resolves to the folder `under`, if it is a folder that is not ignored: nothing else is searched then. */
 async function narrowed({ path, under = "", input }: SearchQuery, files: SearchingOptions["files"]): Promise<string> {
   if (under === "" || input !== undefined) return path;
   const folder = posix.join(path, under);

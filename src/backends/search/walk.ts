@@ -29,8 +29,8 @@ const MOST_OF_ONE = 60_000;
 const MOST_OF_ALL = 4 * 1024 * 1024;
 
 /**
- * Walks a folder with find, since ripgrep lists neither folders nor links, and reads the `.gitignore` files. One
- * program, so one round trip. A folder whose name is a line of the top folder's `.gitignore` is not entered, unless
+ * Walks a folder with find, since ripgrep lists neither folders nor links, and reads the `.gitignore` files. This takes
+ * one program, so one round trip. A folder whose name is a line of the top folder's `.gitignore` is not entered, unless
  * another `.gitignore` may include that name again.
  */
 export async function walk(query: FindQuery, options: WalkOptions): Promise<Walked> {

@@ -27,7 +27,7 @@ export async function endProcesses(shells: Pick<Shells, "ask">, mark: string, le
   return false;
 }
 
-/** The exit status of `hr_left_of` while processes are being ended. */
+/** The exit status of `hr_left_of` while it is still ending processes. */
 const ENDING = 2;
 
 /** As `endProcesses`, but "unheard" for a silent host, which ends them when it answers again. Never rejects. */
@@ -37,7 +37,7 @@ export async function endIfHeard(
   leader?: string,
 ): Promise<boolean | "unheard"> {
   const over = new AbortController();
-  const unheard = () => "unheard" as const; // also without a connection
+  const unheard = () => "unheard" as const; // also for a lost connection
   const ended = endProcesses(shells, mark, leader).catch(unheard);
   const how = await Promise.race([ended, shells.silence(over.signal).then(unheard)]);
   over.abort();

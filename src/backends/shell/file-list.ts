@@ -4,10 +4,10 @@ import { notAFolder } from "../local/failures.ts";
 import { described, entryOf } from "./file-info.ts";
 import { type FileRequests, type PathWords, failureOf } from "./file-requests.ts";
 
-/** Creates `Files.list`: one round trip, and another one if an entry was removed meanwhile. */
+/** Creates `Files.list`: one round trip, or two if an entry was removed meanwhile. */
 export function lister(requests: FileRequests, words: PathWords): Files["list"] {
   return async (path, options) => {
-    // One stat(1) for all names, or one for each.
+    // One stat(1) for all names, or one stat(1) for each name.
     for (const way of ["all", "each"]) {
       const answer = await requests.ask(`hr_file_list ${words(path, options)} ${way}`);
       if (answer.word.startsWith("kind ")) throw notAFolder(answer.word.slice(5) as FileKind, path);

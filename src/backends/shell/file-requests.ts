@@ -25,7 +25,7 @@ export type PathWords = (path: string, options?: PathOptions) => string;
 export interface FileRequests {
   /** Which form of stat(1) the system has. */
   readonly form: Facts["stat"];
-  /** Calls one function. With `aside`, in another shell than the first. */
+  /** Calls one function. With `aside`, uses a shell other than the first. */
   ask(call: string, options?: RequestOptions): Promise<FileAnswer>;
   /** Calls a quick function. All such requests of one event loop turn share a subshell: dozens cost as one. */
   askTogether(call: string): Promise<FileAnswer>;

@@ -54,7 +54,7 @@ export function remoteFiles({
       if (answer.word === "missing" || answer.word === "not-a-folder") return undefined;
       if (answer.word !== "ok") throw failureOf(answer, path);
       const found = described(answer.rest.toString("utf8"), facts.stat);
-      return found === undefined ? undefined : infoOf(answer.real, found); // it was removed meanwhile
+      return found === undefined ? undefined : infoOf(answer.real, found); // the file was removed in the meantime
     },
     open: opener(requests, words),
     write: writer(requests, words),
@@ -104,12 +104,12 @@ function writer(requests: FileRequests, words: PathWords): Files["write"] {
   };
 }
 
-/** Defines the functions that take the content from a word of the script. */
+/** Defines the functions that read the content from a word of the script. */
 function given(bytes: Uint8Array): string {
   return `hr_file_give() { printf %s ${quoteWord(Buffer.from(bytes).toString("utf8"))}; }\nhr_file_drain() { :; }`;
 }
 
-/** Defines the functions that take the content from stdin. They always read all of it: the shell would run the rest. */
+/** Defines the functions that read the content from stdin. They always read all of it: the shell would run the rest. */
 function taken(length: number): string {
   const take = `hr_file_take ${length}`;
   return `hr_file_give() { ${take} | hr_file_copy; }\nhr_file_drain() { ${take} >/dev/null; }`;

@@ -42,7 +42,7 @@ export interface RemoteJobs {
   /** `cwd` is a real path. @throws ToolFailure when it cannot be started. */
   start(command: JobCommand, cwd: string): Promise<Process>;
   readonly detached: DetachedProcesses;
-  /** Stops following jobs. The exit of those that still run becomes "lost". */
+  /** Stops following jobs. The exit of jobs that still run becomes "lost". */
   stop(): void;
 }
 
@@ -155,7 +155,7 @@ function jobFolder({ shells, place }: Pick<JobsOptions, "shells" | "place">, fol
 interface SeenJob {
   readonly name: string;
   readonly plan: JobPlan;
-  /** `undefined`: it was never started. */
+  /** `undefined`: the job was never started. */
   readonly pid: number | undefined;
   readonly status: JobStatus;
 }

@@ -59,7 +59,7 @@ export function createLease({ shells, temporary, unclaimedSeconds }: LeaseOption
   };
 
   return {
-    /** The beginning of the mark of all these processes, and of no others. */
+    /** The beginning of the marks of exactly these processes. */
     mark,
     /** Makes the remote host end the processes when the connection is lost. Called before the first is started. */
     ready,

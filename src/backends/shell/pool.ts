@@ -4,8 +4,8 @@ import type { Shell } from "./shell.ts";
 
 /**
  * Limits how many shells are acquired at once. Shells held longer than `MOMENT_MS` do not count: a burst of short
- * commands shares a few shells, and long ones delay no other. An sshd grants 10 sessions a connection (MaxSessions,
- * sshd_config(5)); ssh opens another connection for each beyond that.
+ * commands shares a few shells, and long commands delay no others. An sshd grants 10 sessions a connection
+ * (MaxSessions, sshd_config(5)); ssh opens another connection for each beyond that.
  */
 const MOST_IN_A_MOMENT = 8;
 const MOMENT_MS = 250;
@@ -30,7 +30,7 @@ export interface PoolOptions {
   readonly open: () => Promise<Shell>;
   /** False: a failure to open a shell does not depend on the number of shells. */
   readonly isConnected: () => boolean;
-  /** The most shells in use at a time. Default: 64. */
+  /** The maximum number of shells in use at a time. Default: 64. */
   readonly mostInUse?: number;
   /** How long `take` waits while no shell is taken or given back, in milliseconds. Default: 15,000. */
   readonly longestWaitMs?: number;

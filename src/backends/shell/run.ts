@@ -97,7 +97,7 @@ function createReports(outputs: number) {
     /** Resolves to the reason for which it cannot be started. */
     unready: unready.promise,
     exited: exited.promise,
-    /** Resolves when all that the command itself has written has arrived. */
+    /** Resolves when everything that the command itself has written has arrived. */
     written: written.promise,
     /** Resolves to the PIDs of the processes that copy the output. */
     copied: copied.promise,
@@ -131,7 +131,7 @@ function streamTo(
     err: (chunk) => errors !== undefined && void take(errors, chunk),
     told,
   });
-  /** Resolves when the script and its output have ended, to why if its line was lost. */
+  /** Resolves when the script and its output have ended. Resolves to the reason if the script's line was lost. */
   const finished: Promise<LineLost | undefined> = streaming.finished.then(
     () => undefined,
     (error: unknown) =>
@@ -168,7 +168,7 @@ function driverIn(shell: Shell, command: Command, options: RunOptions): Driver {
       throw error;
     }
   };
-  /** Resolves to the PID, or to why there is none. */
+  /** Resolves to the PID, or to why there is no PID. */
   const beginning = ({ finished, out }: Outputs): Promise<string | Error> =>
     Promise.race([
       reports.started,

@@ -29,7 +29,7 @@ export interface RemoteSearchOptions {
 
 const ways = new WeakMap<Backend["search"], () => Promise<SearchWay>>();
 
-/** The program that a remote backend searches with; `undefined` for others. Rejects without a connection. */
+/** The program with which a remote backend searches; `undefined` for other backends. Rejects without a connection. */
 export async function searchWay({ search }: Pick<Backend, "search">): Promise<SearchWay | undefined> {
   return ways.get(search)?.();
 }

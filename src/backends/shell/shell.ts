@@ -89,7 +89,7 @@ interface Waiting {
   readonly heard: (chunk: Buffer) => void;
   /** Sends the script. */
   readonly send: () => void;
-  /** The script reads from stdin, so no other script may be sent before it has ended. */
+  /** Whether the script reads from stdin, so that no other script may be sent before it has ended. */
   readonly isAlone: boolean;
   marker(words: string): void;
   lost(error: LineLost): void;
@@ -99,7 +99,7 @@ interface Waiting {
 function createQueue(maySend: () => boolean) {
   const queue: Waiting[] = [];
   let sent = 0;
-  /** Sends scripts up to one that reads stdin, and nothing after that one until it is answered. */
+  /** Sends scripts up to one that reads stdin. Nothing is sent after that script until it is answered. */
   const sendOn = () => {
     for (; sent < queue.length && maySend(); sent++) {
       const next = queue[sent];

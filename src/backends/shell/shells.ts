@@ -259,7 +259,7 @@ function createConnection(
       first ??= reconnect().then(
         (shell) => (live = shell),
         (problem: unknown) => {
-          first = undefined; // the next request tries again
+          first = undefined; // the next request tries to open it again
           failed = { problem, atMs: performance.now() };
           throw problem;
         },

@@ -8,9 +8,9 @@ const NAME = "handrail.commands-";
 const MOUNT = "/sys/fs/cgroup";
 
 /**
- * Moves a process into a control group of its own, below that of this process. Its descendants stay in it, whatever
- * they do to their parents and environment. Returns a function that removes the group once it is empty; `undefined`
- * where this user may not make groups. Never throws.
+ * Moves a process into a control group of its own, below that of this process. The process's descendants stay in the
+ * group, whatever they do to their parents and environment. Returns a function that removes the group once it is empty;
+ * `undefined` where this user may not make groups. Never throws.
  */
 export function markByGroup(pid: number): (() => void) | undefined {
   const own = groupOf("self");
@@ -36,7 +36,7 @@ export function isInCommandGroup(pid: number): boolean {
   return groupOf(pid)?.includes(`/${NAME}`) ?? false;
 }
 
-/** The path of a process's control group in version 2. Every process may read that of every other one. */
+/** The path of a process's control group in version 2. Every process may read the path of every other process. */
 function groupOf(pid: number | "self"): string | undefined {
   return /^0::(.+)$/m.exec(tried(() => readFileSync(`/proc/${pid}/cgroup`, "utf8")) ?? "")?.[1];
 }

@@ -41,10 +41,10 @@ export async function killTree(tree: ProcessTree): Promise<boolean> {
   const known = new Map<number, string>();
   for (const pid of living(tree, known)) if (!isHolder(pid)) send(pid, "SIGTERM");
   const deadline = performance.now() + TERM_GRACE_MS;
-  // Most end at once: the first check comes soon, later ones less often.
+  // Most processes end at once: the first check comes soon, later checks come less often.
   for (let wait = 1; living(tree, known).length > 0 && performance.now() < deadline; wait = Math.min(2 * wait, POLL_MS))
     await pause(wait);
-  // Repeated until none is left: one may have forked while the others were killed.
+  // Repeated until no process is left: one may have forked while the others were killed.
   const lateMs = performance.now() + KILLED_MS;
   for (let round = 0, refused = 0; ; round++) {
     const left = living(tree, known);

@@ -1,7 +1,7 @@
 import type { Env } from "../../contract/effect.ts";
 
 // Messages between the backend and its spawner, as JSON over the channel between a Node process and its child. Every
-// request has its own number, and its answers have the same.
+// request has its own number, and its answers have the same number.
 
 /** To the spawner. */
 export type Request =

@@ -85,7 +85,7 @@ export async function sshTransport(
     if (isClosed) line.kill();
     return line;
   };
-  /** Makes `close` wait for it. */
+  /** Makes `close` wait for the promise. */
   const until = (done: Promise<void>) => {
     const quiet = done.catch(() => undefined);
     ending.add(quiet);

@@ -13,7 +13,7 @@ export function sshVersion(): Promise<string | undefined> {
   });
 }
 
-/** Whether it is OpenSSH of that version or newer: `isAtLeast(version, [8, 7])`. */
+/** Whether a version of OpenSSH is this version or newer: `isAtLeast(version, [8, 7])`. */
 export function isAtLeast(version: string, [major, minor]: readonly [number, number]): boolean {
   const [, ownMajor, ownMinor] = /^OpenSSH_(?:for_Windows_)?(\d+)\.(\d+)/.exec(version) ?? [];
   if (ownMajor === undefined) return false;

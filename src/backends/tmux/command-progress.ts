@@ -9,15 +9,15 @@ export function createProgress() {
   const settled = later();
   const stopped = later<"all" | "left">();
   return {
-    /** Resolves to its PID on the target. */
+    /** Resolves to the command's PID on the target. */
     begun: begun.promise,
     /** Resolves to the reason for which it cannot be started (`unreadyFailure`). */
     unready: unready.promise,
-    /** Its exit code, as a shell reports it; `undefined` if the runner ended without a report. */
+    /** The command's exit code, as a shell reports it; `undefined` if the runner ended without a report. */
     exited: exited.promise,
     /** Resolves when the output before its end has been copied. */
     settled: settled.promise,
-    /** Resolves when it was stopped with its children. "left": some could not be ended. */
+    /** Resolves when the command was stopped with its children. "left": some processes could not be ended. */
     stopped: stopped.promise,
     heard(event: string, words: string) {
       if (event === "started") begun.resolve(Number(words));

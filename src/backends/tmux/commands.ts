@@ -181,7 +181,7 @@ export function createCommands(options: CommandsOptions): Commands {
     return neverBegun(command);
   };
 
-  /** Refuses commands that can never start. Lets `close` wait for those that are starting. */
+  /** Refuses commands that can never start. Makes `close` wait for commands that are starting. */
   const begin = async <T>(command: Command, work: (command: Command) => Promise<T>): Promise<T> => {
     if (closed) throw closedFailure();
     requireUnstopped(command);
@@ -254,7 +254,7 @@ function knownCommands({ inner, helper, markPrefix, hasSessions }: CommandsOptio
         .then(({ out }) => out.toString().split("\n").forEach(heard))
         .catch(() => undefined);
     },
-    /** How many there were. */
+    /** How many commands there were. */
     get count() {
       return count;
     },

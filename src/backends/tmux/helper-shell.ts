@@ -29,7 +29,7 @@ export interface HelperShell {
 
 export interface Answer {
   readonly status: number;
-  /** Its output, stdout and stderr. */
+  /** The script's output, stdout and stderr. */
   readonly out: Buffer;
 }
 
@@ -46,7 +46,7 @@ export interface HelperShellOptions {
 /** Bytes of output after which another shell takes over: at 256 KiB a log leaves memory and is read less promptly. */
 const MOST_SAID = 196_608;
 
-/** How many shells in a row a persistent script is started in. */
+/** In how many shells in a row a persistent script is started. */
 const MOST_SHELLS = 5;
 
 /** Opens the shell, and reopens it at the next request after it has ended. */

@@ -34,7 +34,7 @@ export interface Prompt {
 export interface Typed {
   /** The command as people see it. */
   readonly shown: string;
-  /** True: a caller waits for its end, so the prompt returns soon before the next command. */
+  /** Whether a caller waits for the command's end, so that the prompt returns soon before the next command. */
   readonly isAwaited: boolean;
   /** Resolves when the command has ended. Never rejects. */
   readonly over: Promise<unknown>;
@@ -68,11 +68,11 @@ interface Pane extends PaneId {
   column?: number;
   /** The last typed command that has not ended, as people see it. */
   runs?: string;
-  /** Time until which its prompt is expected. */
+  /** The time until which the pane's prompt is expected. */
   settlesMs: number;
 }
 
-/** Opens nothing yet: the session is created or found at the first use, and again after it has ended. */
+/** Opens nothing yet: the session is created or found at the first use, and again after the session has ended. */
 export function createPanes({ inner, helper, tmux, session, shell, notice }: PanesOptions): Panes {
   let pane: Pane | undefined;
   /** The session, and so its shell, was just created. */
@@ -247,7 +247,7 @@ interface View {
   readonly width: number;
   readonly command: string;
   readonly isIdle: boolean;
-  /** True if it is idle, or that is unknown. */
+  /** Whether the pane is idle, or may be idle. */
   readonly mayBeIdle: boolean;
   /** The name of the shell's program. When it is idle, the system's: tmux reports that a moment late. */
   readonly shell: string;

@@ -16,8 +16,8 @@ const LONGEST_MS = 1_000;
 
 /**
  * Tracks folders in which no name was created, removed or renamed, with inotify(7). A folder counts as unchanged only
- * when that is certain: not if the kernel may have dropped changes (its queue is limited), if the folder cannot be
- * watched, or if the mounts of the machine have changed.
+ * if this is certain. It is not certain if the kernel may have dropped changes (its queue is limited), if the folder
+ * cannot be watched, or if the mounts of the machine have changed.
  */
 export type FolderChanges = ReturnType<typeof folderChanges>;
 
@@ -77,7 +77,7 @@ export function folderChanges(own: string) {
         pause();
       }
       waiting.delete(name);
-      if (waiting.size === 0) events = 0; // otherwise calls that still wait would count too few
+      if (waiting.size === 0) events = 0; // otherwise calls that still wait would count too few reports
       if (mounts !== textOf(MOUNTS)) forget();
       if (replaced.size === 0) return;
       for (const [folder, watcher] of watchers) {
@@ -104,7 +104,7 @@ export function folderChanges(own: string) {
         });
         watchers.set(folder, watcher);
       } catch {
-        pause(Number.POSITIVE_INFINITY); // no watches are left for this user
+        pause(Number.POSITIVE_INFINITY); // this user has no watches left
       }
     },
     /** Stops watching all folders, after one of them was replaced. */

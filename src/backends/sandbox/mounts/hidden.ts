@@ -5,14 +5,14 @@ import { SECRETS_OF_HOME, SECRETS_OF_SYSTEM } from "../../../provenance/keys.ts"
 import { tried } from "../../../util/errors.ts";
 import { absolutePath, type Base, isInside } from "../../../util/paths.ts";
 
-/** How a path is hidden: "closed" may not be entered; "emptied" looks like an empty folder. */
+/** How a path is hidden. "closed": it may not be entered; "emptied": it looks like an empty folder. */
 export interface Hidden {
   /** Real path. */
   readonly path: string;
   readonly as: "closed" | "emptied";
 }
 
-/** These look empty, since programs that find no settings continue; programs that may not look fail. */
+/** These folders look empty: programs that find no settings continue, but programs that may not look fail. */
 const EMPTIED = ["~/.config"] as const;
 
 /** Paths in an emptied folder that can still be read. */
@@ -48,7 +48,7 @@ export function hiddenPaths(more: readonly string[], base: Homes, which: "all" |
   ];
   const emptied = realPaths(EMPTIED);
   const closed = realPaths([...SECRETS_OF_HOME, ...SECRETS_OF_SYSTEM, ...CLOSED_AGAIN, ...more]).filter(
-    (path) => !emptied.includes(path), // they are hidden too; git warns about folders that it may not enter
+    (path) => !emptied.includes(path), // these paths are hidden too; git warns about folders that it may not enter
   );
   const hidden: readonly Hidden[] = [
     ...emptied.map((path): Hidden => ({ path, as: "emptied" })),
@@ -57,7 +57,7 @@ export function hiddenPaths(more: readonly string[], base: Homes, which: "all" |
   return {
     // A working directory or home on the list stays visible, and / cannot be hidden.
     hidden: hidden.filter(({ path }) => path !== "/" && path !== base.workDir && path !== base.home),
-    // A link that leads out of there is not reopened.
+    // A link that leads out of the home is not reopened.
     reopened: realPaths(REOPENED).filter((path) => emptied.some((folder) => isInside(path, folder))),
   };
 }
@@ -72,7 +72,7 @@ export function secretAt(path: string): string | undefined {
   return info?.isFile() || (info?.isDirectory() && real === path) ? real : undefined;
 }
 
-/** The home of this account in the password database, independent of HOME; `undefined` if it has none. */
+/** The home of this account in the password database, independent of HOME; `undefined` if the database has none. */
 export function accountHome(): string | undefined {
   return tried(() => userInfo().homedir);
 }

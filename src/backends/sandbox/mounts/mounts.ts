@@ -3,7 +3,7 @@ import type { Hidden } from "./hidden.ts";
 
 /** What a contained command finds at a path and below it, unless another mount lies deeper. */
 export type Mount = { readonly at: string } &
-  /** The same as outside. A "pin" keeps a folder from being moved away with the protected paths below it. */
+  /** As outside the sandbox. A "pin" keeps a folder from being moved away with the protected paths below it. */
   (
     | { readonly kind: "writable" | "pin" | "read-only" | "reopened" }
     /** Another path of this machine. */
@@ -24,7 +24,7 @@ export interface Facts {
   /** Paths inside them that stay read-only. */
   readonly readOnly: readonly string[];
   readonly hidden: readonly (Hidden & { readonly isFolder: boolean })[];
-  /** Paths that can be read although they, or a folder above, are hidden. */
+  /** Paths that can be read although they, or a folder above them, are hidden. */
   readonly reopened: readonly string[];
   /** Sockets that a process outside listens on. */
   readonly sockets: readonly string[];
@@ -84,7 +84,7 @@ export function isHidden(mounts: readonly Mount[], path: string): boolean {
   return HIDING.includes(kind);
 }
 
-/** The hidden secrets, forbidden paths and sockets. Without the temporary folders, which are replaced. */
+/** The hidden secrets, forbidden paths and sockets. Paths in the temporary folders are left out: those are replaced. */
 export function hiddenIn(mounts: readonly Mount[]): readonly string[] {
   return mounts.flatMap(({ kind, at }) => (kind === "closed" || kind === "emptied" || kind === "nothing" ? [at] : []));
 }

@@ -53,7 +53,7 @@ export function protectedFinder(
     const before = known.get(folder);
     if (before !== undefined && changes?.isUnchanged(folder) === true) return before;
     if (isLarge) changes?.watch(folder);
-    // ctime: the time of the last modification (mtime) can be set back.
+    // The ctime, because the time of the last modification (mtime) can be set back.
     const changedMs = tried(() => statSync(bytesOf(folder)).ctimeMs);
     if (changedMs === undefined) return undefined;
     if (before?.changedMs === changedMs && Date.now() - changedMs > SETTLED_MS) return before;

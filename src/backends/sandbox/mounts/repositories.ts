@@ -57,7 +57,7 @@ export function submoduleFinder(): (worktrees: readonly string[]) => readonly st
   return (worktrees) => withSubmodules(DISK, worktrees, linked);
 }
 
-/** Those of the given files that are unchanged in git. Every command can read their content anyway. */
+/** The given files that are unchanged in git. Every command can read their content anyway. */
 export function filesInGit(worktrees: readonly string[], paths: readonly string[]): readonly string[] {
   return worktrees.flatMap((folder) => {
     const inside = paths.filter((path) => isInside(path, folder));
@@ -81,7 +81,7 @@ function statOf(path: string): string | undefined {
 }
 
 /**
- * Disables what a command left in repositories that leads git elsewhere (`holdings`). Only links and special files are
+ * Disables what a command left in repositories if it leads git elsewhere (`holdings`). Only links and special files are
  * deleted. No link is followed.
  *
  * @returns the changed paths, also those that could not be changed

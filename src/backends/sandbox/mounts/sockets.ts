@@ -17,8 +17,8 @@ const DATAGRAM = "0002";
 
 /**
  * Returns the real paths of sockets that a process of this machine listens on, outside of `except`, in the workspace
- * too. A private network does not prevent connecting to them. The kernel does not list those of other networks: of
- * commands in the sandbox, which may reach each other, and of containers.
+ * too. A private network does not prevent connecting to them. The kernel does not list sockets of other networks: those
+ * of commands in the sandbox, which may reach each other, and those of containers.
  */
 export function listeningSockets(except: readonly string[]): readonly string[] {
   const named = socketNames(tried(() => readFileSync("/proc/net/unix", "utf8")) ?? "");
@@ -46,8 +46,8 @@ function absoluteOf(named: readonly SocketName[]): readonly string[] {
 }
 
 /**
- * Whether this user can enter a folder by its mode bits. Inside, root is an ordinary user who may enter only what it
- * owns. In a folder that cannot be entered nothing needs to be hidden, and nothing can be mounted.
+ * Whether this user can enter a folder by its mode bits. In the sandbox, root is an ordinary user, who may enter only
+ * its own folders. In a folder that cannot be entered nothing needs to be hidden, and nothing can be mounted.
  */
 function isReached(folder: string): boolean {
   const [uid, groups] = [process.geteuid?.() ?? 0, [process.getegid?.() ?? 0, ...(process.getgroups?.() ?? [])]];

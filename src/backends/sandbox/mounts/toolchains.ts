@@ -4,7 +4,7 @@ import { realOf } from "../../../git/disk.ts";
 import { isInside } from "../../../util/paths.ts";
 import { words } from "../../../util/text.ts";
 
-/** What programs need of a home: version managers, package managers of languages, git's settings. */
+/** What programs need from a home: version managers, package managers of languages, git's settings. */
 const TOOLCHAINS = words(`
   .nvm .fnm .volta .nodenv .n .bun .deno .npm-global .yarn .local/share/fnm .local/share/mise .local/share/rtx
   .local/share/pnpm .asdf .mise .proto .rustup .cargo .pyenv .local/share/uv .local/share/pipx .local/share/virtualenvs
@@ -14,7 +14,7 @@ const TOOLCHAINS = words(`
   .gitconfig .gitignore .gitignore_global .config/git
 `);
 
-/** Returns the real paths of a home that a command sees when it can reach a host, its folders in PATH included. */
+/** Returns the real paths of a home, including its folders in PATH, that a command sees when it can reach a host. */
 export function toolchainsOf(home: string, searched = process.env["PATH"] ?? ""): readonly string[] {
   const programs = searched.split(delimiter).filter((path) => path !== home && isInside(path, home));
   const all = [...TOOLCHAINS.map((name) => join(home, name)), ...programs];

@@ -10,7 +10,7 @@ interface Cache {
   readonly folder: string;
   /** The variables that make the tool use it; `$` stands for the folder. */
   readonly env: Env;
-  /** The user's own cache in the home, used offline until the private folder exists. Default: never. */
+  /** The user's own cache in the home. It is used offline until the private folder exists. Default: never. */
   readonly users?: string;
   /** Whether a project needs it. Default: every project does. */
   readonly isFor?: (has: (file: string) => boolean) => boolean;

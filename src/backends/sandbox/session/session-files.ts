@@ -78,7 +78,7 @@ export function sessionFiles(inner: Files, base: Base, { at, shown, own }: Tempo
     return reached;
   };
 
-  /** Resolves to the real path inside; to `undefined` if `inner` sees the same. */
+  /** Resolves to the real path inside the sandbox; to `undefined` if `inner` has the same real path. */
   const differing = async (path: string): Promise<string | undefined> => {
     const absolute = absolutePath(path, base);
     if (!isTemporary(absolute)) {

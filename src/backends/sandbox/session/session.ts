@@ -11,7 +11,7 @@ import { HOLDER_VARIABLE, environmentOf } from "../../spawner/kill-tree.ts";
 
 /** The private temporary files of one backend. */
 export interface Session {
-  /** Is in the environment of all its sandboxes, which shows whether one still runs. */
+  /** The session's id. It is in the environment of all its sandboxes, which shows whether any of them still runs. */
   readonly id: string;
   readonly folder: string;
   /** Replaces /tmp inside the sandbox; `varTmp` replaces /var/tmp. */
@@ -19,7 +19,7 @@ export interface Session {
   readonly varTmp: string;
   /**
    * Records that a command is running, with what is needed to hold back what it leaves in repositories. The next
-   * session does that if this process is killed meanwhile, or after the command if that is detached.
+   * session holds these back if this process is killed meanwhile, or after the command if it is detached.
    *
    * @throws The system's error when it cannot be recorded: the command must not start then.
    */
@@ -91,7 +91,7 @@ function sweep(folder: string, left: (before: Before) => void): void {
   }
 }
 
-/** True only if that is certain. An owner in another container or on another machine may be alive. */
+/** True only if this is certain. An owner in another container or on another machine may be alive. */
 function isDead(session: string): boolean {
   const owner = tried(() => JSON.parse(readFileSync(join(session, "owner"), "utf8")) as ProcessIdentity);
   return owner === undefined || livenessOf(owner) === "dead";

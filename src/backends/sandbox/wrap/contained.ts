@@ -66,7 +66,7 @@ export async function spawnContained(
         .catch((error: unknown) => {
           throw renamed(error, outer, argv[0]);
         });
-      // Something that existed during the check, such as a socket, can be gone when it is mounted.
+      // Something that existed during the check, such as a socket, may be gone when it is mounted.
       if (attempt < MOST_ATTEMPTS && !(await isSetUp(child, contained.files.status))) {
         context.failed(); // what an earlier session found may have changed since
         await Promise.all([cleaning.run(), child.output.dispose(), child.errors?.dispose()]);
@@ -109,13 +109,13 @@ interface ContainedCommand {
   readonly mounts: readonly Mount[];
   readonly limits: CommandLimits;
   readonly proxy: EgressProxy | undefined;
-  /** The network that it shares; `undefined` if it has its own. */
+  /** The network that the command shares; `undefined` if it has its own. */
   readonly network: EnteredNetwork | undefined;
-  /** Disables what the command left in repositories that leads git to programs. Resolves to the paths. */
+  /** Disables what the command left in repositories if it leads git to programs. Resolves to the paths. */
   heldBack(): Promise<readonly string[]>;
 }
 
-/** Creates what one command needs. `cleaning` gets what removes it. @throws ToolFailure */
+/** Creates what one command needs. `cleaning` gets the steps that remove it. @throws ToolFailure */
 async function contain(
   command: Command & { readonly cwd: string },
   access: SandboxAccess,

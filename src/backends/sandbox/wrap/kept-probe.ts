@@ -23,7 +23,7 @@ export function keptProbe(folder: string, program: string, first: Features) {
     first,
   ]);
   return {
-    /** `undefined` if no probe was kept, or something that it depends on has changed since. */
+    /** `undefined` if no result was kept, or if something that the result depends on has changed since. */
     read(): Features | undefined {
       const kept = tried(() => JSON.parse(textOf(file)) as { conditions?: string; features?: Features });
       return kept?.conditions === conditions ? kept.features : undefined;

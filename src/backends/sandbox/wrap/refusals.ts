@@ -35,7 +35,7 @@ const PROCESSES = either(
 
 const DENIED = /permission denied|no such file or directory|cannot find module|\bE(?:ACCES|NOENT)\b/i;
 
-/** Only the end of the output and the beginning of each line are read. In characters, characters and lines. */
+/** Only the end of the output and the beginning of each line are read: this many characters, characters and lines. */
 const MAX_OUTPUT = 65_536;
 const MAX_LINE = 2_000;
 const MAX_LINES = 300;

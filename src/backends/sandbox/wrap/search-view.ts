@@ -19,8 +19,8 @@ interface SearchView {
 const SYSTEM = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/etc/ld.so.cache"];
 
 /**
- * Returns bwrap's words for a program of Handrail that searches `path`: it sees that, the system's programs, and
- * nothing else. So a folder that a command swaps for a link while it is searched leads nowhere. What is mounted is the
+ * Returns bwrap's words for a program of Handrail that searches `path`: it sees that path, the system's programs, and
+ * nothing else. So a folder that a command swaps for a link during the search leads nowhere. What is mounted is the
  * whole root that a command can write, which no command can swap. Ignore files above it are kept.
  */
 export function searchViewWords(

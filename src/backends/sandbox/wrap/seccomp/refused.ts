@@ -3,7 +3,7 @@ export type Architecture = "x64" | "arm64";
 
 /** The error of a refused call. Never a signal: programs handle errors, but a signal ends them silently. */
 export type Answer =
-  /** It is forbidden. */
+  /** The call is forbidden. */
   | "EPERM"
   /** The kernel has no such call. For calls that programs can replace with others. */
   | "ENOSYS"
@@ -75,7 +75,7 @@ export const REFUSED: readonly RefusedCalls[] = [
   refused("EPERM", { bpf: [321, 280], perf_event_open: [298, 241], userfaultfd: [323, 282] }),
   // Operations through io_uring bypass the filter, and many attacks used it. Programs work without it on older kernels.
   refused("ENOSYS", { io_uring_setup: [425, 425], io_uring_enter: [426, 426], io_uring_register: [427, 427] }),
-  // They start another kernel, or load code into this one.
+  // These calls start another kernel, or load code into the running kernel.
   refused("EPERM", {
     kexec_load: [246, 104],
     kexec_file_load: [320, 294],
@@ -104,11 +104,11 @@ export const REFUSED: readonly RefusedCalls[] = [
   refused("EPERM", { setns: [308, 268] }),
   // In its own user namespace a command is root, and can reach most kernel code that is only for root.
   refused("EPERM", { unshare: [272, 97] }, anyBit(0, NEW_NAMESPACES | CLONE_NEWTIME)),
-  // As unshare.
+  // Refused for the same reason as unshare.
   refused("EPERM", { clone: [56, 220] }, anyBit(0, NEW_NAMESPACES)),
   // A filter cannot read its flags, which are behind a pointer. C libraries use clone on kernels without this call.
   refused("ENOSYS", { clone3: [435, 435] }),
-  // They affect the whole machine: shutdown, swap, accounting, quotas, clock, ports.
+  // These calls affect the whole machine: shutdown, swap, accounting, quotas, clock, ports.
   refused("EPERM", {
     reboot: [169, 142],
     swapon: [167, 224],
@@ -131,19 +131,19 @@ export const REFUSED: readonly RefusedCalls[] = [
   refused("EPERM", { syslog: [103, 116] }),
   // Remnants of older kernels, or only for init.
   refused("EPERM", { lookup_dcookie: [212, 18], nfsservctl: [180, 42], uselib: [134, undefined], vhangup: [153, 58] }),
-  // They create setuid programs, which run as their owner outside, where no-new-privileges does not apply.
+  // These calls create setuid programs, which run as their owner outside, where no-new-privileges does not apply.
   refused("EPERM", { chmod: [90, undefined], fchmod: [91, 52] }, anyBit(1, RUNS_AS_OWNER)),
-  // As chmod.
+  // Refused for the same reason as chmod.
   refused("EPERM", { fchmodat: [268, 53], fchmodat2: [452, 452] }, anyBit(2, RUNS_AS_OWNER)),
   // As chmod, for a file that is created with such a mode. The kernel removes the bits at the first write, but this
   // filter does not rely on that. Setgid too: folders get that bit through chmod, where a filter cannot tell a folder
   // from a file.
   refused("EPERM", { creat: [85, undefined], mknod: [133, undefined] }, anyBit(1, RUNS_AS_OTHER)),
-  // As mknod.
+  // Refused for the same reason as mknod.
   refused("EPERM", { mknodat: [259, 33] }, anyBit(2, RUNS_AS_OTHER)),
-  // As creat.
+  // Refused for the same reason as creat.
   refused("EPERM", { open: [2, undefined] }, { all: [anyBit(1, MAKES_A_FILE), anyBit(2, RUNS_AS_OTHER)] }),
-  // As creat.
+  // Refused for the same reason as creat.
   refused("EPERM", { openat: [257, 56] }, { all: [anyBit(2, MAKES_A_FILE), anyBit(3, RUNS_AS_OTHER)] }),
   // A filter cannot read its mode, which is behind a pointer. Programs use openat on kernels without this call.
   refused("ENOSYS", { openat2: [437, 437] }),
