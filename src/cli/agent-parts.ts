@@ -36,7 +36,7 @@ export interface AgentParts {
   /** The configured agents, and the name of this agent if it is one of them. */
   readonly agents: SubAgents;
   readonly name?: string;
-  /** The options: those that were given over those of the thread to continue. */
+  /** The given options, combined with those of the thread to continue. The given options win. */
   readonly options: AgentOptions;
   /** The thread to continue; `undefined` for a new one. */
   readonly thread: ThreadSummary | undefined;
@@ -117,10 +117,10 @@ async function openWith(
   return undefined;
 }
 
-/** Where people and projects keep skills, from their home or the workspace: the open format has no single place. */
+/** Where people and projects keep skills, in their home or the workspace: the open format names no single place. */
 const SKILL_FOLDERS = [".agents/skills", ".claude/skills"];
 
-/** Reads the user's skills, and those of the project. A skill of the user counts more than one of the same name. */
+/** Reads the user's skills and the project's. Of two skills with the same name, the user's counts. */
 export async function skillsOf(workspace: string | undefined, tell: (text: string) => void): Promise<readonly Skill[]> {
   const user = [join(configFolder(), "skills"), ...SKILL_FOLDERS.map((folder) => join(homedir(), folder))];
   const project = workspace === undefined ? [] : SKILL_FOLDERS.map((folder) => join(workspace, folder));

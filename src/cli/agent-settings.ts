@@ -14,7 +14,7 @@ export interface AgentSettings {
   readonly limits: Limits;
   /** `tools.disable`. Applied here too, because an agent adds tools to those of its toolkit. */
   readonly disable: readonly string[];
-  /** What in a project's file has no effect. `toolkitOptions` prints this too. */
+  /** What has no effect in a project's file. `toolkitOptions` prints this too. */
   readonly notices: readonly string[];
 }
 

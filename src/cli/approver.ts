@@ -15,8 +15,8 @@ import {
 } from "./terminal.ts";
 
 /**
- * The longest call that is shown in full, in characters. A longer one cannot be judged at a glance: it is shown in one
- * line with the middle cut, and the line says so.
+ * The longest call that is shown in full, in characters. A longer call cannot be judged at a glance: it is shown in one
+ * line with a mark in place of its middle.
  */
 const MAX_SHOWN = 2_000;
 const MAX_SHOWN_LINES = 20;
@@ -33,7 +33,7 @@ export const approveAll: Approver = async (_, decision) => {
 /**
  * Asks on the controlling terminal of this process, whatever stdin is. Returns `undefined` if there is none.
  *
- * @param command runs commands at an open question; default: there are none
+ * @param command runs commands while a question is open; default: commands cannot be run
  */
 export function terminalApprover(command?: RunAtQuestion): Approver | undefined {
   if (!hasTerminal()) return undefined;

@@ -7,7 +7,7 @@ import { isMissing, replacePrivateFile } from "../util/private-file.ts";
 /** A configuration file of another program: JSON, also with comments and trailing commas, or YAML. */
 export type ClientFormat = "json" | "yaml";
 
-/** Reads such a file. Resolves to `undefined` when there is none. */
+/** Reads such a configuration file. Resolves to `undefined` when it does not exist. */
 export async function readClientFile(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");
@@ -141,7 +141,7 @@ export async function replaceClientFile(path: string, text: string, mode: number
   const backup = real === undefined ? undefined : `${real}.handrail-${timestamp()}`;
   const kept = real === undefined ? mode : (await stat(real)).mode & 0o777;
   if (real !== undefined && backup !== undefined) await copyFile(real, backup);
-  const target = real ?? path; // a link stays one
+  const target = real ?? path; // a link stays a link
   await replacePrivateFile(dirname(target), basename(target), text);
   await chmod(target, kept);
   return backup;

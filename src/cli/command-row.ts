@@ -1,12 +1,12 @@
 /** A command, or a group of commands. */
 export interface CommandRow {
   readonly summary: string;
-  /** In their order: `<id>`, `[id]` if it may be omitted, `[args...]` for the rest. */
+  /** The arguments, in their order: `<id>`, `[id]` if it may be omitted, `[args...]` for the rest. */
   readonly args?: readonly Arg[];
   readonly flags?: readonly Flag[];
   /** Gives a person's answers, so what a model started may not run it. Holds for the commands of a group too. */
   readonly person?: true;
-  /** Its module, loaded when it runs. A command without one is in the module of its group. */
+  /** The command's module, loaded when the command runs. A command without a module is in the module of its group. */
   readonly load?: () => Promise<CommandModule>;
   /** The commands of a group. `list` runs when none is named, unless the group is a command too (`isCommand`). */
   readonly commands?: CommandTable;
@@ -30,8 +30,8 @@ export type Flag = readonly [spec: string, help: string, more?: FlagOptions];
 interface FlagOptions {
   readonly choices?: readonly string[];
   readonly default?: string;
-  /** Parses the value; `before` is that of the same flag before it. Throws InvalidArgumentError. */
+  /** Parses the value; `before` is the value of an earlier flag of the same name. Throws InvalidArgumentError. */
   readonly parse?: (value: string, before: never) => unknown;
-  /** The name of an option that cannot be given with it. */
+  /** The name of an option that cannot be given together with this one. */
   readonly conflicts?: string;
 }

@@ -36,7 +36,7 @@ interface Piece {
   readonly who: "You" | "Handrail" | "Agent" | "call";
   readonly at: number;
   readonly text: string;
-  /** Of a call: `bash npm test`, and how it ended. */
+  /** For a call: `bash npm test`, and how it ended. */
   readonly call?: { readonly name: string; readonly input: string; readonly status: string };
 }
 
@@ -64,7 +64,7 @@ function textsOf(content: readonly { readonly type: string; readonly text?: stri
   return content.map((part) => part.text ?? `[${part.type}]`).join("\n");
 }
 
-/** The arguments of a call: of one with a single text that text, otherwise JSON. */
+/** The arguments of a call: if there is only one text, that text; otherwise JSON. */
 function inputText(input: unknown): string {
   const parsed = typeof input === "string" ? parseJson(input) : { ok: true as const, value: input };
   const value: unknown = parsed.ok ? parsed.value : input;

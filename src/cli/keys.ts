@@ -7,7 +7,7 @@ import { isInside } from "../util/paths.ts";
 import { codeOf, messageOf } from "../util/errors.ts";
 import { secretOnTerminal } from "./terminal.ts";
 
-/** How long a local Ollama may take to answer, in milliseconds. One that runs answers at once. */
+/** How long a local Ollama may take to answer, in milliseconds. A running Ollama answers at once. */
 const OLLAMA_MS = 200;
 /** How long a provider may take to answer whether it accepts a key, in milliseconds. */
 const TRIAL_MS = 5_000;
@@ -42,9 +42,9 @@ export async function localOllama(): Promise<{ readonly url: string; readonly mo
 }
 
 /**
- * Returns the model when none is chosen: the usual one of the only provider that has a key. Tells which it is.
+ * Returns the model when none is chosen: the usual model of the only provider that has a key. `tell` gets its name.
  *
- * @throws NoModel that names where was looked and what to do, when no provider or several have a key.
+ * @throws NoModel that names the places that were searched and what to do, when no provider or several have a key.
  */
 export async function usualModel(tell: (text: string) => void): Promise<ModelSettings> {
   const found = (await foundKeys()).filter(({ provider }) => PROVIDERS[provider]?.usual !== undefined);
@@ -123,7 +123,7 @@ export async function removeKey(provider: string): Promise<boolean> {
   return kept.length > 0;
 }
 
-/** Asks for the list of the provider's models with this key: that costs nothing. Never rejects. */
+/** Requests the list of the provider's models with this key, which costs nothing. Never rejects. */
 async function tryKey(
   provider: string,
   key: string,
@@ -143,7 +143,7 @@ async function tryKey(
   }
 }
 
-/** The variable of the environment that has a key of the provider. */
+/** The environment variable that holds the provider's API key. */
 export function setVariableOf(provider: string): string | undefined {
   return variablesOf(provider).find((name) => keyIn([name], process.env, undefined) !== undefined);
 }
@@ -154,7 +154,7 @@ export function shownKeyFile(): string {
   return isInside(file, homedir()) ? `~${file.slice(homedir().length)}` : file;
 }
 
-/** The environment variables of a provider's key. The first is the one that the file of keys has. */
+/** The environment variables of a provider's key. The file of keys uses the first. */
 export function variablesOf(provider: string): readonly string[] {
   return PROVIDERS[provider]?.keyVariables ?? [];
 }

@@ -9,16 +9,16 @@ export interface McpClient {
   readonly title: string;
   /** Its documentation. */
   readonly documentation: string;
-  /** The file of the user, absolute; the first that exists, or else the first. */
+  /** The user's file, absolute: the first that exists, otherwise the first. */
   readonly user: (folders: Folders) => readonly [string, ...string[]];
-  /** The same for a project, relative to its folder. Absent where the client has no such file. */
+  /** The same for a project, relative to its folder. Absent if the client has no such file. */
   readonly project?: readonly [string, ...string[]];
   readonly format: ClientFormat;
   /** The keys that lead to the map of servers. */
   readonly servers: readonly string[];
-  /** What a new file has besides. */
+  /** What a new file contains besides the servers. */
   readonly besides?: { readonly [key: string]: string };
-  /** What the client replaces with the folder that is open. Absent where it starts a server in that folder. */
+  /** The text that the client replaces with the open folder. Absent if the client starts a server in that folder. */
   readonly openFolder?: string;
   /** Returns the entry that starts a program with its arguments. */
   entry(program: string, args: readonly string[]): { readonly [key: string]: unknown };

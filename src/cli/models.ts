@@ -13,8 +13,8 @@ export interface UsableModel {
 }
 
 /**
- * Lists the models of the configuration, the usual one of each provider that has a key, and those of a local Ollama.
- * Others can be used too: providers do not say which they have.
+ * Lists the models of the configuration, the usual model of each provider that has a key, and the models of a local
+ * Ollama. Other models can be used too: providers do not report which models they have.
  */
 export async function usableModels(options: GlobalOptions): Promise<readonly UsableModel[]> {
   const [{ settings }, keys, { models: local = [] }] = await Promise.all([

@@ -5,7 +5,7 @@ import { askForKey, keepKey, localOllama } from "./keys.ts";
 import { say } from "./say.ts";
 import { lineOnTerminal } from "./terminal.ts";
 
-/** What a person chose who had no model: the one to use, or that of the options, whose key is now kept. */
+/** The choice of a person who had no model: the model to use, or that of the options, whose key is now kept. */
 export type ChosenModel = { readonly model?: string };
 
 /**

@@ -4,7 +4,7 @@ import type { TargetKind } from "../contract/target.ts";
 import type { DefinitionFormat } from "../contract/toolkit.ts";
 import type { DebugLog } from "./log.ts";
 
-/** The options of every command. None has a default here: the files apply to options that are not given. */
+/** The options of every command. They have no defaults here: the files apply to options that are not given. */
 export interface GlobalOptions {
   readonly config?: string;
   readonly preset?: string;

@@ -9,7 +9,7 @@ export interface TemplateFile {
 
 /** The parts of a plugin in one language. */
 export interface Template {
-  /** What it needs on the machine, as text for people. */
+  /** What the plugin needs on the machine, as text for people. */
   readonly needs: string;
   /** The command to run before the plugin can be started. Default: none. */
   readonly build?: string;

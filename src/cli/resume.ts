@@ -15,7 +15,7 @@ import { flagsOf } from "./threads.ts";
 
 /** The options of a command that may continue a thread, and that thread. */
 export interface Resumed {
-  /** The given options over those with which the thread was started. `resume` is its id. */
+  /** The given options, and where they are absent, those with which the thread was started. `resume` is its id. */
   readonly options: AgentOptions;
   readonly thread?: ThreadSummary;
 }
@@ -68,7 +68,7 @@ export async function resumed(options: AgentOptions): Promise<Resumed> {
 
 /**
  * Lists the conversations of this folder on the terminal and lets the person choose one. Resolves to its id;
- * `undefined`: they begin a new one, or there are none.
+ * `undefined`: the person begins a new one, or there are none.
  */
 export async function chooseThread(options: AgentOptions): Promise<string | undefined> {
   const { settings } = await loadedSettings(options);

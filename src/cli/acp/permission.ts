@@ -33,8 +33,8 @@ export interface Asking {
 }
 
 /**
- * Asks the client about a call: what it does, in which folder, its change, the risk and the reason. Of a server that
- * asks a person itself, its form is filled in. An answer that was not offered, and a closed question, refuse.
+ * Asks the client about a call: what it does, in which folder, its change, the risk and the reason. If a server asks
+ * the person, its form is filled in. An answer that was not offered counts as a refusal, and so does a closed question.
  */
 export async function askClient(
   call: CheckedCall,

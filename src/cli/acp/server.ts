@@ -26,7 +26,7 @@ export interface AcpServer {
   close(): Promise<void>;
 }
 
-/** Sessions in one answer of `session/list`. */
+/** The number of sessions in one answer of `session/list`. */
 const PAGE = 100;
 
 const MODES: { readonly [A in Autonomy]: { readonly name: string; readonly description: string } } = {
@@ -150,7 +150,7 @@ function takesForms({ clientCapabilities }: InitializeRequest): boolean {
   return Boolean(clientCapabilities?.elicitation?.form);
 }
 
-/** The modes and the option of a session, which set the same: clients show one or the other. */
+/** The modes and the option of a session. Both set the autonomy: clients show one or the other. */
 function choicesOf({ autonomy }: Session): { modes: SessionModeState; configOptions: SessionConfigOption[] } {
   const choices = AUTONOMIES.map((id) => ({ id, ...MODES[id] }));
   return {
@@ -176,7 +176,7 @@ async function sessionInfos(store: Store, machine = "local"): Promise<SessionInf
   }));
 }
 
-/** Passes an error on with its message: the protocol shows no other to people. */
+/** Passes an error on with its message, because the protocol shows people no other text. */
 function rejected(error: unknown): never {
   if (error instanceof RequestError) throw error;
   throw new RequestError(-32_603, messageOf(error));

@@ -23,7 +23,7 @@ export interface Session {
   prompt(content: readonly Content[]): Promise<StopReason>;
   /** Stops the running turn. */
   cancel(): Promise<void>;
-  /** Sets what runs without a question, from the next turn on. What was allowed for the session ends with it. */
+  /** Sets what runs without a question, from the next turn on. Approvals for the session end with the old setting. */
   setAutonomy(autonomy: Autonomy): void;
   /** Sends an update to the client, after the earlier ones. */
   tell(update: SessionUpdate): void;
@@ -33,7 +33,7 @@ export interface Session {
 export interface SessionOptions {
   readonly client: AgentContext;
   readonly options: AgentOptions;
-  /** The servers of the client. They are added to those of the configuration. */
+  /** The servers that the client configures. They are added to those of the configuration. */
   readonly servers: readonly McpServer[];
   /** Whether the client shows forms. */
   readonly hasForms: boolean;
@@ -46,7 +46,7 @@ interface Opened {
 }
 
 /**
- * Opens a session; with `options.resume`, of that thread.
+ * Opens a session; with `options.resume`, a session of that thread.
  *
  * @throws Error with the next step, as `openParts` does.
  */
@@ -56,7 +56,7 @@ export async function openSession(given: SessionOptions): Promise<Session> {
   let sessionId = "";
   let sending: Promise<unknown> = Promise.resolve();
 
-  /** Sends updates in the order in which they were added. A client that is gone gets none. */
+  /** Sends updates in the order in which they were added. A client that has disconnected gets none. */
   const send = (update: () => SessionUpdate | undefined | Promise<SessionUpdate | undefined>) => {
     sending = sending
       .then(async () => {
@@ -67,7 +67,7 @@ export async function openSession(given: SessionOptions): Promise<Session> {
   };
   /** Resolves when the client has the updates of all events so far. */
   const flushed = async () => {
-    await new Promise((resolve) => setImmediate(resolve)); // the events that wait are read first
+    await new Promise((resolve) => setImmediate(resolve)); // the waiting events are read first
     await sending;
   };
 

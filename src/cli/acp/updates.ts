@@ -14,7 +14,7 @@ import type { Message } from "../../contract/message.ts";
 import type { Toolset } from "../../contract/toolkit.ts";
 import { isRecord } from "../../plugins/messages.ts";
 
-/** What a client is told about a call, besides its id and status. */
+/** What a client is told about a call, besides the call's id and status. */
 export interface CallFacts {
   /** As in questions: "Run: npm test". */
   readonly title: string;
@@ -24,7 +24,7 @@ export interface CallFacts {
   readonly content: ToolCallContent[];
 }
 
-/** What clients show a tool as, by the strongest of its effects. */
+/** How clients show a tool, by the strongest of its effects. */
 const KINDS: readonly (readonly [EffectKind, ToolKind])[] = [
   ["exec", "execute"],
   ["terminal", "execute"],

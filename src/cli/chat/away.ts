@@ -32,7 +32,7 @@ export async function writtenOutside(text: string): Promise<string | undefined> 
   }
 }
 
-/** Stops this process and those of its group, as Ctrl-Z does. Resolves when they continue. */
+/** Stops this process and its process group, as Ctrl-Z does. Resolves when they continue. */
 export async function suspended(): Promise<void> {
   const continued = new Promise((resolve) => process.once("SIGCONT", resolve));
   const keepAlive = setInterval(() => {}, 60_000);
@@ -49,7 +49,7 @@ function runs(command: string, { input }: { readonly input?: string }): Promise<
     });
     child.on("error", () => resolve(null));
     child.on("close", resolve);
-    child.stdin?.on("error", () => {}); // a pager that was left early
+    child.stdin?.on("error", () => {}); // a pager that was closed early
     child.stdin?.end(input);
   });
 }

@@ -50,10 +50,10 @@ export interface Chat {
 }
 
 interface ChatCommand {
-  /** Its arguments, as the help shows them. */
+  /** The command's arguments, as the help shows them. */
   readonly takes?: string;
   readonly does: string;
-  /** True if it can be run while a question is open: it neither needs nor changes the turn. */
+  /** Whether the command can be run while a question is open: it neither needs nor changes the turn. */
   readonly atQuestion?: true;
   /** Returns the text for the person. Errors are shown as a sentence. */
   run(chat: Chat, words: string): Promise<string> | string;
@@ -280,7 +280,7 @@ async function exportChat({ toolkit: { store }, agent: { thread } }: Chat, words
   return `Written: ${path}`;
 }
 
-/** How an MCP server is: "12 tools", "starting", "not running". */
+/** The state of an MCP server: "12 tools", "starting", "not running". */
 function serverState({ starting, tools }: Toolkit, name: string): string {
   if (starting.includes(`mcp:${name}`)) return "starting";
   const count = [...tools.keys()].filter((tool) => tool.startsWith(`mcp__${name}__`)).length;
@@ -355,7 +355,7 @@ export async function runCommand(chat: Chat, line: string, isAsked = false): Pro
   return command.run(chat, words.trim());
 }
 
-/** Opens a port, or lists those of all jobs. */
+/** Opens a port, or lists the ports of all jobs. */
 async function opened({ jobs }: Toolkit, words: string): Promise<string> {
   const all = await Promise.all(
     (await jobs.list()).map(async (job) => ({ job, ports: job.ended ? [] : ((await job.process.ports?.()) ?? []) })),

@@ -6,14 +6,14 @@ import { oneLine } from "../../output/terminal-text.ts";
 export interface ListedCommand {
   /** With the slash: "/undo". */
   readonly name: string;
-  /** Its arguments: "[list|ID]". */
+  /** The command's arguments: "[list|ID]". */
   readonly takes?: string;
   readonly does: string;
-  /** True if it can be run during a turn. */
+  /** Whether the command can be run during a turn. */
   readonly anytime?: true;
 }
 
-/** The most paths in a list. */
+/** The maximum number of paths in a list. */
 const MOST_PATHS = 50;
 /** How long the paths of a folder count as current, in milliseconds. */
 const CURRENT_MS = 5_000;
@@ -48,7 +48,7 @@ export function createCompletions(
       }));
       return { items, prefix };
     },
-    // What was typed may be more than what the list was made for.
+    // More may have been typed since the list was made.
     applyCompletion(lines, cursorLine, cursorCol, { value }) {
       const line = lines[cursorLine] ?? "";
       const before = line.slice(0, cursorCol);
@@ -89,7 +89,7 @@ export function pathsOf(backend: Pick<Backend, "find" | "workDir">): () => Promi
     if (listed !== undefined && Date.now() - listedMs < CURRENT_MS) return listed;
     listedMs = Date.now();
     listed = backend.find({ path: backend.workDir }).then(({ files, folders, links }) => {
-      listedMs = Date.now(); // it may have taken longer than it is current
+      listedMs = Date.now(); // listing may have taken longer than the list is current
       return [...folders.map((folder) => `${folder}/`), ...files, ...links].toSorted();
     });
     return listed;

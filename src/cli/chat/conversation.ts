@@ -30,7 +30,7 @@ export interface Conversation {
 export interface ConversationListeners {
   /** Shows an event; the next one waits for it. */
   readonly show: (event: AgentEvent) => Promise<void>;
-  /** Decides whether a turn goes on at its limit of cost. */
+  /** Decides whether a turn continues at its cost limit. */
   readonly onCost: NonNullable<Limits["onCost"]>;
 }
 

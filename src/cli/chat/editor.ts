@@ -43,7 +43,7 @@ export interface MessageEditor {
   draft(): Draft;
   /** Replaces what is written. */
   put(draft: Draft): void;
-  /** Returns a text from another editor as a draft: what stands for images becomes them again. */
+  /** Returns a text from another editor as a draft: placeholders of images become images again. */
   closed(text: string): Draft;
   /** Adds a message that Up recalls. */
   remember(draft: Draft): void;
@@ -64,14 +64,14 @@ export interface EditorSettings {
   readonly completions: AutocompleteProvider;
   /** Returns the rows of the terminal. */
   readonly rows: () => number;
-  /** Called when something changed that no key did, such as a list that was loaded. */
+  /** Called when something changed without a key, such as a list that was loaded. */
   readonly onChange: () => void;
   readonly onSubmit: (draft: Draft) => void;
 }
 
 type Block = { readonly label: string; readonly text: string } | { readonly label: string; readonly image: DraftImage };
 
-/** A paste of more lines or characters is folded. */
+/** A paste is folded if it has more lines or characters than these. */
 const [PASTE_LINES, PASTE_CHARACTERS] = [8, 1_000];
 const PROMPT = "> ";
 const FORWARD_DELETE = "\x1b[3;2~"; // Shift-Delete, which the editor handles whatever the keys are

@@ -48,8 +48,8 @@ export interface Face {
 }
 
 /**
- * Returns true if a message is a command: a slash and a name, which may be that of a server's prompt. A path such as
- * /etc/hosts is none.
+ * Returns true if a message is a command: a slash and a name, which may name a server's prompt. A path such as
+ * /etc/hosts is not a command.
  */
 export function isCommand(words: string): boolean {
   return /^\/[^\s/]*(?:\s|$)/.test(words);

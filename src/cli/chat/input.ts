@@ -2,7 +2,7 @@ import { StdinBuffer, setKittyProtocolActive } from "@earendil-works/pi-tui";
 
 /** Reads the keys of a terminal. */
 export interface Input {
-  /** Lets another program read the terminal, which gets its usual modes, until `enter`. */
+  /** Lets another program read the terminal until `enter`. The terminal gets its usual modes for that program. */
   leave(): void;
   enter(): void;
   close(): void;
@@ -19,8 +19,8 @@ export interface InputOptions {
 
 /**
  * Pastes are marked (bracketed paste), and keys such as Shift-Enter are reported: by the kitty keyboard protocol
- * (https://sw.kovidgoyal.net/kitty/keyboard-protocol/, flag 1), or by modifyOtherKeys of xterm. Terminals ignore what
- * they do not know.
+ * (https://sw.kovidgoyal.net/kitty/keyboard-protocol/, flag 1), or by modifyOtherKeys of xterm. Terminals ignore modes
+ * that they do not know.
  */
 const MODES_ON = "\x1b[?2004h\x1b[>1u\x1b[>4;1m";
 const MODES_OFF = "\x1b[?2004l\x1b[<u\x1b[>4;0m";
@@ -41,7 +41,7 @@ export function createInput({ onKey, onPaste, onEnd }: InputOptions): Input {
   const buffer = new StdinBuffer({ escapeTimeout: ESCAPE_MS });
   buffer.on("data", (data) => {
     if (KITTY_KEY.test(data)) setKittyProtocolActive(true);
-    if (data === "\x1b\x1b") onKey("\x1b"); // two that arrived together
+    if (data === "\x1b\x1b") onKey("\x1b"); // two Escapes that arrived together
     onKey(data === "\x1b\x1b" ? "\x1b" : data);
   });
   buffer.on("paste", onPaste);

@@ -10,9 +10,9 @@ import { CHAT_KEYS, type ChatAction, type ChatKeySettings } from "../../config/c
 
 /** Which keys do what. */
 export interface Keys {
-  /** Whether the bytes of a key are those of an action. */
+  /** Whether the bytes of a key belong to an action. */
   is(data: string, action: ChatAction): boolean;
-  /** The first key of an action, for people: "Ctrl-O". `undefined` if it has none. */
+  /** The first key of an action, for people: "Ctrl-O". `undefined` if the action has no key. */
   name(action: ChatAction): string | undefined;
   /** A line for each action that has keys: the keys, and what they do. */
   list(): readonly string[];
@@ -45,7 +45,7 @@ const OF_EDITOR: { readonly [A in ChatAction]?: readonly Keybinding[] } = {
 };
 
 /**
- * Returns the keys of the chat, and sets them for the editor of pi-tui, which has one set in a process.
+ * Returns the keys of the chat, and sets them for the editor of pi-tui, which has one set of keys in a process.
  *
  * @param settings replaces the default keys of some actions
  */

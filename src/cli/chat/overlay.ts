@@ -6,7 +6,7 @@ import { widthOf } from "./wrap.ts";
 
 /** A list to choose from, in the place of the editor. */
 export interface Overlay {
-  /** Handles a key. Returns true when something was chosen, or the list was left. */
+  /** Handles a key. Returns true when the person has chosen something or left the list. */
   key(data: string): boolean;
   /** Leaves the list. */
   cancel(): void;
@@ -23,7 +23,7 @@ export interface Entry<T> {
 const SHOWN = 8;
 
 /**
- * A list that what is typed filters.
+ * A list that is filtered by the typed text.
  *
  * @param title what is chosen; what is typed follows it
  * @param chosen called once, with `undefined` when the person leaves the list

@@ -6,11 +6,11 @@ import { asText } from "../../engine/result.ts";
 import { withoutBoundaries } from "../../util/boundary.ts";
 import { randomName } from "../../util/identifier.ts";
 
-/** Runs the person's own commands (`!npm test`) as calls, and keeps what the model is to read of them. */
+/** Runs the person's own commands (`!npm test`) as calls, and keeps what the model should read about them. */
 export interface OwnCalls {
-  /** Runs a command line through the policy. Resolves when it has ended; never rejects. */
+  /** Runs a command line through the policy. Resolves when the command has ended; never rejects. */
   run(command: string): Promise<void>;
-  /** Stops those that run. Returns false if none does. */
+  /** Stops the running commands. Returns false if none is running. */
   stop(): boolean;
   /** Returns the commands and results since the last time, as parts of the next message. */
   taken(): readonly Content[];

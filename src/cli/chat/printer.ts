@@ -1,7 +1,7 @@
 /** What a part of the scrollback is. Parts of different kinds are separated by an empty line. */
 type Kind = "person" | "text" | "call" | "notice";
 
-/** Prints the parts of a conversation, and remembers what it has folded. */
+/** Prints the parts of a conversation, and remembers the folded texts. */
 export interface Printer {
   /**
    * @param whole the whole text, if `lines` show it folded

@@ -1,12 +1,12 @@
-/** What a key at a question does. `reason` asks for a reason first, `edit` lets the person edit the call first. */
+/** What a key does at a shown question. `reason` asks for a reason first; `edit` lets the person edit the call. */
 export type QuestionKeys = { readonly [key: string]: string };
 
 /** A question to the person, drawn in the live part. */
 export interface Question {
   /**
    * @param waiting how many other questions wait
-   * @returns `long`: lines that are printed once, because they do not fit into the window; `box`: its lines; `keys`:
-   *   what each key answers
+   * @returns `long`: lines that are printed once, because they do not fit into the window; `box`: the lines of the
+   * question; `keys`: what each key answers
    */
   draw(
     size: { readonly rows: number; readonly columns: number },
@@ -20,27 +20,27 @@ export interface Question {
   readonly explained?: readonly string[];
   /** The text for "view": the whole call. */
   readonly whole?: string;
-  /** True if "refuse" may have a reason. */
+  /** Whether "refuse" may have a reason. */
   readonly takesReason?: true;
-  /** True if the person's own key opened it: it is answered at once. */
+  /** Whether the person's own key opened the question, so that it is answered at once. */
   readonly isAwaited?: true;
 }
 
-/** The open questions. The first one is shown, and has the keys if it is focused. */
+/** The open questions. The first question is shown, and gets the keys if it is focused. */
 export interface Questions {
   open(question: Question): void;
   close(question: Question): void;
   /** The question that is shown. */
   current(): Question | undefined;
-  /** How many others wait. */
+  /** How many other questions wait. */
   waiting(): number;
-  /** Whether keys answer it. Otherwise they belong to the editor. */
+  /** Whether keys answer the shown question. Otherwise keys belong to the editor. */
   isFocused(): boolean;
-  /** Moves to the question, or from a focused one to the next. Returns false if there is none. */
+  /** Moves to the shown question, or from a focused question to the next. Returns false if there is no question. */
   focus(): boolean;
   /** Gives the keys to the editor. */
   blur(): void;
-  /** Whether its long lines have not been printed yet. True once for each question. */
+  /** Whether the shown question's long lines have not been printed yet. True only once for each question. */
   isNew(): boolean;
 }
 

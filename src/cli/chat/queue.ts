@@ -6,24 +6,24 @@ export type When = "steer" | "after";
 interface Queued {
   readonly draft: Draft;
   readonly when: When;
-  /** Takes a steering message back. Returns false if the model has it. Absent while it was not handed over. */
+  /** Takes a steering message back. Returns false if the model has the message. Absent until it is handed over. */
   readonly takeBack?: () => boolean;
 }
 
-/** Messages that were written during a turn and have not been delivered. Each can be taken back. */
+/** Messages that were written during a turn and are not delivered yet. Each can be taken back. */
 export interface Queue {
   add(queued: Queued): void;
   /** Oldest first. */
   all(): readonly Queued[];
-  /** Removes the last one that can be taken back, and returns it. */
+  /** Removes the last message that can be taken back, and returns it. */
   takeLast(): Draft | undefined;
-  /** Removes all that can be taken back, and returns them, oldest first. */
+  /** Removes all messages that can be taken back, and returns them, oldest first. */
   takeAll(): readonly Draft[];
-  /** Lets those that the model has not got wait for the end of the turn: it is being stopped. */
+  /** The turn is being stopped: messages that the model does not have wait for the turn's end. */
   hold(): void;
-  /** Removes the first one that waits for the end of the turn. */
+  /** Removes the first message that waits for the end of the turn. */
   next(): Draft | undefined;
-  /** Removes the oldest steering message that `isIt`: the model has got it. Returns it. */
+  /** Removes the oldest steering message for which `isIt` is true, because the model has it. Returns the message. */
   delivered(isIt: (draft: Draft) => boolean): Draft | undefined;
 }
 

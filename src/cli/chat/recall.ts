@@ -19,7 +19,7 @@ export function recalled(
   return [`Continued: ${oneLine(title, columns - 12)}`, ...above, ...shown].join("\n");
 }
 
-/** Rows for the greeting, the title and the prompt. */
+/** Rows that are left for the greeting, the title and the prompt. */
 const LEFT_ROWS = 6;
 
 function linesOf(message: Message): readonly string[] {

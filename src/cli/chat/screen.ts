@@ -12,7 +12,7 @@ export interface Screen {
    * wider than the terminal is wrapped by it, and is copied whole.
    */
   print(lines: readonly string[]): void;
-  /** Draws soon, together with what else changes until then. */
+  /** Draws soon, together with all changes until then. */
   update(): void;
   /** Draws now, as after a key. */
   draw(): void;
@@ -20,19 +20,19 @@ export interface Screen {
   leave(): void;
   /** Draws again after `leave`. */
   enter(): void;
-  /** Prints what is left, and removes the live part for good. */
+  /** Prints the remaining lines, and removes the live part for good. */
   close(): void;
 }
 
 /** What is drawn below the finished lines. */
 export interface Live {
-  /** Each takes one row: at most as wide as the terminal, and safe for it. */
+  /** Each line takes one row: it is at most as wide as the terminal, and safe for it. */
   readonly lines: readonly string[];
-  /** Where the cursor is, counted from 0. Absent: it is hidden. */
+  /** Where the cursor is, counted from 0. Absent: the cursor is hidden. */
   readonly cursor?: { readonly row: number; readonly column: number };
 }
 
-/** The least time between two drawings that no key asked for, in milliseconds. */
+/** The minimum time between two drawings that no key asked for, in milliseconds. */
 const BETWEEN_DRAWINGS_MS = 67;
 
 /**
@@ -42,7 +42,7 @@ const BETWEEN_DRAWINGS_MS = 67;
 const [TOGETHER, SHOWN] = ["\x1b[?2026h", "\x1b[?2026l"];
 /**
  * The terminal cuts long lines while live lines are drawn (DECAWM, https://vt100.net/docs/vt510-rm/DECAWM.html), so
- * that each takes one row also where its idea of a character's width is another.
+ * that each line takes one row, even if the terminal measures a character's width differently.
  */
 const [CUT, WRAP] = ["\x1b[?7l", "\x1b[?7h"];
 const [HIDE_CURSOR, SHOW_CURSOR] = ["\x1b[?25l", "\x1b[?25h"];
@@ -66,7 +66,7 @@ export function createScreen(terminal: Pick<WriteStream, "columns" | "rows" | "w
   let timer: NodeJS.Timeout | undefined;
   let drawnMs = 0;
 
-  /** Moves to a row of the live part. Rows below the last one are made. */
+  /** Moves to a row of the live part. Missing rows at its end are created. */
   const toRow = (row: number, last: number) => {
     const existing = Math.min(row, last);
     const moved = existing < at ? `\x1b[${at - existing}A` : existing > at ? `\x1b[${existing - at}B` : "";
@@ -86,8 +86,8 @@ export function createScreen(terminal: Pick<WriteStream, "columns" | "rows" | "w
     return text === "" ? "" : CUT + text + WRAP;
   };
   /**
-   * All of the live part, from where the cursor is. What was below is erased from the last row on, not from the first:
-   * tmux keeps in its history what is erased from the top of the window.
+   * Draws the whole live part, from the cursor on. Old rows are erased only below the last row: tmux keeps in its
+   * history what is erased from the top of the window.
    */
   const allLines = (lines: readonly string[]) => {
     at = Math.max(0, lines.length - 1);
@@ -108,7 +108,7 @@ export function createScreen(terminal: Pick<WriteStream, "columns" | "rows" | "w
       ? { lines: rest }
       : { lines: rest, cursor: { ...cursor, row: cursor.row - hidden } };
   };
-  /** Moves to the first row of the live part, whose lines a terminal that became narrower has wrapped. */
+  /** Moves to the first row of the live part. A terminal that became narrower has wrapped its lines. */
   const toTop = () => {
     const now = Math.max(1, terminal.columns);
     const above = shown.lines.slice(0, at).reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / now)), 0);

@@ -17,7 +17,7 @@ export interface StatusState {
   /** What runs without a question: "asks", "approves all until 14:32", "read only". */
   readonly autonomy: string;
   readonly sandbox: "sandbox" | "no sandbox";
-  /** Whether a turn runs, which Escape stops. */
+  /** Whether a turn is running. Escape stops it. */
   readonly isBusy: boolean;
   /** Tokens of the conversation so far, estimated, and of the model's context. */
   readonly contextUsed: number;
@@ -28,7 +28,7 @@ export interface StatusState {
   readonly tokens: number;
 }
 
-/** A part of the line, and how soon it is dropped: the lowest first. A part with `shorter` is shortened then. */
+/** A part of the line, and its rank: the lowest is dropped first. A part with `shorter` is first shortened. */
 interface Part {
   readonly text: string;
   readonly rank: number;
@@ -69,7 +69,7 @@ export function statusLine(state: StatusState, columns: number): string {
   return oneLine(lineOf(cut, right, columns), columns);
 }
 
-/** Drops the parts of this rank; one with a shorter text is shown with that until the context is dropped. */
+/** Drops the parts of this rank. A part with a shorter text shows that text until the context is dropped. */
 function withoutRank(parts: readonly Part[], rank: number): readonly Part[] {
   return parts.flatMap((part) => {
     if (part.rank !== rank) return [part];
@@ -95,7 +95,7 @@ export function contextNotice({ contextUsed, contextSize }: StatusState): string
   return `! Context is ${percent}% full: it will be shortened at ${100 * FILLED}%, or now with /compact`;
 }
 
-/** Money where all prices are known, otherwise tokens: a cost without the unpriced part would be a lie. */
+/** Money if all prices are known, otherwise tokens: a cost without the unpriced part would be wrong. */
 function spentText({ costUsd, tokens }: StatusState): string {
   if (costUsd === undefined) return `${shortNumber(tokens)} tokens`;
   return dollars(costUsd);
@@ -160,9 +160,9 @@ export function createStatus({ read, untilMs, onChange }: StatusReaders): Status
 /** What the state of the line is read from, besides the agent and its toolkit. */
 export interface StatusSources {
   readonly model: { readonly provider: string; readonly modelId: string };
-  /** Of the policy. */
+  /** The autonomy of the policy. */
   readonly autonomy: Autonomy;
-  /** Absent where nobody is asked. */
+  /** Absent if nobody is asked. */
   readonly approvals?: Pick<Approvals, "state"> | undefined;
   readonly isBusy: boolean;
 }

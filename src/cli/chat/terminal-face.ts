@@ -28,15 +28,15 @@ import { wrapped } from "./wrap.ts";
 /** What the person can do at any time, besides sending messages. */
 export interface Actions {
   /**
-   * Passes a message to the model after the running call. Returns a function that takes it back, which returns false
-   * when the model has it.
+   * Passes a message to the model after the running call. Returns a function that takes the message back; it returns
+   * false when the model has the message.
    */
   readonly steer: (content: readonly Content[]) => () => boolean;
   /** Stops the turn, and the person's own calls. */
   readonly stop: () => void;
-  /** Leaves, unless jobs run and the person stays. */
+  /** Leaves the chat, unless jobs are running and the person decides to stay. */
   readonly leave: () => void;
-  /** Leaves at once, whatever runs. */
+  /** Leaves the chat at once, whatever is running. */
   readonly leaveNow: () => void;
   /** Runs a command during a turn. Resolves to the text for the person; never rejects. */
   readonly command: (line: string) => Promise<string>;
@@ -57,7 +57,7 @@ export interface TerminalFaceOptions {
   readonly paths: () => Promise<readonly string[]>;
   /** Returns what a call is about. */
   readonly subjectOf: (name: string, input: string) => Promise<CallSubject>;
-  /** Returns the last line of the screen, at most as wide. */
+  /** Returns the last line of the screen, at most as wide as the screen. */
   readonly status: (isBusy: boolean, columns: number) => string;
   readonly keys: ChatKeySettings;
   readonly actions: Actions;
@@ -69,18 +69,18 @@ export interface TerminalFace extends Face {
   update(): void;
 }
 
-/** A key answers a question if it and the last key are so old, in milliseconds: who still types has not read it. */
+/** A key answers only if the question and the last key are this old, in milliseconds: typists have not read it. */
 const QUIET_MS = 500;
-/** Two Escapes within this time are one wish. Milliseconds. */
+/** Two Escapes within this time count as one action. Milliseconds. */
 const TWICE_MS = 800;
-/** How the record of a question names its answer. */
+/** The name of each answer in the record of a question. */
 const ANSWERS = { once: "once", session: "this session", always: "always", refuse: "refused" } as const;
-/** The most queued messages that are shown. */
+/** The maximum number of queued messages that are shown. */
 const SHOWN_QUEUED = 4;
 
 /**
- * A chat at a terminal: what is finished is printed into the scrollback; below it are the running calls, queued
- * messages, the open question or the editor, and the status.
+ * A chat at a terminal. What is finished is printed into the scrollback. Below are the running calls, queued messages,
+ * the open question or the editor, and the status.
  */
 export function terminalFace(options: TerminalFaceOptions): TerminalFace {
   const { actions, place } = options;
@@ -91,7 +91,7 @@ export function terminalFace(options: TerminalFaceOptions): TerminalFace {
   const questions = createQuestions(() => editor.isEmpty() && mode === undefined);
   /** What was sent and is not yet in the conversation. */
   const sent: Draft[] = [];
-  /** What Enter does with the text besides sending it, and what was in the editor before. */
+  /** What Enter does with the text instead of sending it, and what was in the editor before. */
   let mode: { readonly how: "refuse" | "edit"; readonly question: Question; readonly before: Draft } | undefined;
   let overlay: Overlay | undefined;
   let wake: (() => void) | undefined;
@@ -213,7 +213,7 @@ export function terminalFace(options: TerminalFaceOptions): TerminalFace {
     if (when === "after" || !view.isRunning()) return enqueue(draft, "after");
     return enqueue(draft, "steer", actions.steer(editor.content(draft)));
   };
-  /** Sends at once what is queued: stops what runs. */
+  /** Sends the queued messages at once: stops what is running. */
   const sendNow = () => {
     const drafts = queue.takeAll();
     if (drafts.length === 0) return;
@@ -233,7 +233,7 @@ export function terminalFace(options: TerminalFaceOptions): TerminalFace {
     history.unshift(completed);
     return send(completed, when);
   };
-  /** Enter on the beginning of a command's name runs the one that the list shows first. */
+  /** Enter on the beginning of a command's name runs the first listed command. */
   const completedCommand = (text: string) => {
     if (!/^\/\S+$/.test(text.trim()) || !isCommand(text.trim())) return text;
     return matching(options.commands(), text.trim())[0]?.name ?? text;
@@ -247,13 +247,13 @@ export function terminalFace(options: TerminalFaceOptions): TerminalFace {
     actions.stop();
   };
   const interrupt = () => {
-    if (isAway) return undefined; // it is for the other program
+    if (isAway) return undefined; // the key is for the other program
     if (overlay !== undefined) return closeOverlay();
     if (mode !== undefined) return back();
     if (!editor.isEmpty()) {
       const draft = editor.take();
       history.unshift(draft);
-      return editor.remember(draft); // Up recalls it
+      return editor.remember(draft); // Up recalls the message
     }
     if (isEnded) return actions.leaveNow();
     if (isBusy()) return isStopping ? actions.leaveNow() : stop();
@@ -538,7 +538,7 @@ export function terminalFace(options: TerminalFaceOptions): TerminalFace {
   }
 }
 
-/** Reads the image that a pasted text is the path of; `undefined` if it is none. */
+/** Reads an image whose path is a pasted text; `undefined` if the text is not such a path. */
 async function imageAt(pasted: string) {
   const path = pathIn(pasted);
   if (path === undefined) return undefined;
@@ -553,11 +553,11 @@ async function imageAt(pasted: string) {
       mimeType: fitted.type,
     };
   } catch {
-    return undefined; // it is pasted as text
+    return undefined; // the path is pasted as text
   }
 }
 
-/** Returns the path of an image in a pasted text: as a terminal writes it when a file is dragged into it. */
+/** Returns the path of an image in a pasted text: as a terminal writes it for a file that is dragged into it. */
 function pathIn(pasted: string): string | undefined {
   const words = pasted.trim();
   if (words.includes("\n") || !/\.(?:png|jpe?g|gif|webp)["']?$/i.test(words)) return undefined;

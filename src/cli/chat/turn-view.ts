@@ -24,7 +24,7 @@ export interface TurnViewOptions {
   readonly columns: () => number;
   /** Returns what a call is about. */
   readonly subjectOf: (name: string, input: string) => Promise<CallSubject>;
-  /** Returns what a person's message is shown as, if it is not the text itself: with folded pastes. */
+  /** Returns the text in place of a person's message, if it differs from the message: with folded pastes. */
   readonly shownAs: (text: string) => string | undefined;
   /** Called when the live lines may have changed. */
   readonly onChange: () => void;
@@ -35,9 +35,9 @@ export interface TurnViewOptions {
  * asked.
  */
 const SHOWN_AFTER_MS = 300;
-/** The times of running calls change so often, in milliseconds. */
+/** How often the times of running calls are updated, in milliseconds. */
 const CLOCK_MS = 1_000;
-/** A message of a person is folded to so many rows. */
+/** A person's message is folded to at most this many rows. */
 const MESSAGE_ROWS = 12;
 
 export function createTurnView(options: TurnViewOptions): TurnView {
@@ -65,7 +65,7 @@ export function createTurnView(options: TurnViewOptions): TurnView {
     begunMs = Date.now();
     printer.begin();
   };
-  /** Runs the clock while its time is shown. */
+  /** Runs the clock while a call's time is shown. */
   const tick = () => {
     const isNeeded = isRunning || blocks.size > 0;
     if (isNeeded) clock ??= setInterval(onChange, CLOCK_MS);
@@ -137,7 +137,7 @@ export function createTurnView(options: TurnViewOptions): TurnView {
         return endText();
       case "tool_call": {
         if (!isPersons) begin();
-        if (event.userFacing === false) return; // without a block, nothing else of it is shown
+        if (event.userFacing === false) return; // without a block, nothing else of the call is shown
         const subject = await subjectOf(event.name, event.input);
         blocks.set(event.id, { ...subject, sinceMs: undefined, isAsked: false, output: "", message: undefined });
         return;
@@ -158,7 +158,7 @@ export function createTurnView(options: TurnViewOptions): TurnView {
         if (block !== undefined) Object.assign(block, { isAsked: event.status === "asked", sinceMs: Date.now() });
         if (block !== undefined && event.edited !== undefined)
           Object.assign(block, await subjectOf(event.name, event.edited)); // what runs
-        if (event.status === "parked") blocks.delete(event.id); // the end of the turn says that it waits
+        if (event.status === "parked") blocks.delete(event.id); // the end of the turn reports that the call waits
         return;
       }
       case "tool_result":

@@ -26,7 +26,7 @@ export interface PastChat {
   readonly confirm?: ((question: string) => Promise<boolean>) | undefined;
   /** Lets the person choose from a list. Absent without a terminal: then the list is printed. */
   readonly pick?: (<T>(title: string, items: readonly PickItem<T>[]) => Promise<T | undefined>) | undefined;
-  /** Goes on in another thread; `undefined`: in a new one. */
+  /** Continues in another thread; `undefined`: in a new thread. */
   open(thread: ThreadId | undefined): Promise<void>;
   /** Puts a text into the editor. */
   prefill(text: string): void;
@@ -35,9 +35,9 @@ export interface PastChat {
 /** A turn that changed files. */
 interface Change {
   readonly point: UndoPoint;
-  /** The message that began it; `undefined` if that is not in the record any more. */
+  /** The message that began the turn; `undefined` if the record no longer has it. */
   readonly said: Said | undefined;
-  /** Whether an undo has taken it back. */
+  /** Whether an undo has taken the turn's changes back. */
   readonly isUndone: boolean;
 }
 
@@ -104,7 +104,7 @@ const REWINDS = [
   { value: "files", label: "the files; the conversation stays" },
 ] as const;
 
-/** Begins a thread with the conversation so far, or before a message, and goes on there: `/fork [NUMBER]`. */
+/** Begins a thread with the conversation so far, or up to a message, and continues there: `/fork [NUMBER]`. */
 export async function fork(chat: PastChat, words: string): Promise<string> {
   const { store } = chat.toolkit;
   if (words === "") {
@@ -172,7 +172,7 @@ function namesOf({ number, text }: Said): readonly [name: string, label: string]
   return [String(number), `before "${cutTo(oneSentence(text), 60)}"`];
 }
 
-/** Previews the turn with this number, or the point with this id. By default the newest turn that can be taken back. */
+/** Previews the turn with this number, or the point with this id. Default: the newest turn that can be taken back. */
 async function previewOf({ points, changes }: Past, which: string | undefined): Promise<Preview | undefined> {
   if (which !== undefined) {
     const numbered = changes.findLast(({ said }) => String(said?.number) === which);
@@ -223,7 +223,7 @@ function saidLine({ number, at, text }: Omit<Said, "number"> & { readonly number
   return `${start}${quoted}${" ".repeat(Math.max(1, columns - start.length - widthOf(quoted)))}`;
 }
 
-/** Reads what the conversation has changed; a sentence where that is not kept. */
+/** Reads what the conversation has changed. Returns a sentence if changes are not kept. */
 async function pastOf({ toolkit: { backend, store }, thread }: PastChat): Promise<Past | string> {
   if (backend.access !== undefined) return ELSEWHERE;
   const points = await openPoints({ folder: undoFolder(stateFolder()), workDir: backend.workDir });

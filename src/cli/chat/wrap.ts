@@ -31,7 +31,7 @@ const WIDE = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60]/;
 
 const CHARACTERS = new Intl.Segmenter();
 
-/** What is two columns wide besides `WIDE`: pictures, and symbols that VS16 makes to pictures. */
+/** Characters besides `WIDE` that are two columns wide: pictures, and symbols that VS16 turns into pictures. */
 const PICTURE = /^\p{Emoji_Presentation}|\ufe0f/u;
 
 /** The widths of texts that were measured last: a drawing measures the same rules and the same status again. */
@@ -39,8 +39,8 @@ const measured = new Map<string, number>();
 const MOST_MEASURED = 256;
 
 /**
- * The columns of a text in a terminal, without its escape sequences. What joins characters (ZWNJ, ZWJ, accents) takes
- * none.
+ * The columns of a text in a terminal, without its escape sequences. Joining characters (ZWNJ, ZWJ, accents) take no
+ * column.
  */
 export function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;

@@ -50,7 +50,7 @@ async function answerApproval(
   if (reason !== undefined && answer !== "refuse") throw new Error("--reason goes with refuse");
   if (input !== undefined && answer !== "once") throw new Error("--input goes with once");
   const filledIn = input === undefined ? {} : { input: fieldsOf(input) };
-  // What a command has started has none, also where its marks are lost.
+  // A process that a command started has no terminal, even if its marks are lost.
   if (!hasTerminal())
     throw new Error("a question is answered at a terminal: run this in one (over SSH: ssh -t), or use the console");
   await withStore(options, async (store) => {

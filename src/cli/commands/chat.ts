@@ -96,7 +96,7 @@ async function talk(
       await face.show(event);
       if (event.type === "end" && approvals !== undefined) tellOfContext();
     },
-    // At a limit of cost the person decides; without a terminal the turn ends.
+    // At a cost limit the person decides; without a terminal the turn ends.
     onCost: async (reached, signal) => (await face.choose?.(costQuestion(reached), {}, signal)) === "yes",
   });
   let isTold = false;
@@ -318,7 +318,7 @@ async function runningJobs({ jobs }: Pick<Toolkit, "jobs">): Promise<readonly Jo
   return (await jobs.list()).filter((job) => job.ended === undefined && job.call !== undefined);
 }
 
-/** Asks what becomes of the running jobs. Returns false if the person wants to stay. */
+/** Asks what should happen to the running jobs. Returns false if the person wants to stay. */
 async function mayLeave(toolkit: Toolkit, face: Face): Promise<boolean> {
   const jobs = await runningJobs(toolkit);
   const answer = jobs.length === 0 ? "yes" : await face.choose?.(leavingQuestion(jobs), leavingChoices(jobs));

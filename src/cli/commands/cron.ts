@@ -248,5 +248,5 @@ function runLine(ended: Run): string {
   return `${localTime(startedMs)}${late}  ${schedule}  ${outcomeOf(ended, undefined).text}`;
 }
 
-/** How late a run may start before it is shown as late. Milliseconds. */
+/** A run that starts later than this is shown as late. Milliseconds. */
 const LATE_MS = 60_000;

@@ -16,7 +16,7 @@ import { say } from "../say.ts";
 import { askOnTerminal } from "../terminal.ts";
 
 interface Where {
-  /** Writes the project's file in place of the person's. */
+  /** Whether the project's file is written instead of the user's. */
   readonly project?: true;
 }
 

@@ -63,7 +63,7 @@ async function testServer(name: string, { call, input, ...options }: TestOptions
     ...(await toolkitOptions(options)),
     ...{ preset: "none", lifetime: "call" as const, sources: [source] },
     onNotice(text: string) {
-      if (!text.startsWith(source.name)) return; // about names of other servers' tools
+      if (!text.startsWith(source.name)) return; // the text is about names of other servers' tools
       hasProblem = true;
       warn([text]);
     },
@@ -135,7 +135,7 @@ async function serversOf(options: GlobalOptions) {
   return { settings, ...(await namedServers(settings, options)) };
 }
 
-/** A server may exit at a first message that it does not know. After the second failure the command ends. */
+/** A server may exit at a first message that it does not know. The command ends after the second failure. */
 const ONCE = { mostFailures: 2 };
 
 async function serverOf(name: string, options: GlobalOptions) {

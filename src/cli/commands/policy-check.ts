@@ -75,7 +75,7 @@ async function batch(toolkit: Toolkit): Promise<void> {
     number++;
     if (line.trim() === "") continue;
     process.stdout.write(`${JSON.stringify(await judgeLine(toolkit, line, number))}\n`);
-    if (!read) return; // nobody reads the answers any more
+    if (!read) return; // nobody reads the answers any longer
   }
 }
 

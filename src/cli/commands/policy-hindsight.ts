@@ -66,8 +66,8 @@ export async function suggest({
 }
 
 /**
- * Those that the policy understands as they are meant: with them, a call that was approved is allowed, and every call
- * that was refused is judged as without them.
+ * The rules that the policy understands as they are meant: with them, a call that was approved is allowed, and every
+ * call that was refused is judged as without them.
  */
 async function rightOnes(
   all: readonly Suggestion[],
@@ -120,7 +120,7 @@ async function withCalls(
 
 const TYPES = ["call.started", "call.approved", "approval.requested", "approval.decided", "call.finished"] as const;
 
-/** What a call would touch, from its arguments; `undefined` for a tool that is not here, or arguments that do not fit. */
+/** What a call would touch, from its arguments; `undefined` for an unknown tool, or arguments that do not fit. */
 async function effectsOf({ name, input }: JudgedCall, { tools }: Toolkit) {
   return check(parse({ name, input }), { tools, mask: NO_MASK }).then(
     ({ effects }) => effects,

@@ -92,7 +92,7 @@ export async function run(options: ServeOptions): Promise<void> {
       browsers: browserSessions(browsersFolder(stateFolder())),
       grants: keptGrants(grantsFolder(stateFolder())),
       async doctor() {
-        const asked = checks(options).filter(({ name }) => name !== "approvals"); // the page itself asks
+        const asked = checks(options).filter(({ name }) => name !== "approvals"); // the page itself asks about these
         return (await runChecks(asked)).map(({ timedOut: _, ...finding }) => finding);
       },
       show: (url) => `${url}/?token=${token}`,

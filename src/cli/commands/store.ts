@@ -41,7 +41,7 @@ async function migrate({ from, to, ...options }: MigrateOptions): Promise<void> 
   lines.forEach(say);
 }
 
-/** One line on a terminal, which is written again and again. */
+/** One line on a terminal, which is overwritten with each report. */
 function progress() {
   const { stderr } = process;
   let width = 0;

@@ -15,7 +15,7 @@ export type CheckGroup = "machine" | "state" | "settings" | "work";
 export interface Check {
   readonly name: string;
   readonly group: CheckGroup;
-  /** False if Handrail works without it, with less. */
+  /** Whether Handrail needs what is checked. If false, it works without it, with less. */
   readonly required: boolean;
   /** What to type when the check itself fails. */
   readonly fix: string;

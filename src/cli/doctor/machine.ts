@@ -32,7 +32,7 @@ export const machine = ({ targets = [] }: GlobalOptions): readonly Check[] =>
       fix: `df -h ${quoteWord(tmpdir())} && ls -ld ${quoteWord(tmpdir())}`,
       run: (signal: AbortSignal) => inTemporaryFolder((folder) => command(folder, signal)),
     },
-    // It is used to find and stop children that have left their process group.
+    // /proc is used to find and stop children that have left their process group.
     { name: "/proc", required: process.platform === "linux", fix: MOUNT_PROC, run: processes },
     {
       name: "sandbox",

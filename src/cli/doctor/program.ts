@@ -14,7 +14,7 @@ export async function firstLineOf(argv: readonly [string, ...string[]], signal: 
     try {
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
     } catch {
-      // It has ended already.
+      // The program has ended already.
     }
   };
   signal.addEventListener("abort", kill, { once: true });

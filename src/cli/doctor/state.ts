@@ -45,7 +45,7 @@ export const state = (options: GlobalOptions): readonly Check[] =>
     { name: "undo", required: false, fix: "see docs/undo.md", run: () => undo(options) },
   ].map((check) => ({ ...check, group: "state" }));
 
-/** It exists or can be created, only the user has access, it is writable, and there is free space. */
+/** The folder exists or can be created, only the user has access, it is writable, and there is free space. */
 async function folderOfState(): Promise<Finding> {
   const folder = stateFolder();
   const there = await nearestThere(folder);

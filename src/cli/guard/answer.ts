@@ -10,7 +10,7 @@ import { settingsFrom, toolkitOptions } from "../settings.ts";
 import { type HookAnswer, type HookRequest, blocked } from "./hook-client.ts";
 import { contained } from "./ticket.ts";
 
-/** How long a question is waited for, in milliseconds: less than the ten minutes that clients give a hook. */
+/** How long to wait for an answer, in milliseconds: less than the ten minutes that clients give a hook. */
 const WAIT_MS = 570_000;
 
 const QUIET: HookAnswer = { stdout: "", stderr: "", code: 0 };
@@ -80,7 +80,7 @@ async function openProject(options: GlobalOptions, version: string): Promise<Pro
   return { toolkit, guard: createGuard({ toolkit, ask: guard.ask, contained }), version };
 }
 
-/** Changes when a configuration file does. */
+/** A text that changes when a configuration file does. */
 async function versionOf({ config }: GlobalOptions, folder: string): Promise<string> {
   const files = Object.values(findConfig({ from: folder, ...(config !== undefined && { named: config }) }));
   const infos = await Promise.all(

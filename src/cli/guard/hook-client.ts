@@ -31,7 +31,7 @@ export const guardFolder = (): string => join(stateFolder(), "guard");
 
 /**
  * The socket of the process that waits for events. Another program file, version or environment of Handrail has another
- * one, because its answers may differ.
+ * socket, because its answers may differ.
  */
 export function hookSocket(): string {
   const names = Object.keys(process.env).filter((name) => /^(?:HANDRAIL_|XDG_|HOME$)/.test(name));

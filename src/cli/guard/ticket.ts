@@ -34,7 +34,7 @@ const LIMIT = { bytes: 1_048_576, lines: 100_000 };
 /** Runs the command of a ticket, prints its output and takes over its exit code. */
 export async function runTicket(id: string, options: GlobalOptions): Promise<void> {
   const { command, cwd, thread, parent, project } = await takeTicket(id);
-  // It was approved as the client's call. What else it would need is refused.
+  // The command was approved as the client's call. Whatever else would need approval is refused.
   const approver: Approver = async (call) => {
     const isIt = call.effects.every((effect) => effect.kind === "exec" && effect.command === script);
     return isIt ? { answer: "once", by: "the client's call" } : { answer: "refuse" };
@@ -62,7 +62,7 @@ export async function runTicket(id: string, options: GlobalOptions): Promise<voi
   }
 }
 
-/** The client has its own limit of time, and stops the command. */
+/** The client has its own time limit, and stops the command. */
 const MOST_SECONDS = 3_600;
 
 /** @throws Error when there is no such ticket, or it is too old or was used. */
@@ -70,7 +70,7 @@ async function takeTicket(id: string): Promise<Ticket> {
   const path = join(guardFolder(), "tickets", /^[\w-]+$/.test(id) ? id : "none");
   try {
     const ticket = JSON.parse(await readFile(path, "utf8")) as Ticket;
-    await unlink(path); // of two processes, one fails here
+    await unlink(path); // if two processes try, this fails in one of them
     if (Date.now() <= ticket.untilMs) return ticket;
   } catch {
     // reported below

@@ -8,9 +8,9 @@ import { clipped, cut, padded, safe, span, widthOfLine, wrap } from "./text.ts";
 
 /** A call without a result yet. */
 export interface Block extends CallSubject {
-  /** When it started or was approved, in milliseconds since 1970. `undefined` while it waits for earlier calls. */
+  /** When the call started or was approved, in milliseconds since 1970. `undefined` while it waits for others. */
   sinceMs: number | undefined;
-  /** True while a person is asked about it. */
+  /** Whether a person is being asked about the call. */
   isAsked: boolean;
   /** The end of its live output. */
   output: string;
