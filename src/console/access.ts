@@ -8,7 +8,7 @@ export type Caller =
   /** The holder of the token. */
   | { readonly kind: "program" }
   | { readonly kind: "browser" | "phone"; readonly session: string; readonly name: string }
-  /** Somebody who may begin the session of a phone, once. */
+  /** Somebody who may begin the session of a phone, only once. */
   | { readonly kind: "pairing" };
 
 /** The other end of a connection. */
@@ -24,7 +24,7 @@ export interface AccessOptions {
   readonly host: string;
   /** Default: browsers are refused. */
   readonly browsers?: BrowserSessions | undefined;
-  /** True for a name that the server's certificate is for. Default: there is no certificate. */
+  /** Whether the server's certificate is for this name. Default: there is no certificate. */
   readonly isCertified?: ((name: string) => boolean) | undefined;
   /** Milliseconds since 1970. Default: the clock. */
   readonly now?: () => number;
@@ -41,7 +41,7 @@ export interface Access {
   callerOf(request: Request, peer: Peer, accepts?: "pairing" | "ticket"): Caller;
   /** Returns a code that begins the session of a phone, once, within `PAIRING_MS`. */
   pair(): string;
-  /** Returns a ticket that authorizes one request of this path, within a minute. */
+  /** Returns a ticket that authorizes one request for this path, within a minute. */
   ticket(path: string, caller: Caller): string;
 }
 
@@ -70,7 +70,7 @@ export function createAccess({ token, host, browsers, isCertified, now = Date.no
     if (!URL.canParse(`http://${authority}`)) return false;
     const name = new URL(`http://${authority}`).hostname.replace(/^\[|\]$/g, "");
     if (LOOPBACK_NAMES.includes(name) || name === host.toLowerCase()) return true;
-    if (isCertified?.(name) === true) return true; // who has the name cannot have the certificate's key
+    if (isCertified?.(name) === true) return true; // whoever has the name cannot have the certificate's key
     return isOpen && isIP(name) !== 0; // DNS cannot change where an IP address leads
   };
 

@@ -3,7 +3,7 @@ import { Problem } from "./problem.ts";
 
 /** An agent in one thread, as far as the API uses it. */
 export interface ThreadAgent {
-  /** Passes a message to the model: between two rounds of the running turn or, if none is running, as a new turn. */
+  /** Passes a message to the model between two rounds of the running turn. If no turn is running, starts one. */
   steer(text: string): void;
   /** Stops the running turn. */
   stop(): Promise<void>;

@@ -13,9 +13,9 @@ export interface BrowserSession {
   readonly name: string;
   /** Milliseconds since 1970. */
   readonly createdMs: number;
-  /** When it was last used, to the minute. Milliseconds since 1970. */
+  /** When the session was last used, to the minute. Milliseconds since 1970. */
   readonly usedMs: number;
-  /** The address that it was last used from. */
+  /** The address from which the session was last used. */
   readonly address: string;
 }
 
@@ -27,21 +27,21 @@ export interface PushSubscription {
 
 /** The sessions of browsers. Processes that share the folder share them. */
 export interface BrowserSessions {
-  /** Begins a session. `secret` authorizes its holder; it is not kept. Rejects with the system's error. */
+  /** Begins a session. `secret` authorizes whoever has it; the secret is not kept. Rejects with the system's error. */
   create(
     session: Pick<BrowserSession, "kind" | "name" | "address">,
   ): Promise<{ readonly session: BrowserSession; readonly secret: string }>;
-  /** Returns the session with this secret, and notes its use; `undefined` if it has ended, or was never. */
+  /** Returns the session with this secret, and notes its use; `undefined` if it has ended or never existed. */
   use(secret: string, address: string): BrowserSession | undefined;
-  /** Returns a signal that fires when the session is revoked by this process, and soon after by another one. */
+  /** Returns a signal that fires when this process revokes the session, and soon after another process does. */
   ended(id: string): AbortSignal;
   /** The sessions, oldest first. */
   list(): Promise<readonly BrowserSession[]>;
-  /** Keeps where messages for a browser go, until its session ends; `undefined` removes it. */
+  /** Keeps the address to which messages for a browser are sent, until its session ends; `undefined` removes it. */
   subscribe(id: string, subscription: PushSubscription | undefined): Promise<void>;
-  /** Where messages for the browsers go that asked for them. */
+  /** The addresses of messages for the browsers that asked for them. */
   subscriptions(): Promise<readonly { readonly id: string; readonly subscription: PushSubscription }[]>;
-  /** Ends a session. Resolves to false if there is none with this id. */
+  /** Ends a session. Resolves to false if no session has this id. */
   revoke(id: string): Promise<boolean>;
 }
 
@@ -155,7 +155,7 @@ export function browserSessions(folder: string, now: () => number = Date.now): B
   };
 }
 
-/** Removes the session's file first: from then on it has ended. Resolves to whether there was one. */
+/** Removes the session's file first: from then on the session has ended. Resolves to whether the file existed. */
 async function removeFiles(folder: string, id: string): Promise<boolean> {
   const isRemoved = await removeFile(join(folder, `${id}.json`));
   await removeFile(join(folder, useOf(id)));
@@ -163,7 +163,7 @@ async function removeFiles(folder: string, id: string): Promise<boolean> {
   return isRemoved;
 }
 
-/** Resolves to false if there is no such file. */
+/** Resolves to false if the file does not exist. */
 async function removeFile(file: string): Promise<boolean> {
   try {
     await unlink(file);

@@ -60,7 +60,7 @@ export function eventStream(
   });
 }
 
-/** Resolves to the promise's value, or to `undefined` if that takes longer than `ms`. */
+/** Resolves to the promise's value, or to `undefined` if the promise takes longer than `ms`. */
 async function withinMs<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), ms).unref()));

@@ -5,11 +5,11 @@ import { messageOf } from "../util/errors.ts";
 import type { PushSender } from "./push.ts";
 
 export interface NotifyOptions {
-  /** The user's program and its arguments. Empty: none is run. */
+  /** The user's program and its arguments. Empty: no program is run. */
   readonly program: readonly string[];
   /** Sends the notice to browsers that asked for it. Default: to none. */
   readonly push?: PushSender | undefined;
-  /** Called with what failed, for people. Must not throw. */
+  /** Called with a text for people about what failed. Must not throw. */
   readonly onFailure?: (text: string) => void;
 }
 
@@ -34,7 +34,7 @@ async function run([program = "", ...args]: readonly string[], notice: Notice): 
   const child = spawn(program, [...args, notice.title], {
     ...{ cwd: homedir(), stdio: ["pipe", "ignore", "ignore"], timeout: PROGRAM_MS, killSignal: "SIGKILL" },
   });
-  child.stdin?.on("error", () => undefined); // it need not read its input
+  child.stdin?.on("error", () => undefined); // the program need not read its input
   child.stdin?.end(`${JSON.stringify(notice)}\n`);
   await new Promise<void>((resolve, reject) => {
     child.once("error", (error) => reject(new Error(`notify: ${program} cannot be run: ${error.message}`)));

@@ -12,7 +12,7 @@ const show = () => {
   if (root !== null) render(<App />, root);
 };
 
-/** Everything that is shown is loaded with the session, so it is begun first. */
+/** The session is begun first, because everything that is shown is loaded with it. */
 async function enter(): Promise<void> {
   try {
     await signIn();

@@ -7,7 +7,7 @@ interface Message {
   readonly question?: string;
 }
 
-/** What of a service worker is used here (https://www.w3.org/TR/push-api/). */
+/** The parts of a service worker that are used here (https://www.w3.org/TR/push-api/). */
 interface Worker {
   readonly registration: {
     showNotification(title: string, options: { body: string; tag: string; data: Message }): Promise<void>;
@@ -37,7 +37,7 @@ const worker = globalThis as unknown as Worker;
 
 worker.addEventListener("push", (event) => {
   const message = event.data?.json() ?? { title: "Handrail" };
-  const tag = message.question ?? message.title; // of several about one question, the last is shown
+  const tag = message.question ?? message.title; // of several messages about one question, only the last is shown
   const body = message.thread === undefined ? "" : `Thread ${message.thread}`;
   event.waitUntil(worker.registration.showNotification(message.title, { body, tag, data: message }));
 });

@@ -7,8 +7,8 @@ const NAMED =
 type Pressed = Pick<KeyboardEvent, "key" | "ctrlKey" | "altKey" | "shiftKey" | "metaKey">;
 
 /**
- * Returns a key with those that are held: "Shift+Tab". `undefined` for text, which arrives as input, and for what this
- * browser does itself, such as pasting.
+ * Returns a key with the keys that are held: "Shift+Tab". `undefined` for text, which arrives as input, and for what
+ * this browser does itself, such as pasting.
  */
 export function keyOf({ key, ctrlKey, altKey, shiftKey, metaKey }: Pressed): string | undefined {
   const isCommand = ctrlKey || metaKey;
@@ -17,10 +17,10 @@ export function keyOf({ key, ctrlKey, altKey, shiftKey, metaKey }: Pressed): str
   return `${isCommand ? "ControlOrMeta+" : ""}${altKey ? "Alt+" : ""}${shiftKey ? "Shift+" : ""}${key}`;
 }
 
-/** The most inputs that the server takes in one request. */
+/** The maximum number of inputs that the server takes in one request. */
 const MOST_INPUTS = 256;
 
-/** Adds an input to those that wait. Of moves in a row only the last one is kept. Turns of the wheel add up. */
+/** Adds an input to the waiting inputs. Of several moves in a row only the last is kept. Turns of the wheel add up. */
 export function addInput(waiting: PageInput[], input: PageInput): void {
   const last = waiting.at(-1);
   if (input.type === "move" && last?.type === "move") waiting.pop();

@@ -18,7 +18,7 @@ const EXTRA_KEYS: readonly (readonly [key: string, word: string])[] = [
   ["PageDown", "↓"],
 ];
 
-/** The page of the shown thread, live, while it is seen. A person can take it over: then it takes clicks and keys. */
+/** The page of the shown thread, live while it is visible. A person can take it over: then it takes clicks and keys. */
 export function LivePage() {
   const thread = open.value?.thread;
   return thread === undefined ? null : <Page key={thread} thread={thread} />;
@@ -39,7 +39,7 @@ function Page({ thread }: { readonly thread: string }) {
   useWhileSeen(box, watch, [page, isRunning, isHidden.value]);
   useEffect(() => {
     if (!isTaken) return;
-    isFolded.value = true; // the question is answered here
+    isFolded.value = true; // the question is answered in this view
     box.current?.scrollIntoView({ block: "nearest" });
     input.current?.focus({ preventScroll: true });
   }, [isTaken]);
@@ -110,13 +110,13 @@ interface PictureProps {
 function Picture({ page, isTaken, onUsed }: PictureProps) {
   const { value: view } = page.view;
   if (view === undefined) return null;
-  /** Where in the page an event is. */
+  /** The position of an event in the page. */
   const at = ({ offsetX, offsetY, currentTarget }: MouseEvent) => {
     const { clientWidth, clientHeight } = currentTarget as HTMLElement;
     const inside = (part: number, most: number) => Math.min(Math.max(part, 0), 1) * most;
     return { x: inside(offsetX / clientWidth, view.width), y: inside(offsetY / clientHeight, view.height) };
   };
-  // Events of the mouse: a tap makes them too, but a finger that scrolls the console does not.
+  // Events of the mouse. A tap makes these events too, but a finger that scrolls the console does not.
   const button = (type: "down" | "up") => (event: MouseEvent) => {
     event.preventDefault(); // the field keeps the focus
     onUsed();

@@ -6,22 +6,22 @@ import { inOrder } from "../state/in-order.ts";
 import { type Question, questions } from "../state/model.ts";
 import { addInput } from "./inputs.ts";
 
-/** What a thread's browser shows. Followed over a stream only while it is watched. */
+/** What a thread's browser shows. The stream is followed only while somebody watches. */
 export interface ShownPage {
   /** The newest view, with a picture. `undefined` while no browser is open. */
   readonly view: Signal<Required<PageView> | undefined>;
-  /** True from the request to take it over until it is handed back. */
+  /** True from the request to take the page over until it is handed back. */
   readonly isTaking: Signal<boolean>;
-  /** Why the last thing that was tried did not work; "" if it did. */
+  /** Why the last action did not work; "" if it worked. */
   readonly failure: Signal<string>;
-  /** Follows it, until the function that this returns was called. `retry`: again when no browser is open yet. */
+  /** Follows the page until the returned function is called. `retry`: tries again while no browser is open. */
   watch(retry: boolean): () => void;
   takeOver(): void;
   /** Sends what a person does, in order. */
   use(input: PageInput): void;
 }
 
-/** How long the stream is kept when nobody watches: the view moves to the cell of the next call. Milliseconds. */
+/** How long the stream is kept when nobody watches: the view moves to the next call's cell. Milliseconds. */
 const KEPT_MS = 500;
 const RETRY_MS = 1_000;
 

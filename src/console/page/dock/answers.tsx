@@ -22,7 +22,7 @@ interface AnswersProps {
   readonly onReturn: () => void;
 }
 
-/** The four answers, each next to what it covers. */
+/** The four answers. Each button is next to what it covers. */
 export function Answers({ question, give, isReady, isRead, hasForm, isRefusing, failure, onReturn }: AnswersProps) {
   const { longest, decision, whyNot } = question;
   const may = isReady && isRead && whyNot === undefined;
@@ -78,7 +78,7 @@ interface AnswerRowProps {
   readonly children: ComponentChildren;
 }
 
-/** A button next to what it covers. While off, it can still be focused, so that the focus is not lost. */
+/** A button next to what it covers. A button that is off can still be focused, so that the focus is not lost. */
 function AnswerRow({ word, letter, isInk = false, isOff, onClick, children }: AnswerRowProps) {
   const id = `covers-${letter}`;
   return (

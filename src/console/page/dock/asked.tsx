@@ -61,7 +61,7 @@ export function titleOfQuestion({ effects, name }: Question): ComponentChildren 
   );
 }
 
-/** Says that no process waits, and what has changed since an earlier approval. The shown question may be older. */
+/** Tells that no process waits, and what has changed since an earlier approval. The shown question may be older. */
 function Parked({ question: { question, parked: shown } }: { readonly question: Question }) {
   const { parked = shown } = questions.value.find((each) => each.question === question) ?? {};
   if (parked === undefined) return null;

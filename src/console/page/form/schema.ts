@@ -21,7 +21,7 @@ interface FieldBase {
 /** What was entered for a field. `undefined` if nothing was. */
 export type Entered = string | boolean | undefined | readonly Entered[] | { readonly [name: string]: Entered };
 
-/** The value of a field, parsed from what was entered. */
+/** The value of a field, parsed from the entered text. */
 export interface Input {
   /** Absent when nothing is sent for the field. */
   readonly value?: Json;
@@ -168,7 +168,7 @@ export function problemsIn(text: string): ReadonlyMap<string, string> {
   return problems;
 }
 
-/** Follows references, and picks the other type of a nullable one. */
+/** Follows references. Of a nullable type, picks the type that is not null. */
 function resolved(schema: unknown, root: unknown): { readonly of: JsonSchema; readonly description: string } {
   let of: JsonSchema = isObject(schema) ? schema : {};
   let description = wordsOf(of);

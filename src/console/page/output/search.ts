@@ -17,7 +17,7 @@ export function createSearch(id: string) {
   /** Offsets in bytes of the lines found so far, and which of them is shown; -1 if none is. */
   const hits = signal<readonly number[]>([]);
   const index = signal(-1);
-  /** Bytes searched so far; `undefined` once the end was reached. */
+  /** How many bytes were searched so far; `undefined` once the end was reached. */
   const searchedTo = signal<number | undefined>(undefined);
   const isBusy = signal(false);
   const failure = signal("");

@@ -4,7 +4,7 @@ import { part, send } from "../state/api.ts";
 
 /** A line of an output, or a part of a line that is longer than `BLOCK`. */
 export interface Line {
-  /** The byte at which it begins, and the byte after it. */
+  /** The byte at which the line begins, and the byte after the line. */
   readonly at: number;
   readonly end: number;
   readonly text: string;
@@ -89,7 +89,7 @@ export function createWindow(id: string) {
         if (where === "after" && end() < (size.value ?? 0)) await loadAfter(end(), pieces.value);
         if (where === "before" && start() > 0)
           await load(`${Math.max(0, start() - BLOCK)}-${start() - 1}`, (bytes, from) => {
-            // Ends where the next piece begins, so an unfinished line is a part of a long one.
+            // Ends where the next piece begins: an unfinished line here is a part of a long line.
             const lines = linesOf(bytes, from, start());
             return [lines.slice(-MOST_LINES), ...pieces.value].slice(0, KEPT);
           });
@@ -103,8 +103,8 @@ export function createWindow(id: string) {
 const DECODER = new TextDecoder();
 
 /**
- * Returns the lines in these bytes, which begin at `from` of an output of `size` bytes. Of lines that are not whole
- * there is a part only if there is no whole one.
+ * Returns the lines in these bytes, which begin at `from` of an output of `size` bytes. A part of a line is returned
+ * only if no line is whole.
  *
  * @param isStart true if a line, or a part of it, begins at `from`
  */
@@ -113,7 +113,7 @@ function linesOf(bytes: Uint8Array, from: number, size: number, isStart = from =
   let end = from + bytes.length >= size ? bytes.length : bytes.lastIndexOf(10) + 1;
   if (start >= end) {
     [start, end] = [0, bytes.length];
-    const isInside = (at: number) => ((bytes[at] ?? 0) & 0xc0) === 0x80; // inside a character
+    const isInside = (at: number) => ((bytes[at] ?? 0) & 0xc0) === 0x80; // the byte is inside a character
     while (!isStart && start < 3 && isInside(start)) start += 1;
     if (from + end < size) {
       while (end > start + 1 && isInside(end - 1)) end -= 1;

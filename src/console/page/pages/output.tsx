@@ -13,7 +13,7 @@ import { Icon } from "../view/icons.tsx";
 import { Problem } from "../view/row.tsx";
 import { SearchField } from "../view/search-field.tsx";
 
-/** Distance from either end at which more is loaded, in pixels. */
+/** At this distance from either end, more is loaded. Pixels. */
 const NEAR = 1_500;
 /** How long typing must pause before a search, and the slider before loading, in milliseconds. */
 const REST_MS = 200;
@@ -37,7 +37,7 @@ function Viewer({ id }: { readonly id: string }) {
   const at = useSignal(0);
   /** Whether the end stays visible when the output grows. */
   const follows = useRef(false);
-  /** The line that stays where it is, in pixels below the top, when pieces before it are added or dropped. */
+  /** The line that keeps its position, in pixels below the top, when pieces before it are added or dropped. */
   const anchor = useRef<{ readonly at: number; readonly top: number }>(undefined);
   const job = jobs.value.find(({ here, job: name }) => here && id === `job-${name}`);
   const isRunning = job !== undefined && job.ended === undefined;
@@ -93,7 +93,7 @@ function Viewer({ id }: { readonly id: string }) {
       const { current: followed } = follows;
       await text.refresh();
       if (!followed || text.isAtEnd()) return text.extend("after");
-      follows.current = true; // more was written than a piece has
+      follows.current = true; // more was written than one piece holds
       return text.jumpToEnd();
     };
     const timer = setInterval(() => document.hidden || !text.isAtEnd() || void grow(), GROWS_MS);

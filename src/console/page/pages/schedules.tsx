@@ -28,7 +28,7 @@ interface SchedulesBody {
   readonly runs: readonly Run[];
 }
 
-/** How often it is loaded again, in milliseconds. */
+/** How often the schedules are loaded again, in milliseconds. */
 const LOOK_MS = 5_000;
 
 const HOUR_MS = 3_600_000;

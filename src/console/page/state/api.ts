@@ -25,7 +25,7 @@ export function isRemembered(): boolean {
   return localStorage.getItem(SECRET) !== null;
 }
 
-/** Removes it, when the session has ended. */
+/** Removes the secret when the session has ended. */
 export function forget(): void {
   localStorage.removeItem(SECRET);
 }

@@ -17,7 +17,7 @@ export function callStatus(message: CallMessage, isAgent: boolean): CallStatus {
   if (question !== undefined) return { state: "waiting", icon: "ask", look: "wait", word: "Waiting for you" };
   const icon = isAgent ? "branch" : undefined;
   if (result === undefined) {
-    const shownByTool = isAgent ? undefined : metadata.tool_activity.display_message; // the agent's own calls say more
+    const shownByTool = isAgent ? undefined : metadata.tool_activity.display_message; // the agent's own calls tell more
     const word = stopped === undefined ? (shownByTool ?? "Running") : "Stopping";
     return { state: "running", icon: icon ?? "run", look: "run", word };
   }

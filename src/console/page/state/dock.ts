@@ -45,7 +45,7 @@ export type Given =
   | { readonly answer: "session" | "always" }
   | { readonly answer: "refuse"; readonly reason?: string };
 
-/** Answers the question. Rejects with `RequestFailed`, except when it was answered before: an event reports that. */
+/** Answers the question. Rejects with `RequestFailed`, unless it was answered before: an event reports that. */
 export async function answer({ question }: Question, given: Given): Promise<void> {
   own.add(question);
   try {

@@ -1,7 +1,7 @@
 import { messageOf } from "../../../util/errors.ts";
 
 /**
- * Returns a function that sends what waits, one request after another, until nothing does.
+ * Returns a function that sends what waits, one request after another, until nothing waits.
  *
  * @param next takes the next of what waits and returns its request; `undefined` if nothing waits
  * @param onAnswer called after each request, with "" or why it failed

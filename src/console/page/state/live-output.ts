@@ -7,7 +7,7 @@ export interface LiveOutput {
   readonly version: Signal<number>;
   /** Returns the last lines, including an unfinished one. */
   lines(most: number): readonly string[];
-  /** Lines of everything that was written. */
+  /** The number of lines of everything that was written. */
   readonly lineCount: number;
   readonly length: number;
   /** Adds the output of an event. */

@@ -4,12 +4,12 @@ import { useEffect, useRef } from "preact/hooks";
 
 /** Something loaded from the server. */
 export interface Loaded<T> {
-  /** `undefined` until it is loaded. Kept while it is loaded again. */
+  /** `undefined` until the value is loaded. Kept while it is loaded again. */
   readonly value: Signal<T | undefined>;
   /** Why the last request failed; "" if it succeeded. */
   readonly failure: Signal<string>;
   readonly isLoading: Signal<boolean>;
-  /** Loads it again. Of several concurrent requests, only the last one counts. */
+  /** Loads the value again. Of several concurrent requests, only the last counts. */
   reload(): void;
 }
 

@@ -16,7 +16,7 @@ export interface Question extends OpenQuestion {
   readonly ask: string;
   /** The longest approval that can be given. */
   readonly longest: "once" | "session" | "always";
-  /** Why it cannot be approved in this browser. */
+  /** Why the question cannot be approved in this browser. */
   readonly whyNot?: string;
 }
 
