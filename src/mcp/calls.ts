@@ -61,7 +61,7 @@ export interface Calls {
    * Handles one tools/call: makes the call, or continues one that waited for an approval. Stops the call when the
    * request is cancelled. Rejects only with the SDK's `ProtocolError`, for a wrong `requestState`.
    *
-   * @param asking how the client can be asked; `undefined` if it cannot
+   * @param asking how the client can be asked; `undefined` if it cannot be asked
    */
   answer(
     params: CallToolRequestParams,

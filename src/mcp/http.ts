@@ -17,8 +17,8 @@ export interface HttpOptions extends CallsOptions {
   /** The reported version of the server. Default: that of this package. */
   readonly version?: string;
   /**
-   * The maximum number of open sessions. A new one then closes the least recently used idle one; if none is idle, it
-   * gets status 503. Default 64.
+   * The maximum number of open sessions. A new session then closes the least recently used idle session; if no session
+   * is idle, the new one gets status 503. Default 64.
    */
   readonly maxSessions?: number;
   /** Called with errors outside calls. Must not throw. Default: ignored. */

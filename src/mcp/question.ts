@@ -107,7 +107,7 @@ function wholly(whole: string): string {
   return Array.from(whole.split("\n"), (line) => oneLine(line, Infinity)).join("\n");
 }
 
-/** Whether the person asks for all of a call that was not shown in full. */
+/** Whether the person asks to see the whole of a call that was not shown in full. */
 export function wantsWhole({ requestedSchema }: ApprovalForm, response: unknown): boolean {
   const { action, content } = fieldsOf(response);
   const { answer } = requestedSchema.properties;

@@ -20,7 +20,7 @@ import { wordsOf } from "./words.ts";
 export interface MemoriesOptions {
   /** Created with mode 0600 (missing folders 0700). Several processes may share it. */
   readonly file: string;
-  /** A PostgreSQL server that has them instead of the file. */
+  /** A PostgreSQL server that keeps the memories instead of the file. */
   readonly url?: string | undefined;
   readonly scope: MemoryScope;
   /** Identifies the workspace. Only for the scope "workspace". */
@@ -53,12 +53,12 @@ export function openMemories({
   };
   const database = () => {
     opened ??= open().catch((error: unknown) => {
-      opened = undefined; // the cause may be gone the next time
+      opened = undefined; // the cause of the failure may be gone next time
       throw error;
     });
     return opened;
   };
-  /** Reads a consistent state, whatever others write meanwhile. */
+  /** Reads a consistent state, even if other processes write meanwhile. */
   const read = async <T>(work: (row: ScopeRow, dialect: Dialect) => Work<T>, none: T): Promise<T> => {
     const sql = await database();
     const inScope = function* () {
@@ -143,7 +143,7 @@ function cleaned(
 ) {
   const memory = {
     ...{ key: keyOf(key, mask), content: storedText(content, mask), category },
-    storedMs: Math.min(storedMs, now), // a future time would stay the newest
+    storedMs: Math.min(storedMs, now), // a time in the future would stay the newest
   };
   for (const [what, text, most] of [
     ["key", memory.key, MAX_MEMORY_KEY],
@@ -172,7 +172,7 @@ function* replace(dialect: Dialect, scope: number, memory: Required<NewMemory>):
   yield* addSpellings(scope, new Set(words));
 }
 
-/** Removes a memory, and the spellings that only it has; those in `keeping` stay. */
+/** Removes a memory, and the spellings that only this memory has; spellings in `keeping` stay. */
 function* remove(
   { hasWords }: Dialect,
   scope: number,

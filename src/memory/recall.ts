@@ -6,19 +6,19 @@ import { wordsOf } from "./words.ts";
 /** A scope as stored in the tables. */
 export interface ScopeRow {
   readonly id: number;
-  /** How many memories it has. */
+  /** How many memories the scope has. */
   readonly memories: number;
 }
 
-/** The most words of a query that count: the first ones. */
+/** The maximum number of words of a query that count: the first words. */
 const MOST_WORDS = 24;
-/** The most words of a query that are corrected, if no memory has them. */
+/** The maximum number of a query's words that are corrected because no memory has them. */
 const MOST_CORRECTED = 4;
-/** How many memories of one word are read from the index, newest first. A word with more is common. */
+/** How many memories of one word are read from the index, newest first. A word that more memories have is common. */
 const MOST_LISTED = 256;
-/** The most memories whose words are counted. */
+/** The maximum number of memories whose words are counted. */
 const MOST_RANKED = 128;
-/** The most index entries that are read for memories with two common words. */
+/** The maximum number of index entries that are read for memories with two common words. */
 const MOST_WALKED = 20_000;
 /** How many characters of a memory's words are counted. */
 const MOST_COUNTED = 8_192;
@@ -29,7 +29,7 @@ const K1 = 1.2;
 const B = 0.5;
 /** The length of a typical memory, in words. */
 const USUAL_LENGTH = 32;
-/** The least weight of a word, even when most memories have it. */
+/** The minimum weight of a word, even when most memories have it. */
 const LEAST_WEIGHT = 0.05;
 /** The weight of a word that was corrected. */
 const CORRECTED = 0.5;
@@ -37,16 +37,16 @@ const CORRECTED = 0.5;
 /** A new memory counts 1.5 times; after this time 1.25 times, and so on. Milliseconds: 30 days. */
 const HALF_LIFE_MS = 2_592_000_000;
 const NEWEST_GAIN = 0.5;
-/** The fraction of the best score that other memories must reach: one that shares only common words is omitted. */
+/** The fraction of the best score that other memories must reach: a memory that shares only common words is omitted. */
 const LEAST_PART = 0.25;
 
 interface Term {
-  /** The indexed form. */
+  /** The word in its indexed form. */
   readonly token: string;
   readonly weight: number;
-  /** The newest memories with it, newest first. */
+  /** The newest memories with the word, newest first. */
   readonly ids: readonly number[];
-  /** Roughly how many memories have it. */
+  /** Roughly how many memories have the word. */
   readonly count: number;
 }
 
@@ -114,8 +114,8 @@ function* termsOf(dialect: Dialect, scope: ScopeRow, query: string): Work<readon
 }
 
 /**
- * The ids to rank: those with the most and rarest words; of equal ones the newest. Omits those that cannot reach the
- * result.
+ * The ids to rank: memories with the most and rarest words; among equals, the newest. Omits memories that cannot reach
+ * the result.
  */
 function* candidatesOf(dialect: Dialect, terms: readonly Term[]): Work<readonly number[]> {
   const weights = new Map<number, number>();

@@ -4,7 +4,7 @@ import { isSpelled } from "./words.ts";
 
 /** The most words of one length with the same beginning or end that are compared. */
 const MOST_ALIKE = 1_000;
-/** The most corrections of one word. */
+/** The maximum number of corrections of one word. */
 const MOST_NEAREST = 3;
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Decodes a command's output as UTF-8. Invalid bytes and NUL bytes become U+FFFD.
  *
- * @param cut true if the bytes are the end of a longer output: a code point that the cut split is then removed
+ * @param cut true if the bytes are the end of a longer output: a code point that was split at the cut is then removed
  */
 export function decodeOutput(bytes: Uint8Array, { cut = false }: { cut?: boolean } = {}): string {
   let start = 0;

@@ -22,7 +22,7 @@ export function describeExit(exit: Exit): string {
 const LOOKED_AT = 8_192;
 const SHOWN = 200;
 
-/** What is read of a program that a source of tools has started. */
+/** What is read of a program that a source of tools started. */
 export type SourceProcess = Pick<Process, "errors" | "refusals">;
 
 /**

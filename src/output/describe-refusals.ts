@@ -5,8 +5,8 @@ import { clip } from "../util/text.ts";
 const MAX_NAMED = 5;
 
 /**
- * Describes to a model what was refused, and which argument asks for it. `readOnly`: no argument can ask for it.
- * Default false.
+ * Describes to a model what was refused, and which argument asks for access. `readOnly`: no argument can. Default
+ * false.
  */
 export function describeRefusals(refusals: readonly Refusal[], readOnly = false): string {
   if (readOnly) {

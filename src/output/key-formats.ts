@@ -2,7 +2,7 @@ import { either } from "../util/text.ts";
 
 /** A kind of key with a known form. Patterns are sources of regular expressions that match in linear time. */
 export interface KeyFormat {
-  /** Its name for people. */
+  /** The format's name for people. */
   readonly label: string;
   /** How the key begins: every spelling, of three characters or more, separated by spaces. */
   readonly begins?: string;

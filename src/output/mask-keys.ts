@@ -152,7 +152,7 @@ function bodyBefore(text: string, end: number, from: number): string {
   return text.slice(start, end);
 }
 
-/** Headers and base64, up to the first other character. */
+/** Headers and base64, up to the first character that is neither. */
 const PEM_BODY = /^(?:[A-Za-z-]+: [^\n]{1,200}\n|[A-Za-z0-9+/=]|\s|\\[nr])+/;
 
 /** Returns true for a long run of base64: the header lines of keys also occur in source code. */

@@ -28,7 +28,7 @@ export interface Mask {
   /** Also masks the secrets among these variables from now on. */
   learn(env: Env): void;
   /**
-   * Returns the first of our marks in a value that a model sends back, "[masked: NAME]", and its path,
+   * Returns the first mark of a mask in a value that a model sends back, "[masked: NAME]", and its path,
    * "edits[0].new_text".
    */
   markIn(value: unknown): { readonly mark: string; readonly path: string } | undefined;
@@ -199,7 +199,7 @@ export function createMask(env: NodeJS.ProcessEnv, { values = [], names = [] }: 
 interface Form {
   readonly text: string;
   readonly label: string;
-  /** How many of its first characters count as the form when the rest is cut off. */
+  /** How many first characters of a form count as the form when the rest is cut off. */
   readonly least: number;
 }
 

@@ -20,7 +20,7 @@ import { linksOf } from "./urls-in-text.ts";
 export interface Conversations {
   /** Adds a fact to the conversation of a thread. */
   add(thread: ThreadId, fact: SeenFact): void;
-  /** Makes a thread part of the conversation of another one. */
+  /** Makes a thread part of the conversation of another thread. */
   join(thread: ThreadId, above: ThreadId): void;
   /** Whether a message or search result named the host. */
   isKnown(thread: ThreadId, url: URL): Promise<boolean>;
@@ -84,7 +84,7 @@ export function createConversations(store: Pick<Store, "events" | "threads">): C
   };
 }
 
-/** Joins a thread that a call of another thread has started to that thread, as the store has them. */
+/** Joins a thread to the thread whose call started it, as recorded in the store. */
 async function findAbove(thread: ThreadId, join: Conversations["join"], store: Pick<Store, "events">): Promise<void> {
   const parent = (await createdBy(thread, store))?.parent;
   if (parent === undefined) return;
@@ -100,7 +100,7 @@ async function createdBy(thread: ThreadId, store: Pick<Store, "events">) {
   return undefined;
 }
 
-/** The facts of a conversation as the store has them: of its first thread, and of those that its calls have started. */
+/** The conversation's facts in the store: of its first thread, and of the threads that its calls started. */
 async function recordedFacts(root: ThreadId, store: Pick<Store, "events" | "threads">): Promise<readonly SeenFact[]> {
   if ((await createdBy(root, store)) === undefined) return [];
   const facts: { readonly at: number; readonly fact: SeenFact }[] = [];

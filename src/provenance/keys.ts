@@ -1,7 +1,7 @@
 import { type Base, absolutePath } from "../util/paths.ts";
 import { words } from "../util/text.ts";
 
-/** What files contain, by patterns of whole paths. They ignore case, as some file systems do. */
+/** The kinds of sensitive files, by patterns of whole paths. The patterns ignore case, as some file systems do. */
 const SENSITIVE: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["environment secrets", /(^|\/)\.env(rc|[._-](?!([^/]*\.)?(example|sample|template|dist)$)[^/]*)?$/i],
   ["stored credentials", /(^|\/)(\.npmrc|\.pypirc|\.netrc|_netrc|\.git-credentials|\.pgpass|\.my\.cnf)$/i],
@@ -35,8 +35,8 @@ export function sensitive(path: string): string | undefined {
 }
 
 /**
- * Whether the sandbox hides a file of the workspace from a command whose hosts nobody approved for it. Not what
- * packages bring: that is certificates, which programs need to reach a host, and no secret of the user.
+ * Whether the sandbox hides a file of the workspace from a command whose hosts nobody approved for it. Files of
+ * packages are not hidden: they are certificates, which programs need to reach a host, and not secrets of the user.
  */
 export function isSecretOfProject(path: string): boolean {
   return sensitive(path) !== undefined && !BROUGHT_BY_PACKAGES.test(path);

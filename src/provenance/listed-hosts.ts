@@ -1,8 +1,8 @@
 /**
  * Hosts of code and documentation from which pages are fetched with a larger budget although nobody named them. Each is
- * run by one publisher, who alone reads its logs. Not here: hosts below which anybody publishes under a name of their
- * own, and gets to know what was requested (`*.github.io`, `*.pages.dev`, `*.readthedocs.io`, blogs, storage, CDNs
- * that publish statistics), and hosts that redirect wherever a query says. "*." is any name below.
+ * run by one publisher, who alone reads its logs. Not listed: hosts below which anybody can publish under their own
+ * name and learn what was requested (`*.github.io`, `*.pages.dev`, `*.readthedocs.io`, blogs, storage, CDNs that
+ * publish statistics), and hosts that redirect wherever a query says. "*." is any name below.
  */
 const LISTED = `
 github.com api.github.com raw.githubusercontent.com docs.github.com gitlab.com docs.gitlab.com codeberg.org

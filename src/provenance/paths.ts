@@ -4,15 +4,15 @@ import { startUpFile } from "./start-up.ts";
 
 /**
  * What a path is, by its name. "key": keys, tokens, passwords, sessions, where programs keep them. "secret": a file
- * that is called like one, anywhere. "start-up": what shells, git, editors, package managers and agents run or obey,
- * which matters when it is written. `holds` is for people.
+ * anywhere whose name suggests a secret. "start-up": what shells, git, editors, package managers and agents run or
+ * obey, which matters when it is written. `holds` is for people.
  */
 export interface PathKind {
   readonly kind: "key" | "secret" | "start-up";
   readonly holds: string;
 }
 
-/** A path as written (absolute) and where it leads: it is what either of them is. */
+/** A path as written (absolute) and as its real path. It is of a kind if either is. */
 export interface NamedPath {
   readonly path: string;
   readonly real: string;
@@ -50,15 +50,15 @@ export interface Root {
   readonly path: string;
   readonly allows: boolean;
   readonly rule: "workspace" | "allowed_roots" | "temporary" | "forbidden_paths" | "state";
-  /** True: it is on the default list. */
+  /** Whether the root is on the default list. */
   readonly isDefault?: boolean;
-  /** True: its real path is not looked up. */
+  /** Whether the root's real path is not looked up. */
   readonly isFinal?: boolean;
 }
 
 /**
- * Returns the root that decides where a path is: first Handrail's own, then the longest; a tie forbids. `undefined`: it
- * is outside.
+ * Returns the root that decides about a path: first Handrail's own roots, then the longest root; a tie forbids.
+ * `undefined`: the path is outside all roots.
  */
 export function rootOf(path: string, roots: readonly Root[]): Root | undefined {
   let best: Root | undefined;

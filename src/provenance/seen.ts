@@ -19,7 +19,7 @@ export type SeenFact =
   | { readonly kind: "linked"; readonly page: string; readonly links: readonly string[] }
   /** A person approved a request of this URL, so it may be requested again. */
   | { readonly kind: "approved"; readonly url: string }
-  /** A request ran without a question: what it cost is spent. */
+  /** A request ran without a question, so its cost is spent. */
   | ({ readonly kind: "sent" } & Leaving);
 
 /** What a conversation has seen, and what has left the machine unasked. Changed only by `fold`. */
@@ -43,7 +43,7 @@ export interface SeenState {
 /** The judgement on a request. `as`: why it needs no question. */
 export type SeenJudgement =
   | { readonly verdict: "seen"; readonly as: "url" | "link" | "approved" | "composed" }
-  /** `reason`: a clause that says what has not been seen. */
+  /** `reason`: a clause that names what has not been seen. */
   | { readonly verdict: "unseen"; readonly reason: string };
 
 /**
@@ -51,9 +51,9 @@ export type SeenJudgement =
  */
 export const SEEN_LIMITS = { listed: 8_000, others: 1_000, linksOfHost: 100, links: 1_000 } as const;
 
-/** Longer words are data, also when they were seen: a person may have pasted a key. */
+/** Longer words count as data, even if they were seen: a person may have pasted a key. */
 const LONGEST_WORD = 32;
-/** The most entries that are kept of each kind; the oldest are dropped. */
+/** The maximum number of entries that are kept of each kind; the oldest are dropped. */
 const MOST_KEPT = 100_000;
 
 export function nothingSeen(): SeenState {
@@ -106,9 +106,9 @@ export function fold(state: SeenState, fact: SeenFact): void {
 
 /**
  * Judges whether a request tells its host something that the conversation has not seen. It does not when its URL was in
- * a message or search result, or is a link of a fetched page (up to a limit for the pages of a host: which link is
- * chosen tells something too). A URL that a model has composed may run on hosts of messages, search results and the
- * list, as long as their budget lasts: a word that was seen costs 1, everything else its characters.
+ * a message or search result, or is a link of a fetched page (up to a limit for the pages of each host, because the
+ * choice of a link tells the host something too). A URL that a model has composed may run on hosts of messages, search
+ * results and the list, as long as their budget lasts: a word that was seen costs 1, everything else its characters.
  */
 export function judgeSeen(state: SeenState, request: Leaving): SeenJudgement {
   const url = parsed(request.url);
@@ -156,7 +156,7 @@ function spend(state: SeenState, request: Leaving): void {
   dropOldest(state.sent);
 }
 
-/** Where a URL was seen; `undefined` for one that the model has composed. */
+/** Where a URL was seen; `undefined` for a URL that the model has composed. */
 function seenAs({ urls, approved, links, followed }: SeenState, url: URL): "url" | "link" | "approved" | undefined {
   const key = keyOf(url);
   if (urls.has(key)) return "url";
@@ -169,7 +169,7 @@ function seenAs({ urls, approved, links, followed }: SeenState, url: URL): "url"
   return isWithin ? "link" : undefined;
 }
 
-/** The text that the model chose: headers and, of a URL that it composed, open labels of the host and what follows. */
+/** The text that the model chose: headers and, for a URL that it composed, the host's open labels and what follows. */
 function toldBy({ headers = {} }: Leaving, url: URL, as: ReturnType<typeof seenAs>): string {
   const given = Object.entries(headers)
     .map(([name, value]) => `${name.toLowerCase()}: ${value}`)
@@ -185,7 +185,7 @@ const USUAL_HEADERS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** What a text tells a host, in characters. Telling the same again costs 1. */
+/** What a text tells a host, in characters. Telling the same text again costs 1. */
 function costOf(state: SeenState, told: string): number {
   if (told === "") return 0;
   if (state.sent.has(told)) return 1;
@@ -201,7 +201,7 @@ function isSeenWord({ words }: SeenState, piece: string): boolean {
   return piece.length <= LONGEST_WORD && words.has(piece);
 }
 
-/** Returns a part that may be encoded data: 16 characters or more of hexadecimal digits, or mixed as no word is. */
+/** Returns a part that may be encoded data: 16 or more hexadecimal digits, or characters mixed as in no word. */
 function encodedIn(state: SeenState, told: string): string | undefined {
   const text = unescaped(told);
   const hexadecimal = text.match(/(?:[\da-f][-_.:]?){16,}/gi) ?? [];
@@ -264,7 +264,7 @@ function keysOf(url: URL): readonly string[] {
   return url.hash === "" ? [key] : [key, key.slice(0, -url.hash.length)];
 }
 
-/** What is behind the origin. */
+/** The part of the URL behind the origin. */
 function tailOf({ pathname, search, hash }: URL): string {
   return `${pathname.replace(/^\//, "")}${search}${hash}`;
 }

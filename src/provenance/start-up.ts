@@ -68,8 +68,8 @@ const PATTERNS = Object.entries(PROTECTED).map(([what, lines]) => {
 const ANY = new RegExp(PATTERNS.map(({ pattern }) => pattern.source).join("|"), "is");
 
 /**
- * Returns what start-up file a path is: what shells, git, editors, package managers and agents run or obey. It need not
- * exist. `undefined`: none.
+ * Returns what start-up file a path is: what shells, git, editors, package managers and agents run or obey. The file
+ * need not exist. `undefined`: it is no such file.
  */
 export function startUpFile(path: string): string | undefined {
   return ANY.test(path) ? PATTERNS.find(({ pattern }) => pattern.test(path))?.what : undefined;

@@ -35,7 +35,7 @@ export function urlsInText(text: string): UrlsInText {
   return { urls, hosts };
 }
 
-/** Removes the punctuation of the sentence behind a URL, and a bracket that was opened before it. */
+/** Removes the sentence's punctuation behind a URL, and a closing bracket that was opened before the URL. */
 function withoutMarks(url: string): string {
   const bare = url.replace(/[.,;:!?*_"'»”’]+$/u, "");
   const last = bare.at(-1) ?? "";

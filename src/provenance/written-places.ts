@@ -13,7 +13,7 @@ export interface WrittenPlaces {
   add(paths: readonly string[]): Promise<void>;
   /** The real paths, oldest first. Rejects with the system's error if they cannot be read. */
   list(): Promise<readonly string[]>;
-  /** Resolves to false if the path was not there. */
+  /** Resolves to false if the list does not have the path. */
   forget(path: string): Promise<boolean>;
 }
 

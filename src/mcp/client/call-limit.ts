@@ -8,16 +8,16 @@ const LONGEST_MS = 3_600_000;
 
 /** The time limits of a call. */
 export interface CallLimit {
-  /** Fires with a `ToolFailure` when it has taken too long. */
+  /** Fires with a `ToolFailure` when the call has taken too long. */
   readonly signal: AbortSignal;
   /**
    * Pauses the limit on time without progress while a person is asked, until the returned function is called. The limit
    * of an hour continues.
    */
   hold(): () => void;
-  /** Releases its timers. */
+  /** Releases the timers of the limits. */
   end(): void;
-  /** Handles progress of the call: shows it to people, and restarts the limit. */
+  /** Handles a report of progress: shows it to people, and restarts the limit on time without progress. */
   progressTo(context: Pick<ToolContext, "report">): (progress: Progress) => void;
 }
 
@@ -45,7 +45,7 @@ export function callLimit(name: string, milliseconds: number): CallLimit {
       return () => hold(-1);
     },
     end() {
-      hold(Infinity); // a question may still be open
+      hold(Infinity); // a question to a person may still be open
       clearTimeout(longest);
     },
     progressTo(context) {

@@ -30,7 +30,7 @@ interface Stored {
 
 /** The tokens of one server, in their own file (0600). */
 export interface TokenFile {
-  /** Resolves to `undefined` if there are none, or they cannot be read. */
+  /** Resolves to `undefined` if no tokens are stored, or they cannot be read. */
   read(): Promise<Stored | undefined>;
   /** Writes the file atomically. */
   write(stored: Omit<Stored, "url">): Promise<void>;
@@ -77,7 +77,7 @@ export function oauthProvider(file: TokenFile, settings: OAuthSettings, redirect
       : { client_id: clientId, ...(clientSecret !== undefined && { client_secret: clientSecret }) };
   const redirectUrl = redirect?.url ?? "http://127.0.0.1/callback";
   let verifier = "";
-  /** The client registered by this login, which ignores earlier ones. */
+  /** The client that this login registered. Clients of earlier logins are ignored. */
   let registered: StoredOAuthClientInformation | undefined;
   let discovered: OAuthDiscoveryState | undefined;
   let used: string | undefined;

@@ -18,7 +18,7 @@ export function isSessionLost(error: unknown): boolean {
 export interface Described {
   /** The name in the configuration. */
   readonly server: string;
-  /** True if a person can log in to it. */
+  /** Whether a person can log in to the server. */
   readonly hasLogin: boolean;
 }
 

@@ -9,11 +9,11 @@ import { linesOf } from "../../util/lines.ts";
 export interface OpenedTransport {
   readonly transport: Transport;
   /**
-   * Returns why it ended by itself, if known: for a program, its exit status and its last line of stderr. Never
-   * rejects.
+   * Returns why the transport ended by itself, if known: for a program, its exit status and its last line of stderr.
+   * Never rejects.
    */
   explain(mask: (text: string) => string): Promise<string | undefined>;
-  /** Returns the end of a sentence about why it was closed by us: see `describeTraces`. Never rejects. */
+  /** Returns the end of a sentence about why Handrail closed the transport: see `describeTraces`. Never rejects. */
   traces(mask: (text: string) => string): Promise<string>;
 }
 

@@ -65,6 +65,6 @@ export interface McpPrompt {
   readonly name: string;
   readonly description?: string | undefined;
   readonly arguments?: readonly { readonly name: string; readonly required?: boolean | undefined }[] | undefined;
-  /** Requests its text from the server, with the values of its arguments. Rejects with an Error for people. */
+  /** Requests the prompt's text from the server, with values for its arguments. Rejects with an Error for people. */
   text(values: { readonly [name: string]: string }, signal: AbortSignal): Promise<string>;
 }

@@ -28,7 +28,7 @@ const NEVER_MS = 2 ** 31 - 1;
 export interface McpSource extends ToolSource {
   /** The name in the configuration. */
   readonly server: string;
-  /** Returns its prompts, as last listed. */
+  /** Returns the server's prompts, as last listed. */
   prompts(): readonly McpPrompt[];
 }
 
@@ -167,7 +167,7 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
   };
 }
 
-/** How many questions a server may ask people during one call. Further ones are declined. */
+/** How many questions a server may ask people during one call. Further questions are declined. */
 const MOST_QUESTIONS = 10;
 
 function tooManyQuestions(name: string): string {
