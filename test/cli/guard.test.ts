@@ -1,20 +1,20 @@
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, expect, test } from "vitest";
-import { afterFile } from "../support/after-file.ts";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../support/workspace.ts";
 import { commandLine } from "./program.ts";
 
 /** The program, with a home folder of its own, and a hook's event about a call. */
 async function guarded(client: string, file: string, before?: string) {
   const line = await commandLine({ "a.txt": "one\n" });
-  const home = join(line.folder, "..", `home-${line.folder.split("/").at(-1)}`);
+  const home = temporaryFolder();
   await mkdir(join(home, file, ".."), { recursive: true });
   if (before !== undefined) await writeFile(join(home, file), before);
   const shell = (script: string) => line.shell(`export HOME='${home}'\n${script}`);
   // The process that waits for further events.
   const waiting = `grep -lsz 'XDG_STATE_HOME=${line.stateHome}' /proc/[0-9]*/environ | cut -d/ -f3`;
-  afterFile(() => shell(`kill $(${waiting}) 2>/dev/null || true`).then(() => undefined));
+  onTestFinished(() => shell(`kill $(${waiting}) 2>/dev/null || true`).then(() => undefined));
   const text = () => readFile(join(home, file), "utf8");
   const guard = (command: string) => shell(`handrail guard ${command} ${client} --yes`);
   let id = 0;
