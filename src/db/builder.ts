@@ -4,9 +4,9 @@ import type { Schema } from "./schema.ts";
 import { type Work, all, run } from "./work.ts";
 
 /**
- * Builds typed statements for the tables, in what both databases understand. It runs nothing: `rows` and `changes` are
- * work for either (work.ts). Import this file where it is used (`await import`): it takes 10 ms to load, which the command line
- * saves.
+ * Builds typed statements for the tables, in what both databases understand. It runs nothing: `rows` and `changes` make
+ * work (work.ts) for either database. Import this file where it is used (`await import`): it takes 10 ms to load, which
+ * the command line saves.
  */
 export const builder = new Kysely<Schema>({
   dialect: {

@@ -9,11 +9,11 @@ import { RECORD_TABLES, migrate } from "./migrations.ts";
 export interface DatabaseOptions {
   /** Absolute path. Created if missing, for this user only (0600, missing folders 0700). */
   readonly file: string;
-  /** How long to wait for a database that others keep locked, in milliseconds. Default 10,000. */
+  /** How long to wait for a database that other processes keep locked, in milliseconds. Default 10,000. */
   readonly patienceMs?: number;
   /** Default: Node's own SQLite, else libsql. */
   readonly engine?: Engine;
-  /** The statements that create the tables: each entry raises the file by one version. Default: those of the record. */
+  /** The statements that create the tables: each entry raises the file by one version. Default: the record's tables. */
   readonly tables?: readonly string[];
 }
 
@@ -47,9 +47,7 @@ export interface Database {
   close(): void;
 }
 
-/**
- * How long SQLite itself waits for a lock, blocking the event loop. Most locks last under a millisecond. Milliseconds.
- */
+/** How long SQLite waits for a lock and blocks the event loop. Most locks last under a millisecond. Milliseconds. */
 const HELD_MS = 10;
 
 /** The pause between two attempts, without blocking: doubles from the first value to the second. Milliseconds. */
@@ -97,7 +95,7 @@ export async function openDatabase({
       try {
         if (statSync(`${file}-wal`).size > LOG_BYTES) connection.all("PRAGMA wal_checkpoint(TRUNCATE)");
       } catch {
-        // there is none, or it is locked
+        // there is no engine, or the file is locked
       }
     },
     dataVersion: () => connection.all<{ data_version: number }>("PRAGMA data_version")[0]?.data_version ?? 0,

@@ -3,7 +3,7 @@ import { type Work, all } from "./work.ts";
 /** A field of an event's JSON that statements ask for. */
 export type Facet = "question" | "lifetime" | "message.from";
 
-/** What differs in the statements for the two databases. Everything else is the same text for both. */
+/** What differs in the statements for the two databases. Everything else is the same for both. */
 export interface Dialect {
   /** An expression for a field of an event, in the table with this alias. */
   facet(name: Facet, table?: string): string;
@@ -19,7 +19,7 @@ export interface Dialect {
   readonly searchedIds: number;
   /** A statement for the column `count`: cheap, and seldom less than the number of events. */
   readonly roughCount: string;
-  /** A statement for the column `process`: the processes that have not reported for long, as `identityText`. */
+  /** A statement for the column `process`: the processes that have not reported for a long time, as `identityText`. */
   readonly silent?: string;
 }
 
@@ -36,10 +36,10 @@ export const SQLITE: Dialect = {
   roughCount: "SELECT (SELECT max(id) FROM events) - (SELECT min(id) FROM events) + 1 AS count",
 };
 
-/** After how long without a report a process that is not visible from here counts as dead. Milliseconds. */
+/** After this time without a report, a process that this process cannot see counts as dead. Milliseconds. */
 export const SILENT_MS = 30_000;
 
-/** The server's clock: those of several machines differ. Milliseconds since 1970. */
+/** The server's clock, because the clocks of several machines differ. Milliseconds since 1970. */
 export const SERVER_CLOCK = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
 export const POSTGRES: Dialect = {

@@ -82,7 +82,7 @@ export async function libsqlEngine(): Promise<Engine> {
   return (file) => connectionOf(new Database(file), (parameters) => [[...parameters]]);
 }
 
-/** How many compiled statements are cached. Beyond that, all are dropped. */
+/** How many compiled statements are cached. Beyond this number, all of them are dropped. */
 const MAX_STATEMENTS = 64;
 
 function connectionOf(database: NativeDatabase, bind: Bind): DatabaseConnection {
@@ -109,9 +109,7 @@ function connectionOf(database: NativeDatabase, bind: Bind): DatabaseConnection 
   };
 }
 
-/**
- * Node 22 and 23 warn that node:sqlite is experimental; what is used of it is stable. Any other warning goes through.
- */
+/** Node 22 and 23 warn that node:sqlite is experimental; the used part of it is stable. Other warnings are shown. */
 function withoutSqliteWarning<T>(load: () => T): T {
   const { emitWarning } = process;
   process.emitWarning = (warning: string | Error, ...rest: never[]) => {

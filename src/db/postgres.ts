@@ -16,21 +16,21 @@ import type { EventColumns, Step, Work } from "./work.ts";
 const WRITERS = "1213351500, 0";
 const NAMES = 1_213_351_501;
 
-/** The most events of one transaction. */
+/** The maximum number of events of one transaction. */
 const IDS = 4_096;
 
-/** How long to wait for a server that is away. Milliseconds. */
+/** How long to wait for a server that cannot be reached. Milliseconds. */
 const PATIENCE_MS = 10_000;
 /** The pause before the next attempt: doubles from the first value to the second. Milliseconds. */
 const SHORTEST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
-/** How often this process reports that it lives. Milliseconds. */
+/** How often this process reports that it is alive. Milliseconds. */
 const BEAT_MS = 5_000;
-/** How often followers look although nothing has woken them. Milliseconds. */
+/** How often followers check for events although nothing has woken them. Milliseconds. */
 const LOOK_MS = 2_000;
-/** When followers look again while a transaction is open. Milliseconds. */
+/** When followers check again while a transaction is open. Milliseconds. */
 const LAG_MS = 20;
-/** The pool of one process. */
+/** The number of connections in the pool of one process. */
 const CONNECTIONS = 8;
 
 const open = new Map<string, { readonly sql: Promise<Sql>; users: number }>();
@@ -72,9 +72,9 @@ export async function openPostgres(url: string): Promise<Sql> {
 interface Transaction {
   readonly client: PoolClient;
   readonly xid: string;
-  /** The id before those of its events. */
+  /** The id before the ids of the transaction's events. */
   readonly base: number;
-  /** How many events it has, and the first. */
+  /** How many events the transaction has, and the first of them. */
   events: number;
   first: EventColumns | undefined;
 }
@@ -84,7 +84,7 @@ async function connect(url: string): Promise<Sql> {
   const pool = new Pool({ ...config, max: CONNECTIONS, idleTimeoutMillis: 30_000, allowExitOnIdle: true });
   pool.on("error", () => {}); // an idle connection was lost: the next attempt reports it
   pool.on("connect", (client) => {
-    client.on("error", () => {}); // the query that waits gets it
+    client.on("error", () => {}); // the query that waits gets the error
     client.query(`SET search_path TO ${SCHEMA}`).catch(() => {});
   });
   const process = identityText(thisProcess());
@@ -108,7 +108,7 @@ async function connect(url: string): Promise<Sql> {
       try {
         return await attempt();
       } catch (error) {
-        if (isLost(error)) unchecked = true; // it may be another server afterwards
+        if (isLost(error)) unchecked = true; // afterwards it may be another server
         const isLate = until === undefined && performance.now() - begun >= PATIENCE_MS;
         if (!isPassing(error) || isLate || closing.signal.aborted) throw explain(error);
       }
@@ -202,7 +202,7 @@ async function connect(url: string): Promise<Sql> {
   const notify = () => {
     hasMore = notifying !== undefined;
     notifying ??= query("NOTIFY handrail")
-      .catch(() => {}) // they look anyway
+      .catch(() => {}) // followers check anyway
       .finally(() => {
         notifying = undefined;
         if (hasMore) notify();
@@ -228,7 +228,7 @@ async function connect(url: string): Promise<Sql> {
     for (const each of watchers) each();
   };
 
-  /** Listens until the signal fires; connects again, however often the connection is lost. Never rejects. */
+  /** Listens until the signal fires. Connects again whenever the connection is lost. Never rejects. */
   const listen = async (stop: AbortSignal) => {
     for (let wait = SHORTEST_PAUSE_MS; !stop.aborted; wait = Math.min(2 * wait, LONGEST_PAUSE_MS)) {
       const client: Client = new Listener(config);
@@ -256,7 +256,7 @@ async function connect(url: string): Promise<Sql> {
   const beat = async () => {
     const isKnown = await query(BEAT, [process]).then(
       () => true,
-      () => false, // away: the next report comes soon
+      () => false, // the server may be unreachable: the next report comes soon
     );
     if (!isKnown) return;
     if (Date.now() - beatAt > SILENT_MS) lapses += 1;
@@ -331,7 +331,7 @@ async function connect(url: string): Promise<Sql> {
     },
     lapses: () => lapses,
     usedBytes: async () => undefined,
-    giveBack: async () => true, // the server's own vacuum does
+    giveBack: async () => true, // the server's own vacuum does this
     tidy: () => {},
     async close() {
       clearInterval(beats);
@@ -375,7 +375,7 @@ const EXACT_BOUND = `WITH open AS MATERIALIZED (
 const BEAT = `INSERT INTO beats (process, beat_at) VALUES ($1, ${SERVER_CLOCK})
   ON CONFLICT (process) DO UPDATE SET beat_at = excluded.beat_at`;
 
-/** `at` may have a fraction. The unique index of ends drops a second one. */
+/** `at` may have a fraction. The unique index of ends drops a second end. */
 const INSERT = `INSERT INTO events (id, session, call, thread, at, type, body, facet)
   SELECT $1::bigint + number - 1, $2, call, thread, at, type, body, facet
   FROM unnest($3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[])
@@ -405,7 +405,7 @@ async function lockNames(client: PoolClient, names: readonly string[]): Promise<
   ]);
 }
 
-/** Answers and moves lock their call, and so does its end. */
+/** Answers and moves lock their call, and so does the call's end. */
 async function insertEvents(of: Transaction, session: number, rows: readonly EventColumns[]): Promise<void> {
   if (of.events + rows.length > IDS) throw new Error(`a transaction has at most ${IDS} events`);
   const ends = rows.filter(({ type }) => type === "call.finished").map(({ call }) => call);
@@ -499,8 +499,8 @@ export interface Migrated {
 export type Ask = <Row extends object>(sql: string, values?: readonly Value[]) => Promise<readonly Row[]>;
 
 /**
- * Like `migratePostgres`, with `work` in the same transaction, which excludes all others: they are complete together or
- * nothing has changed. Later events have ids after those that the work adds.
+ * Like `migratePostgres`, with `work` in the same transaction, which excludes all other transactions: either both are
+ * complete, or nothing has changed. Later events have ids after those that the work adds.
  */
 export async function inOneTransaction<T>(url: string, work: (ask: Ask, migrated: Migrated) => Promise<T>): Promise<T> {
   return await connectedOnce(url, async (client, ask, where) => {

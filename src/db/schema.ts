@@ -21,7 +21,7 @@ interface EventsTable {
   readonly body: string;
 }
 
-/** Processes that have written and not closed their session. */
+/** Processes that have written and have not closed their session. */
 interface SessionsTable {
   readonly id: Generated<number>;
   readonly host: string;

@@ -11,7 +11,7 @@ export interface TransactionOptions<T> {
 export interface ReadOptions {
   /** Whether all statements see one state of the database. Default false. */
   readonly consistent?: boolean;
-  /** Waits for a server that is away until this signal fires, and rejects with its reason. Default: some seconds. */
+  /** Waits for an unreachable server until this signal fires, and rejects with its reason. Default: some seconds. */
   readonly until?: AbortSignal;
 }
 
@@ -25,7 +25,7 @@ export interface Sql {
    * nothing was written, except after an `UnknownOutcome`.
    */
   transaction<T>(work: () => Work<T>, options?: TransactionOptions<T>): Promise<T>;
-  /** The same, at once. Throws when the database is locked. Absent where that is not possible. */
+  /** Does the same at once. Throws when the database is locked. Absent where this is impossible. */
   transactionNow?<T>(work: () => Work<T>, options?: TransactionOptions<T>): T;
   /** Describes an error with the database and the next step. */
   explain(error: unknown): Error;
@@ -38,7 +38,7 @@ export interface Sql {
   newest(): Promise<number>;
   /** Calls `changed` when events may have been added, until the returned function is called. */
   watch(changed: () => void): () => void;
-  /** How often others have taken this process for dead, since it did not report: they have closed its sessions. */
+  /** How often other processes have taken this process for dead because it did not report: they closed its sessions. */
   lapses(): number;
   /** The size of the data, in bytes; `undefined` where it cannot be limited. */
   usedBytes(): Promise<number | undefined>;
@@ -50,9 +50,9 @@ export interface Sql {
   close(): Promise<void>;
 }
 
-/** The connection was lost during a commit, and the server did not come back: nobody knows whether it was recorded. */
+/** The connection was lost during a commit, and the server did not come back: it is unknown whether it was recorded. */
 export class UnknownOutcome extends Error {
-  /** Asks again. Resolves to whether it was recorded; rejects while that is still unknown. */
+  /** Asks the server again. Resolves to whether the work was recorded; rejects while this is still unknown. */
   readonly wasRecorded: () => Promise<boolean>;
 
   constructor(message: string, wasRecorded: () => Promise<boolean>, options?: ErrorOptions) {

@@ -11,8 +11,8 @@ export type Step =
   /** A statement with `?` for its parameters. Its outcome: the rows, or how many were changed. */
   | { readonly sql: string; readonly values: readonly Value[]; readonly gives: "rows" | "count" }
   /**
-   * Waits until no other transaction has one of these names, and has them until its own ends. Does nothing in SQLite,
-   * where a transaction is alone anyway. Names come all at once, or in one order everywhere.
+   * Waits until no other transaction has one of these names, and then holds the names until its own transaction ends.
+   * Does nothing in SQLite, where a transaction is alone anyway. Names come all at once, or in one order everywhere.
    */
   | { readonly lock: readonly string[] }
   /** Appends events, in order. */

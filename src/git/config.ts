@@ -1,10 +1,10 @@
-/** A part of a configuration file (git-config(1), "Syntax"). The parts follow each other and are the whole text. */
+/** A part of a configuration file (git-config(1), "Syntax"). The parts follow each other and make up the whole text. */
 export type Part =
   | { readonly kind: "blank"; readonly raw: string }
   | { readonly kind: "header"; readonly raw: string; readonly section: string; readonly subsection: string | undefined }
-  /** `value` is `undefined` for a key alone, which means true. `written` is the value as it is in the file. */
+  /** `value` is `undefined` for a key without a value, which means true. `written` is the value as in the file. */
   | (Setting & { readonly kind: "setting"; readonly raw: string; readonly written: string })
-  /** git refuses the whole file. The rest of the text. */
+  /** From here on, git cannot read the file and refuses it. The rest of the text. */
   | { readonly kind: "error"; readonly raw: string };
 
 /** A key with its value. Section and key are in lower case. */

@@ -32,12 +32,12 @@ function followed(path: string, links: number): string {
   const parts: string[] = [];
   for (let at = path; ;) {
     const rest = (real: string) => (parts.length === 0 ? real : `${real === "/" ? "" : real}/${parts.join("/")}`);
-    // Most paths that are asked about are missing, and an error costs ten times this look.
+    // Most of the paths do not exist, and an error costs ten times as much as this look.
     const info = tried(() => lstatSync(bytesOf(at), { throwIfNoEntry: false }));
     const real = info && tried(() => pathFrom(realpathSync.native(bytesOf(at), "buffer")));
     if (real !== undefined) return rest(real);
     if (info?.isSymbolicLink() === true && links < MOST_LINKS) {
-      const target = tried(() => pathFrom(readlinkSync(bytesOf(at), "buffer"))); // it leads to nothing yet
+      const target = tried(() => pathFrom(readlinkSync(bytesOf(at), "buffer"))); // the link leads to nothing yet
       if (target !== undefined) return followed(rest(resolve(followed(dirname(at), links + 1), target)), links + 1);
     }
     const cut = at.lastIndexOf("/");
@@ -54,7 +54,7 @@ export function readRegular(path: string, most: number): Buffer | undefined {
     try {
       const info = fstatSync(descriptor);
       if (!info.isFile() || info.size > most) return undefined;
-      const bytes = Buffer.alloc(info.size); // never more, although the file may grow
+      const bytes = Buffer.alloc(info.size); // never more bytes, although the file may grow
       let filled = 0;
       for (let read = -1; read !== 0 && filled < bytes.length; filled += read)
         read = readSync(descriptor, bytes, filled, bytes.length - filled, filled);

@@ -28,7 +28,7 @@ export function gitFolderOf(reader: Reader, folder: string): string | undefined 
   return isRepository((name) => reader.kindOf(join(folder, name)) !== undefined) ? folder : undefined;
 }
 
-/** The real `.git` folder that another one shares its configuration with (a linked worktree's). */
+/** The real `.git` folder with which another one (that of a linked worktree) shares its configuration. */
 export function commonOf(reader: Reader, gitFolder: string): string | undefined {
   return leadsTo(reader, join(gitFolder, "commondir"), /^([^]+?)[\r\n]*$/, gitFolder);
 }
@@ -37,7 +37,7 @@ export function commonOf(reader: Reader, gitFolder: string): string | undefined 
 export function repositoryAbove(reader: Reader, folder: string): string | undefined {
   const above: string[] = [folder];
   for (let at = folder; at !== "/"; at = dirname(at)) above.push(dirname(at));
-  const found = above.map((each) => gitFolderOf(reader, each)); // all at once: they may be looked up together
+  const found = above.map((each) => gitFolderOf(reader, each)); // all at once, because they may be looked up together
   return above.find((_, index) => found[index] !== undefined);
 }
 
@@ -50,7 +50,7 @@ export function workTreeOf(reader: Reader, gitFolder: string): string | undefine
 }
 
 /**
- * Adds the submodules that git itself enters, also one whose `.git` a command has made: git runs what their
+ * Adds the submodules that git itself enters, also a submodule whose `.git` a command has made: git runs what their
  * configurations name. `linked`: the submodules of a `.git` folder. Default: they are read each time.
  */
 export function withSubmodules(
@@ -80,8 +80,8 @@ export function submodulesIn(reader: Reader, gitFolder: string): FoundFolders {
 }
 
 /**
- * The real `.git` folders of a work tree: its own, the common one of a linked worktree, those of the repository's other
- * worktrees, which may lie elsewhere, and of its submodules.
+ * The real `.git` folders of a work tree: its own, the common folder of a linked worktree, those of the repository's
+ * other worktrees (which may be elsewhere), and those of its submodules.
  */
 export function gitFoldersOf(reader: Reader, folder: string): readonly string[] {
   const own = gitFolderOf(reader, folder);
@@ -93,9 +93,9 @@ export function gitFoldersOf(reader: Reader, folder: string): readonly string[] 
 }
 
 /**
- * Returns the `.git` folders of a workspace that is a linked worktree: its own, and the common one of the repository.
- * `undefined` if it is none, or if that repository does not list this workspace: then a command may have written a
- * `.git` that leads there. The sandbox asks before any command runs.
+ * Returns the `.git` folders of a workspace that is a linked worktree: its own, and the common folder of the
+ * repository. `undefined` if the workspace is not a linked worktree, or if the repository does not list this workspace:
+ * then a command may have written a `.git` that leads there. The sandbox asks before any command runs.
  */
 export function linkedWorktree(
   reader: Reader,
@@ -119,7 +119,7 @@ export function worktreesIn(reader: Reader, gitFolder: string): FoundFolders {
   return { found: found.slice(0, MOST), unknown: found.slice(MOST) };
 }
 
-/** The folders in a repository's `.git` that belong to its submodules, and to theirs. */
+/** The folders in a repository's `.git` that belong to its submodules, and to the submodules of these. */
 export function modulesIn(reader: Reader, gitFolder: string): FoundFolders {
   const found: string[] = [];
   const unknown: string[] = [];

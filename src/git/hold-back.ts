@@ -11,7 +11,7 @@ import { harmlessConfig } from "./settings.ts";
 /** How many new repositories are made harmless. Further repositories are put aside as a whole. */
 const MOST_REPOSITORIES = 10_000;
 
-/** A longer configuration of a new repository is put aside as a whole. Bytes. */
+/** A configuration of a new repository that is longer than this is put aside as a whole. Bytes. */
 const LONGEST_NEW_CONFIG = 65_536;
 
 /** What contained commands may do with a repository. Real paths. */
@@ -55,12 +55,12 @@ export function heldOf(reader: Reader, gitFolder: string, { worktree, isHeld = (
   };
 }
 
-/** The repositories before a command. It is on disk, so that the next session holds back what a killed one left. */
+/** The repositories before a command. Kept on disk, so that the next session holds back what a killed session left. */
 export interface Before {
   /** The folders that are searched for repositories, and those that the command can write. */
   readonly roots: readonly string[];
   readonly writable: readonly string[];
-  /** Paths that it was granted to write, with all in them. */
+  /** Paths that the command was granted to write, with everything in them. */
   readonly lifted: readonly string[];
   /** Work trees and `.git` folders from before any command. */
   readonly old: readonly string[];
@@ -102,8 +102,8 @@ export interface Holding {
 
 /**
  * Finds what a command left in repositories that leads git to programs, other folders or other objects. In new
- * repositories, lines of the configuration become comments and hooks are put aside. In all, an unfinished operation
- * that would start something new is put aside. Pure: each one is to be changed before the next is asked for.
+ * repositories, lines of the configuration become comments and hooks are put aside. In all repositories, an unfinished
+ * operation that would start something new is put aside. Pure: change each one before you request the next.
  *
  * @param gitFolders the `.git` folders that exist now
  */

@@ -8,8 +8,8 @@ export function isRepository(has: (name: (typeof MAKING)[number]) => boolean): b
 
 /**
  * What git writes into a repository's `.git` folder in daily work (gitrepository-layout(5), and what git 2.39 itself
- * writes: state of merges, messages, locks). Everything else there configures git, or leads it to programs or other
- * folders.
+ * writes: state of merges, messages, locks). Everything else in the folder configures git, or leads git to programs or
+ * other folders.
  */
 export const WORKING = new RegExp(
   `^(${[

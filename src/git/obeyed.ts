@@ -5,12 +5,12 @@ import { commonOf, gitFolderOf } from "./folders.ts";
 import { isHarmless, settingName, startsProgram } from "./settings.ts";
 import { LONGEST_CONFIG, type Reader } from "./reader.ts";
 
-/** How many configuration files of one repository are read, with those that they include. */
+/** How many configuration files of one repository are read, included files counted. */
 const MOST_CONFIGS = 64;
 
 /** What a repository makes git run or obey, besides the content of commits. */
 export interface Obeyed {
-  /** Configuration files: the repository's, the person's, and those that they include. They may not exist. */
+  /** Configuration files: the repository's, the person's, and the files that these include. They may not exist. */
   readonly configs: readonly string[];
   /** Folders of hooks. */
   readonly hooks: readonly string[];
@@ -23,16 +23,16 @@ export interface Obeyed {
   readonly programs: readonly string[];
   /** All settings, in the order in which they were read. Values have one character per byte. */
   readonly settings: readonly Setting[];
-  /** False: there is more than was read. Then nothing is known. */
+  /** False: there is more than was read, so nothing is known for certain. */
   readonly isWhole: boolean;
 }
 
 export interface ObeyedOptions {
   /** The real `.git` folder. */
   readonly gitFolder: string;
-  /** The folder that git starts in: hooks paths and programs are relative to it. Default: the one that has `.git`. */
+  /** The folder in which git starts: hooks paths and programs are relative to it. Default: the folder with `.git`. */
   readonly worktree?: string;
-  /** The person's home: its configuration counts too. Default: none. */
+  /** The person's home, whose configuration counts too. Default: no home. */
   readonly home?: string;
 }
 
@@ -94,7 +94,7 @@ export function filesNamedBy({ value = "" }: Setting, worktree: string, home?: s
   return wordsIn(Buffer.from(value, "latin1").toString()).flatMap((word) => pathOf(word, worktree, home));
 }
 
-/** The path that git reads in a value; none of another person's home. */
+/** The path that git reads in a value; empty for the home of another person. */
 function pathOf(written: string, base: string, home: string | undefined): readonly string[] {
   const path = written.replace(/^~\//, `${home ?? "~"}/`);
   return path.startsWith("~") || path.includes("\0") ? [] : [resolve(base, path)];

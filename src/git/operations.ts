@@ -1,10 +1,10 @@
 import { basename, join } from "node:path";
 import type { Reader } from "./reader.ts";
 
-/** A longer file of an unfinished operation is not read. Bytes: 1 MiB. */
+/** A file of an unfinished operation that is longer than this is not read. Bytes: 1 MiB. */
 const LONGEST = 1_048_576;
 
-/** More files of one operation are not read. `git am` has one a patch. */
+/** At most this many files of one operation are read. `git am` has one file for each patch. */
 const MOST_FILES = 10_000;
 
 const ANY = /^/;

@@ -14,13 +14,13 @@ export interface PlainGit {
 }
 
 /**
- * Returns how git reads a repository whose configuration is inert (`unknownSetting`). It obeys no other configuration:
- * the workspace's attributes could start a filter of the person's own. Only the default list of ignored files is kept.
- * Pure.
+ * Returns how git reads a repository whose configuration is inert (`unknownSetting`). git obeys no other configuration:
+ * otherwise the workspace's attributes could start one of the person's filters. Only the default list of ignored files
+ * is kept. Pure.
  */
 export function plainGit(workDir: string, home: string): PlainGit {
   const settings = [
-    // An empty file system monitor or filter is none for every version of git.
+    // An empty file system monitor or filter means none in every version of git.
     ...["core.fsmonitor=", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "log.showSignature=false"],
     ...["diff.autoRefreshIndex=false", "filter.lfs.clean=", "filter.lfs.process=", "filter.lfs.required=false"],
     `core.excludesFile=${join(home, ".config/git/ignore")}`,

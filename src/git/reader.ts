@@ -4,15 +4,15 @@ import { Unreachable } from "../contract/failure.ts";
 import { pathFrom } from "../util/byte-paths.ts";
 import { settingsIn } from "./config.ts";
 
-/** A longer configuration is not read. Bytes: 1 MiB. */
+/** A configuration longer than this is not read. Bytes: 1 MiB. */
 export const LONGEST_CONFIG = 1_048_576;
 
-/** A larger index, or file of packed refs, is not read. Bytes: 256 MiB. */
+/** An index, or a file of packed refs, that is larger than this is not read. Bytes: 256 MiB. */
 export const LARGEST_INDEX = 268_435_456;
 
 /**
- * What the room for git reads a file system with. Commands may change the file system meanwhile, so nothing throws.
- * Paths are those of `pathFrom`: every file name can be written in them.
+ * The functions with which this folder's code reads a file system. Commands may change the file system meanwhile, so
+ * nothing throws. Paths are those of `pathFrom`: every file name can be written in them.
  */
 export interface Reader {
   /** The kind of file at a path; links are not followed. `undefined`: nothing, or a folder above is closed. */
@@ -45,11 +45,11 @@ const MOST_ROUNDS = 40;
 const MOST_FACTS = 20_000;
 
 /**
- * Asks a pure function of a reader about files that are read asynchronously, on any backend. What it needs and nobody
- * has looked up yet is looked up together, in one round trip, and the function runs again.
+ * Asks a pure function of a reader about files that are read asynchronously, on any backend. Facts that it needs and
+ * that were not looked up yet are looked up together, in one round trip. Then the function runs again.
  *
  * @returns its result once every fact in it was looked up; `undefined` past the limits, and for names that are not
- *   UTF-8
+ * UTF-8
  * @throws Unreachable
  */
 export async function withFiles<T>(files: Files, ask: (reader: Reader) => T): Promise<T | undefined> {

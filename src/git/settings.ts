@@ -54,7 +54,7 @@ const RULES = new Map(
   ),
 );
 
-/** Their values are options of `git merge`, which can name a strategy, a program. */
+/** The values of these keys are options of `git merge`, which can name a strategy: a program. */
 const NEVER = "branch.*.mergeoptions";
 
 function ruleOf({ section, subsection, key }: Setting): { readonly reads: RegExp | undefined } | undefined {
@@ -125,7 +125,7 @@ export function harmlessConfig(text: string, isOwnTree: (worktree: string) => bo
   for (const part of partsOf(text)) {
     if (part.kind === "header") isLost = false;
     const isFine = isKept(part);
-    if (part.kind === "header") isLost = !isFine; // what follows would count to the section before
+    if (part.kind === "header") isLost = !isFine; // what follows would belong to the section before
     if (isFine) {
       kept += part.raw;
       continue;

@@ -7,25 +7,25 @@ import { filesNamedBy, obeyed } from "./obeyed.ts";
 import type { Reader } from "./reader.ts";
 import { settingName, startsProgram } from "./settings.ts";
 
-/** The most repositories in one work tree. With more, the result is unknown. */
+/** The maximum number of repositories in one work tree. With more, the result is unknown. */
 const MOST_REPOSITORIES = 200;
 
-/** More bytes of one file make a digest unknown: 16 MiB. */
+/** If one file has more bytes, the digest is unknown: 16 MiB. */
 const LARGEST = 16_777_216;
 
 /** Hooks that `git push` and `git fetch` start (githooks(5)). They may start whatever the project contains. */
 const HOOKS = ["pre-push", "reference-transaction", "pre-auto-gc"];
 
-/** Settings of programs that neither of them starts; hooks and included files are looked at themselves. */
+/** Settings of programs that neither command starts. Hooks and included files are looked at separately. */
 const UNUSED = new RegExp(
   String.raw`^(core\.(hookspath|editor)$|include|` +
     String.raw`(alias|filter|(diff|merge)(tool)?|guitool|sequence|interactive|browser|man|submodule)\.)`,
 );
 
 export interface TransferOptions {
-  /** The folder that git starts in. */
+  /** The folder in which git starts. */
   readonly folder: string;
-  /** The remote that the command names. Default: the one that the configuration chooses. */
+  /** The remote that the command names. Default: the remote that the configuration chooses. */
   readonly remote: string | undefined;
   /** Real folders that a model may write. */
   readonly writable: readonly string[];
