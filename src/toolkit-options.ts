@@ -45,8 +45,8 @@ export interface ToolkitOptions extends ToolChoice, Omit<TargetOptions, "sandbox
    */
   readonly approver?: Approver;
   /**
-   * Runs before the first effect of every act, which waits for it: writes, commands, requests and the like. Rejecting
-   * ends the call.
+   * Runs before the first effect of every act (writes, commands, requests and the like). The act waits for it. A
+   * rejection ends the call.
    */
   readonly beforeAct?: BeforeAct;
   /**
@@ -57,13 +57,13 @@ export interface ToolkitOptions extends ToolChoice, Omit<TargetOptions, "sandbox
   /** Bytes for the kept states of one workspace; the oldest are removed first. Default 2 GiB (2,147,483,648). */
   readonly maxUndoBytes?: number;
   /**
-   * How long an answer from the store is waited for without an approver, in milliseconds. Default 600,000: ten minutes.
+   * How long to wait for an answer from the store without an approver, in milliseconds. Default 600,000: ten minutes.
    */
   readonly answerWithinMs?: number;
   /**
    * When a call that a person must approve is parked: recorded with its question, so that no process need wait. "now":
-   * at once, where this toolkit has no approver. `afterMs`: also when nobody has answered for so long, the approver
-   * included; at once where nobody can be asked. "never": it waits for `answerWithinMs` and is denied. Calls that a
+   * at once, if this toolkit has no approver. `afterMs`: when nobody, the approver included, has answered within this
+   * time; at once if nobody can be asked. "never": the call waits for `answerWithinMs` and is denied. Calls that a
    * running tool makes are never parked. Default "never".
    */
   readonly park?: "now" | "never" | { readonly afterMs: number };
@@ -73,12 +73,12 @@ export interface ToolkitOptions extends ToolChoice, Omit<TargetOptions, "sandbox
    */
   readonly keepParkedMs?: number;
   /**
-   * Called when somebody is waited for who is not here: when a question opens that no approver of this toolkit may
-   * answer, or when its call is parked, once for each question; and when a schedule's run has failed. The text is
-   * masked. It is not awaited.
+   * Called when something waits for a person who may be elsewhere: when a question opens that no approver of this
+   * toolkit may answer, or when its call is parked, once for each question; and when a schedule's run has failed. The
+   * text is masked. It is not awaited.
    */
   readonly onWaiting?: (notice: Notice) => unknown;
-  /** From where which risk can be approved; the approver counts as "terminal". Default: everything from everywhere. */
+  /** Which risk can be approved from where; the approver counts as "terminal". Default: every risk from everywhere. */
   readonly approvers?: Approvers;
   /** The last sentence of a denial when nobody could be asked: how its reader can get approval. */
   readonly howToApprove?: string;

@@ -209,7 +209,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const toolkit = openToolkit(shared, own, async (callsEnded) => {
     const ended = Promise.all([callsEnded, jobs.close(), live.close()]);
     await Promise.race([ended, pause(CLOSING_MS, undefined, { keepsAlive: false })]);
-    await Promise.all([backend.close(), programs.close()]); // ends what did not end by itself
+    await Promise.all([backend.close(), programs.close()]); // ends what did not end on its own
     await ended;
     await undo?.close();
     await Promise.all([fetcher.close(), browsers.close()]);

@@ -54,7 +54,7 @@ export type ParkedMove =
   | { readonly to: "taken"; readonly claim: string; readonly target: string }
   /** By a person who no longer wants the call to run. */
   | { readonly to: "withdrawn"; readonly by: string }
-  /** By the agent, which has added the result to its thread. */
+  /** The agent has added the result to its thread. */
   | { readonly to: "delivered" };
 
 export type MoveOutcome =

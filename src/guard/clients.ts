@@ -1,25 +1,25 @@
 import type { Effect } from "../contract/effect.ts";
 
-/** The agents of others whose tool calls Handrail can judge. */
+/** Other vendors' agents whose tool calls Handrail can judge. */
 export const CLIENTS = ["claude-code", "codex", "gemini", "cursor", "opencode"] as const;
 export type ClientName = (typeof CLIENTS)[number];
 
-/** What a client's hook tells, in one form for all clients. */
+/** What a client's hook reports, in one form for all clients. */
 export type Happening = {
   /** The client's id of the session. */
   readonly session: string;
-  /** The folder in which the call runs, and that of the project, absolute. */
+  /** The folder in which the call runs, and the project's folder, absolute. */
   readonly cwd: string;
   readonly project: string;
 } & (
   | { readonly phase: "prompt"; readonly text: string }
   | {
       readonly phase: "before" | "after";
-      /** The client's id of the call. Absent where the client gives none. */
+      /** The client's id of the call. Absent if the client gives no id. */
       readonly id?: string;
       readonly tool: string;
       readonly input: ToolInput;
-      /** Of "after": what the call returned, as text. */
+      /** For "after": what the call returned, as text. */
       readonly result?: string;
       readonly failed?: boolean;
     }
@@ -38,7 +38,7 @@ export type Verdict =
   | { readonly verdict: "ask"; readonly reason: string; readonly input?: ToolInput }
   | { readonly verdict: "deny"; readonly reason: string };
 
-/** A verdict that the client is told. */
+/** A verdict that the client gets. */
 export type Judged = Exclude<Verdict, { readonly verdict: "pass" }>;
 
 /**
@@ -56,13 +56,13 @@ type Touches =
 export interface Client {
   /** For people: "Claude Code". */
   readonly title: string;
-  /** Its own tools. Tools that are not listed are judged as those of an unknown program. */
+  /** The client's own tools. Tools that are not listed are judged as tools of an unknown program. */
   readonly tools: { readonly [tool: string]: Touches };
-  /** Whether it can ask its person when a hook wants it to. */
+  /** Whether the client can ask its person when a hook requests it. */
   readonly asks: boolean;
   /** Whether a hook can replace the arguments of a call. */
   readonly rewrites: boolean;
-  /** The origin of its search engine, for the policy. */
+  /** The origin of the client's search engine, for the policy. */
   readonly searches: string;
   /** Returns an event about a shell command, for `handrail guard test`. */
   example(command: string, cwd: string): ToolInput;
@@ -149,7 +149,7 @@ export const CLIENT: { readonly [name in ClientName]: Client } = {
       },
       ...{ Edit: ["patch", "command"], Write: ["patch", "command"], web_search: ["search", "query"] },
     },
-    asks: false, // it reads "ask" and then runs the call
+    asks: false, // codex reads "ask" and then runs the call
     rewrites: true,
     searches: "https://api.openai.com",
     example: (command, cwd) => claudeExample(command, cwd),
@@ -281,8 +281,8 @@ export const CLIENT: { readonly [name in ClientName]: Client } = {
 };
 
 /**
- * Returns what a call touches. A call of a tool that the table does not have, or without the arguments that it needs,
- * is one of an unknown program: the policy asks about it.
+ * Returns what a call touches. A call of a tool that is not in the table, or without the arguments that the tool needs,
+ * counts as a call of an unknown program: the policy asks about it.
  */
 export function effectsOf(name: ClientName, tool: string, input: ToolInput, cwd: string): readonly Effect[] {
   const { tools, searches } = CLIENT[name];

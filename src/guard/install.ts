@@ -44,7 +44,7 @@ export function hooksWithGuard(
   settings: ToolInput,
   hook: readonly string[] | undefined,
 ): { readonly [event: string]: readonly unknown[] } {
-  // `|| exit 2`: the code that blocks a call, also where the program is not there any more.
+  // `|| exit 2`: this code blocks a call, also if the program no longer exists.
   const command = hook === undefined ? "" : `${quoteWords(hook)} || exit 2`;
   const hooks = objectOf(settings["hooks"]);
   return Object.fromEntries(

@@ -119,7 +119,7 @@ export function createGuard({ toolkit, ask, contained }: GuardOptions): Guard {
 interface Running {
   readonly id: CallId;
   readonly end: ReturnType<typeof later<Ending>>;
-  /** Equal for `before` and `after` of a call. */
+  /** The same for `before` and `after` of one call. */
   readonly key: string;
   readonly thread: ThreadId;
 }
@@ -131,7 +131,7 @@ interface Ending {
 
 /** What the events of a call have told so far. */
 interface Seen {
-  /** What the client is to ask its person. */
+  /** The question that the client asks its person. */
   asked: string | undefined;
   decision: Decision | undefined;
   question: QuestionId | undefined;
@@ -144,7 +144,7 @@ function seeing(seen: Seen): (event: CallEvent) => void {
   };
 }
 
-/** Answers in place of the client's own question, which comes next and can still refuse the call. */
+/** The answer in place of a question: the client's own question comes next and can still refuse the call. */
 function leftTo(client: ClientName, seen: Seen): Approver {
   return async (call, decision) => {
     seen.asked = decision.reason ?? describeCall(call);
@@ -177,7 +177,7 @@ async function recordPrompt(words: string, thread: ThreadId, { store, backend, m
   hear(words, thread);
 }
 
-/** The call that was parked when the client made the same one before, if it has not been answered to the client. */
+/** The parked call of an earlier, equal call of the client, if its result has not been given to the client. */
 async function waitingCall({ store }: Toolkit, thread: ThreadId, name: string, input: ToolInput) {
   const all = await store.parked({ thread }).catch(() => []);
   const written = JSON.stringify(input);
@@ -192,7 +192,7 @@ function waitsText(question: QuestionId | undefined): string {
   );
 }
 
-/** A tool of the client, as one of ours that leaves the work to it. */
+/** A tool of the client, as a tool of Handrail that leaves the work to the client. */
 function guestTool(client: ClientName, tool: string, cwd: string, run: () => Promise<Ending>): Tool {
   const { title } = CLIENT[client];
   return defineTool({
@@ -210,7 +210,7 @@ function guestTool(client: ClientName, tool: string, cwd: string, run: () => Pro
   }) as Tool;
 }
 
-/** A tool's name in the form that tools of ours have. */
+/** A tool's name in the form that Handrail's tools have. */
 function toolName(tool: string): string {
   const name = tool.replaceAll(/[^A-Za-z0-9_-]/g, "_");
   return (/^[A-Za-z_]/.test(name) ? name : `_${name}`).slice(0, 64);

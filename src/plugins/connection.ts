@@ -22,7 +22,7 @@ const MOST_OVER = 1_000;
 const SHOWN = 200;
 
 export interface ConnectionOptions {
-  /** The first question: "describe", the older form, for a plugin that exited after "init". */
+  /** The first message. "describe" is the older form, for a plugin that exited after "init". */
   readonly first: "init" | "describe";
   /** How long the plugin may take to name its tools, in milliseconds. */
   readonly startMs: number;
@@ -32,7 +32,7 @@ export interface ConnectionOptions {
   readonly onTools: (tools: readonly unknown[]) => Promise<void> | void;
   /** Called with faults in the plugin's messages, once per kind, as the end of a sentence about the plugin. */
   readonly onFault: (fault: string) => void;
-  /** Masks secrets in what it writes to stderr. */
+  /** Masks secrets in what the plugin writes to stderr. */
   readonly mask: (text: string) => string;
 }
 
@@ -51,7 +51,7 @@ export interface PluginResult {
 
 /** A plugin that has named its tools. */
 export interface PluginConnection {
-  /** The form of the protocol that it uses. */
+  /** The form of the protocol that the plugin uses. */
   readonly form: "init" | "describe";
   readonly tools: readonly unknown[];
   /**
@@ -59,21 +59,21 @@ export interface PluginConnection {
    * has answered or is quiet for too long; with the signal's reason when that fires.
    */
   call(call: PluginCall): Promise<PluginResult>;
-  /** Resolves to how it ended: `Exit code 1, after "no licence"`. Never rejects. */
+  /** Resolves to how the plugin ended: `Exit code 1, after "no licence"`. Never rejects. */
   readonly ended: Promise<string>;
   /** Ends the plugin. Never rejects. */
   close(): Promise<void>;
 }
 
-/** The calls without a result, and the latest that have one. */
+/** The calls without a result, and the latest calls that have a result. */
 interface Pending {
   /** Resolves to the result of a call. */
   add(call: PluginCall): Promise<PluginResult>;
-  /** The call, which is not quiet now. */
+  /** The call, which is no longer quiet. */
   heard(id: string): PluginCall | undefined;
   /** The only call that is pending. */
   only(): string | undefined;
-  /** Ends a call. False: it is not pending. */
+  /** Ends a call. False: the call is not pending. */
   settle(id: string | undefined, result: PluginResult | Error): boolean;
   /** How a call ended: "given up" before its answer. */
   over(id: string): "answered" | "given up" | undefined;
@@ -149,7 +149,7 @@ export async function connect(
   let broken: string | undefined;
   let hasEnded: string | undefined;
   let sinceMessage = 0;
-  /** The last call of the older form. The next one is sent after it was answered. */
+  /** The last call of the older form. The next call is sent after this one was answered. */
   let turn: Promise<unknown> = Promise.resolve();
   let named: (tools: readonly unknown[]) => void = () => {};
   const tools = new Promise<readonly unknown[]>((resolve) => (named = resolve));
@@ -223,7 +223,7 @@ export async function connect(
 
   const cancel = ({ id }: PluginCall) => {
     if (form === "describe") return void end("the older protocol has no other way to cancel a call");
-    send({ type: "cancel", call_id: id }).catch(() => undefined); // it has ended, or does not read this either
+    send({ type: "cancel", call_id: id }).catch(() => undefined); // the plugin has ended, or does not read this either
   };
 
   /** Makes one call, and waits for its result. */

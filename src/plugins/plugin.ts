@@ -15,14 +15,11 @@ export interface PluginOptions extends SourceGuards {
   /** The program: a path, or a name to look up on the PATH. */
   readonly path: string;
   readonly args?: readonly string[];
-  /**
-   * The names of environment variables that are passed to it, in addition to the clean environment of commands.
-   * Default: none.
-   */
+  /** The names of environment variables that the plugin gets, in addition to the clean environment. Default: none. */
   readonly env?: readonly string[];
-  /** True if it runs in the sandbox. Default false. */
+  /** Whether the plugin runs in the sandbox. Default false. */
   readonly sandbox?: boolean;
-  /** Where it starts. Default: see `SourceProgram`. */
+  /** The folder in which the plugin starts. Default: see `SourceProgram`. */
   readonly cwd?: string;
   /** The hosts that it may reach from the sandbox. Default: none. */
   readonly hosts?: readonly string[];

@@ -33,9 +33,9 @@ const END_MS = 3_000;
 /** A running plugin. */
 interface Started extends PluginConnection {
   readonly process: Process;
-  /** Faults in its messages. */
+  /** Faults in the plugin's messages. */
   readonly faults: readonly string[];
-  /** Returns how often it has named its tools again. */
+  /** Returns how often the plugin has named its tools again. */
   readonly named: () => number;
   perform(name: string, params: object, signal?: AbortSignal): Promise<PluginResult>;
 }
@@ -79,7 +79,7 @@ export function pluginSuite(options: PluginSuiteOptions, runner: TestRunner): vo
       return examples.map((params) => ({ tool: String(tool), params }));
     });
 
-  /** Requires that it still names its tools after the line. */
+  /** Requires that the plugin still names its tools after the line. */
   const survives = async (started: Started, line: string): Promise<void> => {
     const before = started.named();
     await started.process.write(`${line}\n`);

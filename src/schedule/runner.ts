@@ -8,43 +8,43 @@ const SIDE_BY_SIDE = 4;
 /** How often to look for what is due, in milliseconds. */
 const LOOK_MS = 1_000;
 
-/** How long the end of a run is tried to be recorded, and the pause between two attempts. Milliseconds. */
+/** How long recording the end of a run is retried, and the pause between two attempts. Milliseconds. */
 const RECORD_MS = 30_000;
 const RETRY_MS = 500;
 
 export interface RunnerOptions {
   readonly schedules: RunnerSchedules;
   readonly target: string;
-  /** Whether this process can run a schedule. The others are left to other processes. */
+  /** Whether this process can run a schedule. Other schedules are left to other processes. */
   readonly may: (schedule: Schedule) => boolean;
   /** Makes a run, in its thread. The signal fires when the runner is closed. */
   readonly make: (claimed: Claimed, signal: AbortSignal) => Promise<RunEnd>;
-  /** Continues a run that waits, if its questions are answered. "waiting": nothing has come yet. */
+  /** Continues a waiting run, if its questions are answered. "waiting": no answer has come yet. */
   readonly resume: (claimed: Claimed, signal: AbortSignal) => Promise<RunEnd>;
   /** Whether the answers to a waiting run have come. */
   readonly isAnswered: (run: Run) => Promise<boolean>;
   /** Stops a run of any process. */
   readonly stop: (run: Run) => void;
-  /** Returns the state of what a trigger waits for; `undefined` when it is unknown. */
+  /** Returns the state of what a trigger watches; `undefined` when the state is unknown. */
   readonly stateOf: (timing: Timing) => Promise<string | undefined>;
   /** Called with each outcome. `schedule`: what follows from it; absent when the schedule is gone. Must not throw. */
   readonly onOutcome: (run: Run, schedule: Schedule | undefined) => void;
-  /** Only this schedule. Default: all of the target. */
+  /** Only this schedule. Default: all schedules of the target. */
   readonly only?: string;
   readonly lookMs?: number;
 }
 
 /** Runs schedules. */
 export interface Runner {
-  /** Looks at once. Resolves when all runs that it started have ended. */
+  /** Checks at once for due runs. Resolves when all runs that it started have ended. */
   once(): Promise<void>;
   /** Stops the running runs, which end as interrupted. */
   close(): Promise<void>;
 }
 
 /**
- * Runs the schedules of a target as they are due, until it is closed. Of several processes that do so, one makes each
- * run. What cannot be read or written now is tried again.
+ * Runs the schedules of a target as they are due, until it is closed. Of several processes that do this, exactly one
+ * makes each run. Reads and writes that fail are retried.
  */
 export function createRunner(options: RunnerOptions): Runner & { start(): void } {
   const { schedules, target, lookMs = LOOK_MS } = options;

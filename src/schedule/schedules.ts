@@ -22,7 +22,7 @@ import { isRecurring, loadCron, newestDue, nextAfter, timeIn } from "./timing.ts
 export interface SchedulesOptions {
   /** Created with mode 0600 (missing folders 0700). Several processes may share it. */
   readonly file: string;
-  /** A PostgreSQL server that has them instead of the file. */
+  /** A PostgreSQL server that keeps the schedules instead of the file. */
   readonly url?: string | undefined;
   /**
    * The identity of this process as text, and whether the process with such an identity has died for certain.
@@ -39,7 +39,7 @@ export interface SchedulesOptions {
   readonly engine?: Engine;
 }
 
-/** How late a missed run may still start, once. Older ones are skipped. Milliseconds. */
+/** How late a missed run may still start, once. Runs that are later are skipped. Milliseconds. */
 export const GRACE_MS = 3_600_000;
 
 /** The pauses after one, two, … failures in a row, in milliseconds: 30 s, 1, 5, 15 and 60 minutes. */
@@ -85,7 +85,7 @@ export function openSchedules({
     opened ??= loadCron()
       .then(openDatabase)
       .catch((error: unknown) => {
-        opened = undefined; // the cause may be gone the next time
+        opened = undefined; // the cause of the failure may be gone next time
         throw error;
       });
     return opened;
@@ -317,7 +317,7 @@ function* begin(scope: Scope, schedule: Schedule, planned: number, cause: RunCau
 
 function* skipped(scope: Scope, schedule: Schedule, planned: number, cause: RunCause, note: string): Work<Run> {
   const given = { cause, state: "skipped" as const, note, thread: null };
-  // A planned time has one line; that of a run which is skipped twice is the first.
+  // A planned time has one line. If its run is skipped twice, the first line stays.
   return (yield* insert(scope, schedule, { planned, ...given })) ?? ((yield* runAt(schedule.id, planned)) as Run);
 }
 
@@ -391,7 +391,7 @@ function scheduleOf(row: ScheduleRow): Schedule {
   };
 }
 
-/** Whether its planned time has come. */
+/** Whether the schedule's planned time has come. */
 function isPlanned({ paused, next_ms: next }: ScheduleRow, at: number): boolean {
   return paused === null && next !== null && next <= at;
 }

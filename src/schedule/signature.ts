@@ -8,7 +8,7 @@ export function signatureOf(secret: string, timestamp: string, body: string | Ui
   return `sha256=${createHmac("sha256", secret).update(`${timestamp}.`).update(body).digest("hex")}`;
 }
 
-/** Whether a signature is that of a request of now. `timestamp`: seconds since 1970. */
+/** Whether a signature belongs to a current request. `timestamp`: seconds since 1970. */
 export function isSigned(
   secret: string,
   { timestamp, signature, body }: { readonly timestamp: string; readonly signature: string; readonly body: Uint8Array },

@@ -1,9 +1,9 @@
 /**
  * The tables of schedules and their runs: each entry migrates the file to the next version (db/migrations.ts).
  *
- * `next_ms` is the planned time of the next run, `queued_ms` that of a run which is due as soon as no other one runs.
- * The unique index is what makes a planned time run once, whatever the clock does. A run has the identity of the
- * process that claimed it.
+ * `next_ms` is the planned time of the next run, `queued_ms` the time of a run that is due as soon as no other run of
+ * the schedule runs. The unique index is what makes a planned time run once, whatever the clock does. A run has the
+ * identity of the process that claimed it.
  */
 export const SCHEDULE_TABLES: readonly string[] = [
   `CREATE TABLE schedules (

@@ -80,7 +80,7 @@ function isZone(tz: string): boolean {
 
 let cronLibrary: typeof Cron | undefined;
 
-/** Loads what the functions of this file read cron expressions and local times with. Most programs never need it. */
+/** Loads the libraries with which this file reads cron expressions and local times. Most programs never need them. */
 export async function loadCron(): Promise<void> {
   cronLibrary ??= (await import("croner")).Cron;
 }
@@ -90,7 +90,7 @@ function loaded(): typeof Cron {
   return cronLibrary;
 }
 
-/** Parsed expressions, since making one takes longer than a search of its next time. */
+/** Parsed expressions, because parsing takes longer than finding the next time. */
 const parsed = new Map<string, Cron>();
 const MOST_PARSED = 64;
 
@@ -171,7 +171,7 @@ export function nextRuns(timing: Timing, afterMs: number, count: number): readon
   return times;
 }
 
-/** Whether it can run more than once. */
+/** Whether the schedule can run more than once. */
 export const isRecurring = ({ kind }: Pick<Timing, "kind">): boolean => kind !== "at" && kind !== "job";
 
 /** The shortest time between two of the next runs; `Infinity` for one run, and for triggers. */
@@ -207,7 +207,7 @@ export function inWords(timing: Timing): string {
   }
 }
 
-/** An interval in the largest unit that it is a whole number of. */
+/** An interval in the largest unit that divides it without a remainder. */
 export function interval(ms: number): string {
   for (const [unit, size] of UNITS) {
     if (ms % size === 0) return ms === size ? unit : plural(ms / size, unit);

@@ -18,7 +18,7 @@ export interface Reading {
   readonly onlyFiles?: boolean;
   /** The program by whose options the command excludes files with sensitive names. */
   readonly keepsOut?: "grep" | "rg";
-  /** The index where added words belong. */
+  /** The index at which added words are inserted. */
   readonly end: number;
   readonly git?: GitReading;
 }

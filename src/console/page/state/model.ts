@@ -54,12 +54,12 @@ export const open = signal<OpenThread | undefined>(undefined);
 export const openState = computed(() => threads.value.get(open.value?.thread ?? ""));
 /** The current time, updated every second, for counters. */
 export const now = signal(Date.now());
-/** True while a call of that thread runs or waits for an answer, or its model is asked. */
+/** True while a call of the shown thread runs or waits for an answer, or its model is asked. */
 export const isRunning = computed(() => {
   const { value: state } = openState;
   return state !== undefined && ["running", "waiting"].includes(statusOf(state, now.value));
 });
-/** True while that is the work of an agent, which can be steered: a person may also have made the call. */
+/** True while an agent does this work, so that it can be steered: a person may also have made the call. */
 export const isAgentAtWork = computed(() => {
   const { value: state } = openState;
   return isRunning.value && state?.turn === undefined && (state?.title ?? state?.parent) !== undefined;
@@ -83,7 +83,7 @@ export function connectNow(): void {
 }
 
 /**
- * Loads the state and follows the events. Call once, when this browser has a session. Resolves when the state is
+ * Loads the state and follows the events. Call it once, when this browser has a session. Resolves when the state is
  * loaded, or `failure` is set.
  */
 export async function start(): Promise<void> {

@@ -15,7 +15,7 @@ export type CallShown = Shown & CallMessage;
 export interface Block {
   readonly key: number;
   readonly messages: Signal<readonly Shown[]>;
-  /** In pixels, as last rendered or estimated. */
+  /** The height in pixels, as last rendered or estimated. */
   height: number;
 }
 
@@ -23,7 +23,7 @@ export interface Block {
 export interface OpenThread {
   readonly thread: string;
   readonly blocks: Signal<readonly Block[]>;
-  /** How many messages before the first block are not loaded. `undefined` until the newest ones are. */
+  /** How many messages before the first block are not loaded. `undefined` until the newest messages are loaded. */
   readonly earlier: Signal<number | undefined>;
   /** Why messages could not be loaded. */
   readonly failure: Signal<string | undefined>;

@@ -2,7 +2,7 @@ import { type Inputs, useEffect } from "preact/hooks";
 
 /**
  * Calls `start` whenever the element comes into view while the tab is in the foreground, and the function that `start`
- * returned when one of both ends. Without `start`, does nothing. Begins anew when `inputs` change.
+ * returned when either ends. Without `start`, does nothing. Begins anew when `inputs` change.
  */
 export function useWhileSeen(
   box: { readonly current: Element | null },

@@ -27,7 +27,7 @@ export function watchScreen(): WatchedScreen {
   const failure = signal("");
   let source: AbortController | undefined;
 
-  /** Follows it, and again after a lost connection. */
+  /** Follows the screen, and continues after a lost connection. */
   const follow = async (opened: AbortController) => {
     const onEvent = (next: unknown) => {
       if (opened.signal.aborted) return;

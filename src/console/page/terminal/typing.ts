@@ -28,7 +28,7 @@ export function createTyping(pane: () => string | undefined): Typing {
     const target = pane();
     const body = { thread: THREAD, ...batch, ...(target !== undefined && { pane: target }) };
     const request = () => post<{ readonly call: string }>("/api/terminal/keys", body);
-    // Keys typed meanwhile were meant for the screen before the question.
+    // Keys typed in the meantime were meant for the screen before the question.
     const onAsked = () => {
       isAsked.value = true;
       waiting = [];
