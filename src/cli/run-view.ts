@@ -57,7 +57,7 @@ export function textView(toContinue: string): RunView {
           open.set(event.id, event.input);
           return note(`> ${event.name} ${event.input}`);
         case "tool_update":
-          return undefined; // in the sign of life
+          return undefined; // shown in the sign of life
         case "tool_result": {
           if (open.size > 1) note(`< ${event.name} ${open.get(event.id)}`); // of several calls, in any order
           open.delete(event.id);
@@ -84,7 +84,7 @@ export function textView(toContinue: string): RunView {
           return note(
             `handrail: ${plural(event.rounds, "round")}, ${event.usage.input} tokens in, ` +
               `${event.usage.output} out; to continue: ${toContinue}`,
-            Infinity, // it is there to be copied
+            Infinity, // the command is printed to be copied
           );
         case "approval":
           return progress.clear();

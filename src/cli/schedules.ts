@@ -22,7 +22,7 @@ import { timeIn } from "../schedule/timing.ts";
 import { pause } from "../util/abort.ts";
 import { shell } from "../tools/shell.ts";
 
-/** What an agent of a schedule is made of. */
+/** What a schedule's agent is made of. */
 export interface ScheduledAgents {
   readonly model: LanguageModelV3;
   readonly limits: Limits;
@@ -38,13 +38,13 @@ export interface ScheduleRunnerOptions {
   readonly agents?: ScheduledAgents | undefined;
   /** Called with each outcome, a sentence for people, and whether it needs their attention. Must not throw. */
   readonly tell?: (text: string, isUrgent: boolean) => void;
-  /** Only this schedule. Default: all of the toolkit's target. */
+  /** Only this schedule. Default: all schedules of the toolkit's target. */
   readonly only?: string;
 }
 
 export interface ScheduleRunner extends Runner {
   start(): void;
-  /** Opens the agent of a run's thread; `undefined` for the thread of no run. */
+  /** Opens the agent of a run's thread; `undefined` if the thread belongs to no run. */
   agentOf(thread: ThreadId): Promise<Agent | undefined>;
 }
 
@@ -57,8 +57,8 @@ const UNWATCHED =
   "waits for it: then end your turn.";
 
 /**
- * Creates the runner of the schedules of a toolkit's target. Its runs know the schedule's own grant and permanent
- * grants, and nothing that was approved for this process: no approver, no grants of the session.
+ * Creates the runner of the schedules of a toolkit's target. Its runs have the schedule's own grant and permanent
+ * grants, but nothing of this process: no approver, and no grants of the session.
  */
 export function scheduleRunner({ toolkit, agents, tell, only }: ScheduleRunnerOptions): ScheduleRunner {
   const { store, backend, schedules } = toolkit;
@@ -124,7 +124,7 @@ export function scheduleRunner({ toolkit, agents, tell, only }: ScheduleRunnerOp
     }
   };
 
-  /** Why the agent of a schedule may not start now; `undefined` if it may. */
+  /** Why the agent of a schedule may not start now; `undefined` if it may start. */
   const refusedAgent = async (schedule: Schedule, prompt: string, agent = "main"): Promise<string | undefined> => {
     const { verdict, reason = "Denied by the policy" } = await toolkit.judge([
       { kind: "delegate", agent, task: prompt },
@@ -174,7 +174,7 @@ export function scheduleRunner({ toolkit, agents, tell, only }: ScheduleRunnerOp
     onOutcome(run, schedule) {
       const { text, isUrgent } = outcomeOf(run, schedule);
       tell?.(text, isUrgent);
-      if (!isUrgent || run.state === "waiting") return; // people are notified of its question
+      if (!isUrgent || run.state === "waiting") return; // people are notified of the run's question
       const title = `Schedule "${oneLine(run.name, 100)}": ${run.state}`;
       toolkit.notify({ about: "schedule", title, text, ...(run.thread !== undefined && { thread: run.thread }) });
     },
@@ -239,7 +239,7 @@ function endOfTurn(
   }
 }
 
-/** How a waiting agent ended in another process; `undefined` when none has continued it. */
+/** How a waiting agent ended in another process; `undefined` when no other process has continued it. */
 async function endedElsewhere({ store }: Toolkit, thread: ThreadId): Promise<RunEnd | undefined> {
   if ((await store.parked({ thread })).length > 0) return undefined;
   let last: RunEnd | undefined;
@@ -265,13 +265,13 @@ function tail(text: string): string {
   return line.length <= NOTE ? line : `…${line.slice(1 - NOTE)}`;
 }
 
-/** How often other processes' runs are looked for, in milliseconds, and how old a bad outcome is told at the start. */
+/** How often to look for other processes' runs, in milliseconds, and how old a bad outcome is told at the start. */
 const LOOK_MS = 2_000;
 const TOLD_MS = 86_400_000;
 
 /**
- * Tells the outcomes of the toolkit's target, of every process, until the signal fires; first those of the last day
- * that need a person. Never rejects: `handrail cron log` shows what is missed.
+ * Tells the outcomes of the toolkit's target, of every process, until the signal fires. Begins with outcomes of the
+ * last day that need a person. Never rejects: `handrail cron log` shows what is missed.
  */
 export async function tellOutcomes(
   { schedules, backend }: Toolkit,

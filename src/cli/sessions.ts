@@ -11,9 +11,9 @@ import { localTime } from "./local-time.ts";
 
 /** A message that a person wrote to an agent. */
 export interface Said {
-  /** 1 for the first one in its thread. */
+  /** The message's number in its thread; 1 for the first. */
   readonly number: number;
-  /** The event that recorded it, and when. Milliseconds since 1970. */
+  /** The event that recorded the message, and when. Milliseconds since 1970. */
   readonly event: number;
   readonly at: number;
   readonly text: string;
@@ -34,10 +34,10 @@ function textOf(content: readonly Content[]): string {
 }
 
 /**
- * Begins a new thread with the first messages of another one, which stays as it is. The new thread names it, and has
- * the same target, folder and options. Messages keep their times.
+ * Begins a new thread with the first messages of another thread, which stays as it is. The new thread names the other
+ * thread, and has the same target, folder and options. Messages keep their times.
  *
- * @param before the event of the first message that it does not have; `undefined`: it has all of them
+ * @param before the event of the first message that the new thread lacks; `undefined`: it has all messages
  * @returns the id of the new thread. It is durable.
  * @throws Error when the thread has no messages before that.
  */
@@ -63,14 +63,14 @@ export async function forkThread(store: Store, from: ThreadId, before: number | 
   return thread;
 }
 
-/** A thread, as far as another one continues it. */
+/** A thread, as far as another thread continues it. */
 export interface Part {
   readonly thread: ThreadId;
-  /** When the other one was forked from it; infinite for a thread itself. Milliseconds since 1970. */
+  /** When the other thread was forked from this one; infinite for a thread itself. Milliseconds since 1970. */
   readonly untilMs: number;
 }
 
-/** Returns a thread, and those that it was forked from, newest first. */
+/** Returns a thread, and the threads from which it was forked, newest first. */
 export async function lineageOf(store: Pick<Store, "threads">, thread: ThreadId): Promise<readonly Part[]> {
   const all = new Map((await store.threads()).map((each) => [each.thread, each]));
   const parts: Part[] = [{ thread, untilMs: Infinity }];
@@ -80,7 +80,7 @@ export async function lineageOf(store: Pick<Store, "threads">, thread: ThreadId)
   return parts;
 }
 
-/** The most threads in a list to choose from. */
+/** The maximum number of threads in a list to choose from. */
 const MOST_LISTED = 20;
 
 /** A thread in a list to choose from. */

@@ -31,7 +31,7 @@ const OUTPUT_OWNER = "command-line";
  */
 export async function loadedSettings(options: GlobalOptions): Promise<Loaded> {
   const { config, preset, target, workDir, ...rest } = options;
-  // a path on another system does not select files here
+  // a path on another system does not select files on this machine
   const ofFolder = workDir === undefined || target !== undefined ? {} : { workDir };
   const loaded = await loadSettings({
     ...(config !== undefined && { config }),
@@ -127,7 +127,7 @@ export interface ToolkitNeeds {
   readonly lookMs?: number;
   /** True starts plugins and MCP servers. A source's name starts only that one. Default false. */
   readonly sources?: boolean | string;
-  /** MCP servers in addition to those of the configuration, which they override. Default: none. */
+  /** MCP servers in addition to those of the configuration. They override servers of the same name. Default: none. */
   readonly servers?: McpChoices;
   /** Called with news about a plugin or a server, for people. Default: prints a line to stderr. */
   readonly tell?: (text: string) => void;
@@ -172,7 +172,7 @@ export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds
   };
 }
 
-/** Returns the keys in the file of keys, which are masked. Never rejects: who uses a key reports a broken file. */
+/** Returns the keys in the file of keys, which are masked. Never rejects: whoever uses a key reports a broken file. */
 export async function keptKeys(): Promise<readonly string[]> {
   if (!existsSync(keyFile())) return [];
   const { readKeyFile } = await import("../agent/models/keys.ts");
@@ -274,7 +274,7 @@ export async function withStore(options: GlobalOptions, work: (store: Store) => 
   }
 }
 
-/** Opens the configured store. Loads only the code of that kind. */
+/** Opens the configured store. Loads only the code for this kind of store. */
 export async function storeOf({ store, state: { database: maxBytes } }: Settings, lookMs?: number): Promise<Store> {
   if (store === "memory") return (await import("../activity/memory-store.ts")).memoryStore();
   if (store !== "sqlite") return (await import("../activity/postgres-store.ts")).postgresStore({ url: store });

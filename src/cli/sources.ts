@@ -22,7 +22,7 @@ import type { GlobalOptions } from "./options.ts";
 
 /**
  * Returns the sources of tools that the settings and a `.mcp.json` name, and servers that are `added`, with notices for
- * people. Starts none: a toolkit does that.
+ * people. Starts no source: a toolkit does that.
  */
 export async function sourcesOf(settings: Settings, options: GlobalOptions, added: McpChoices = {}) {
   const trust = trustFor(settings, options);
@@ -98,13 +98,13 @@ type Placing = (
   readonly sandbox: boolean;
   /** Default: see `SourceProgram`. */
   readonly cwd: string | undefined;
-  /** It has to be trusted by name. */
+  /** Present if the program must be trusted by name. */
   readonly opened: OpenedProgram | undefined;
 }>;
 
 /**
- * Returns a function that decides where programs run. One that starts in the workspace, or that runs what a model could
- * have written, now or in an earlier session, runs in the sandbox unless the user has set otherwise.
+ * Returns a function that decides where programs run. A program runs in the sandbox, unless the user has set otherwise,
+ * if it starts in the workspace or runs what a model could have written, now or in an earlier session.
  */
 export function placing(trust: ProgramTrust, workDir: string): Placing {
   return async (source, argv, { sandbox: wanted, cwd, isOfProject = false, setEnv }) => {
@@ -125,7 +125,7 @@ export interface NamedServers {
   readonly notices: readonly string[];
 }
 
-/** Collects the servers. A server of the configuration overrides one of the same name in `.mcp.json`. */
+/** Collects the servers. A server of the configuration overrides a server of the same name in `.mcp.json`. */
 export async function namedServers({ tools }: Settings, { target, workDir }: GlobalOptions): Promise<NamedServers> {
   const configured = Object.fromEntries(Object.entries(tools.mcp).filter(([, { isHeld }]) => isHeld !== true));
   const path = findProjectFile(target === undefined ? workDir : undefined, MCP_FILE);
@@ -169,7 +169,7 @@ export async function mcpSource(
 }
 
 /**
- * Moves `console.warn` to the log. The SDK writes warnings for developers there, some in a server's words, which would
+ * Moves `console.warn` to the log. The SDK writes warnings for developers to it, some in a server's words, which would
  * appear in a chat. Our notices contain what people need to know.
  */
 function logWarnings(log: GlobalOptions["log"]): void {
@@ -217,7 +217,7 @@ export function unsetVariables({ headers = {}, tokenVariable, oauth }: McpChoice
   return unset.length === 0 ? undefined : unset.join(", ");
 }
 
-/** Returns true if the configuration names the token that a server is sent: it has no login then. */
+/** Returns true if the configuration names the token for a server: the server then has no login. */
 export function hasOwnToken({ headers = {}, tokenVariable, oauth }: McpChoice): boolean {
   if (oauth !== undefined) return false;
   return tokenVariable !== undefined || Object.keys(headers).some((name) => name.toLowerCase() === "authorization");

@@ -14,9 +14,9 @@ import { plural } from "../util/text.ts";
 interface Table {
   readonly name: string;
   readonly columns: readonly string[];
-  /** The column that orders its rows and is read in steps. */
+  /** The column that orders the table's rows and is read in steps. */
   readonly key?: string;
-  /** Whether the server numbers its new rows. */
+  /** Whether the server numbers the table's new rows. */
   readonly isNumbered?: true;
 }
 
@@ -24,7 +24,7 @@ const table = (name: string, columns: string, more: Pick<Table, "key" | "isNumbe
   return { name, columns: columns.split(" "), ...more };
 };
 
-/** What is copied of each file. Not: which processes attend, have threads, or do chores now. */
+/** What is copied of each file. Not copied: which processes attend, have threads, or do chores now. */
 const FILES: readonly { readonly file: string; readonly made: readonly string[]; readonly tables: readonly Table[] }[] =
   [
     {
@@ -72,7 +72,7 @@ const STEP_ROWS = 500;
  *
  * @param from `sqlite:PATH` of handrail.db, whose folder has the other files, or `postgres://…`
  * @param told called with the rows of a table that are copied
- * @throws Error when the target has something, when processes write to the source, and when it cannot be read.
+ * @throws Error when the target is not empty, when processes write to the source, and when the source cannot be read.
  */
 export async function copyRecord(
   from: string,
@@ -144,7 +144,7 @@ async function copyTable(
     for (let next = 0; next < rows.length; next += STEP_ROWS) {
       const some = rows.slice(next, next + STEP_ROWS).map((row) => valuesOf(name, row, columns));
       const places = some.map((values) => `(${values.map(() => "?").join(", ")})`).join(", ");
-      // A call has one end there.
+      // A call can have only one end on the server.
       await target(`INSERT INTO ${name} (${into.join(", ")}) VALUES ${places} ON CONFLICT DO NOTHING`, some.flat());
       count += some.length;
       told(name, count);

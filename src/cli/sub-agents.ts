@@ -35,7 +35,7 @@ export async function loadSubAgents(options: GlobalOptions): Promise<ConfiguredA
   }
 
   /**
-   * Returns the tools of a toolset: the built-in ones, and those that plugins and servers provide at the time of the
+   * Returns the tools of a toolset: built-in tools, and the tools that plugins and servers provide at the time of the
    * call.
    */
   const toolsOf = (preset: string, toolkit: Toolkit): (() => readonly Tool[]) => {

@@ -51,7 +51,7 @@ export function ringBell(): void {
   closeSync(terminal);
 }
 
-/** Asks for a line of text in the same way. */
+/** Asks for a line of text in the same way as `askOnTerminal`. */
 export async function lineOnTerminal(
   question: string,
   signal: AbortSignal,
@@ -79,7 +79,7 @@ async function withReader<T>(
 ): Promise<T | "left" | "no terminal"> {
   const [reading, writing] = [openTerminal(), openTerminal()];
   if (reading === undefined || writing === undefined) return "no terminal";
-  // Loaded here because most runs ask nothing.
+  // Loaded here, because most runs ask nothing.
   const [{ createInterface }, { ReadStream, WriteStream }, { Writable }] = await Promise.all([
     import("node:readline/promises"),
     import("node:tty"),
@@ -104,7 +104,7 @@ async function withReader<T>(
   }
 }
 
-/** A question, and the answers that it takes besides yes and no. */
+/** A question, and the answers that it accepts besides yes and no. */
 export interface LineQuestion<Choice extends string> {
   readonly question: string;
   readonly signal: AbortSignal;

@@ -11,7 +11,7 @@ import type { AgentOptions } from "./options.ts";
 /**
  * Returns the thread with this id.
  *
- * @throws Error when there is none.
+ * @throws Error when there is no such thread.
  */
 export async function findThread({ store }: Toolkit, id: string): Promise<ThreadSummary> {
   const found = (await store.threads()).find(({ thread }) => thread === id);

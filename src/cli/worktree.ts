@@ -11,9 +11,9 @@ import { settingsFrom } from "./settings.ts";
 
 /** A worktree of the user's repository, for one session. */
 interface Worktree {
-  /** Beside the repository: `../orchard-api.worktrees/fix-login`. */
+  /** The path beside the repository: `../orchard-api.worktrees/fix-login`. */
   readonly path: string;
-  /** The folder in it that corresponds to the one in which the program was started. */
+  /** The folder in the worktree that corresponds to the folder in which the program was started. */
   readonly folder: string;
   /** `handrail/fix-login`. */
   readonly branch: string;
@@ -25,8 +25,8 @@ interface Worktree {
 }
 
 /**
- * Runs `work` in a git worktree if `--worktree` asks for one: the one with this name, or a new one from HEAD, on a
- * branch of its own. Afterwards, removes it if nothing was changed or committed; otherwise prints to stderr how to merge
+ * Runs `work` in a git worktree if `--worktree` asks for one: the worktree with this name, or a new one from HEAD, on
+ * its own branch. Afterwards, removes it if nothing was changed or committed; otherwise prints to stderr how to merge
  * or remove it.
  *
  * @throws Error for a target, for a thread that is continued, and where git has no repository or makes no worktree.
@@ -78,7 +78,7 @@ async function endOf({ path, branch, main, gitFolder, base }: Worktree): Promise
   if (changed === "" && commits === "0") {
     const isOwn = (await git(path, ["symbolic-ref", "-q", "HEAD"], plain)) === `refs/heads/${branch}`;
     await git(main, ["worktree", "remove", path]);
-    if (isOwn) await git(main, ["branch", "-d", branch]).catch(() => ""); // one with other commits stays
+    if (isOwn) await git(main, ["branch", "-d", branch]).catch(() => ""); // a branch with other commits stays
     return [`the worktree ${path} was not changed, and is removed`];
   }
   const open = changed === "" ? "" : "Some changes are not committed. ";

@@ -4,7 +4,7 @@ import { inspect } from "node:util";
 export type Look = "bold" | "dim" | "italic" | "underline" | "inverse" | "strikethrough" | Colour;
 export type Colour = "red" | "green" | "yellow" | "blue" | "magenta" | "cyan";
 
-/** Text with one look. Safe for a terminal: it has no control characters. */
+/** Text of one style. Safe for a terminal: it has no control characters. */
 export interface Span {
   readonly text: string;
   readonly looks?: readonly Look[];
