@@ -17,7 +17,7 @@ export interface JobTails {
 }
 
 export function createJobTails(record: (event: ActivityEvent) => void): JobTails {
-  /** By the id of the job: until when, in milliseconds since 1970, and whether somebody waits for the next record. */
+  /** By job id: until when it is watched, in milliseconds since 1970, and whether somebody waits for a record. */
   const watched = new Map<string, { untilMs: number; isAwaited: boolean }>();
   const closing = new AbortController();
 

@@ -32,7 +32,7 @@ export function* beginSession(at: number): Work<number> {
   return begun.id;
 }
 
-/** Ends a session. Call it inside a transaction. One with calls or jobs in progress stays, to be closed when its process has ended. */
+/** Ends a session. Call it inside a transaction. If calls or jobs run, it stays until its process has ended. */
 export function* endSession(session: number): Work<void> {
   if ((yield* inProgress(session)).length === 0) yield* forget(session);
 }

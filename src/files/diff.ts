@@ -102,9 +102,9 @@ function endOfChange(text: string, from: number, { start, end, text: fresh }: Re
 }
 
 /**
- * Adds missing lines of context from around the window. They are not compared. Comparing them could move the change: in
- * "a a b a a a", a new line "a" after "b" could also be one at the end; the hunk would then lack context, and git would
- * only look for it at the end of the file.
+ * Adds missing lines of context from around the window, without comparing the old and the new text there. A comparison
+ * could move the change: in "a a b a a a", a new line "a" after "b" could also be a new line at the end. The hunk would
+ * then lack context, and git would only look for it at the end of the file.
  */
 function withContext(hunk: Hunk, text: string, from: number, to: number): Hunk {
   const { lines } = hunk;

@@ -19,7 +19,7 @@ export interface FoundFolders {
   readonly unknown: readonly string[];
 }
 
-/** The real `.git` folder of a work tree. It may be the folder itself (bare). `undefined`: no repository. */
+/** The real `.git` folder of a work tree. It may be the folder itself (bare). `undefined`: it has no repository. */
 export function gitFolderOf(reader: Reader, folder: string): string | undefined {
   const pointer = reader.realOf(join(folder, ".git"));
   const kind = reader.kindOf(pointer);

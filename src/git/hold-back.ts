@@ -17,7 +17,7 @@ const LONGEST_NEW_CONFIG = 65_536;
 /** What contained commands may do with a repository. Real paths. */
 export interface Held {
   readonly readOnly: readonly string[];
-  /** Its `.git` folders: paths that appear there, and that git does not write in daily work, are put aside. */
+  /** The repository's `.git` folders. New paths in them that git does not write in daily work are put aside. */
   readonly watched: readonly string[];
   /** What git would obey if it existed: included files, folders of hooks, programs. */
   readonly absent: readonly string[];

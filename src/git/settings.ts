@@ -92,7 +92,7 @@ export function settingName({ section, subsection, key }: Setting): string {
   return [section, ...(subsection === undefined ? [] : [subsection]), key].join(".");
 }
 
-/** Whether the value of a key makes git run a program, or read what can name one. `text`: "core.pager", "alias.x=!". */
+/** Whether a key's value makes git run a program, or read a file that names one. `text`: "core.pager", "alias.x=!". */
 export function startsProgram(text: string): boolean {
   const [, section = "", subsection, key = ""] = /^([^.=]+)(?:\.([^=]*))?\.([^.=]+)(?:=|$)/s.exec(text) ?? [];
   const start = (subsection === undefined ? section : `${section}.*`).toLowerCase();

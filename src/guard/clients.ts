@@ -66,7 +66,7 @@ export interface Client {
   readonly searches: string;
   /** Returns an event about a shell command, for `handrail guard test`. */
   example(command: string, cwd: string): ToolInput;
-  /** Reads an event. `undefined`: an event that the guard does not handle. Throws when it is not one of this client. */
+  /** Reads an event. `undefined`: the guard does not handle it. Throws when it is not an event of this client. */
   read(event: ToolInput, env: NodeJS.ProcessEnv): Happening | undefined;
   /** Returns what the hook prints. */
   reply(answer: Judged): string;

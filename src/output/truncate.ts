@@ -27,7 +27,7 @@ export interface Truncation {
    * if a mask was given.
    */
   readonly text: string;
-  /** The limit that was hit (of several, the one that leaves the least); `false` if nothing is cut. */
+  /** The limit that was hit; of several, the limit that leaves the least. `false` if nothing is cut. */
   readonly truncated: false | keyof Limit;
   /** The limit that was applied. */
   readonly limit: Limit;
@@ -147,7 +147,7 @@ export interface ShownRange {
   readonly last: number;
   /** The number of lines of the file. */
   readonly total: number;
-  /** The line to continue with; absent if there is no more. */
+  /** The line to continue with; absent if no line follows. */
   readonly next?: number;
 }
 
@@ -221,8 +221,8 @@ function detached(slice: string, bytes: number): string {
 }
 
 /**
- * Returns the last line end at or before `position` that splits nothing; if there is none, the last position that does
- * not.
+ * Returns the last line end at or before `position` that splits nothing; otherwise the last position that splits
+ * nothing.
  */
 function endOfWholeLines(text: string, position: number): number {
   if (position === text.length) return position;
@@ -234,8 +234,8 @@ function endOfWholeLines(text: string, position: number): number {
 }
 
 /**
- * Returns the first line start at or after `position` that splits nothing; if there is none, the first position that
- * does not.
+ * Returns the first line start at or after `position` that splits nothing; otherwise the first position that splits
+ * nothing.
  */
 function startOfWholeLines(text: string, position: number): number {
   if (position === 0) return position;

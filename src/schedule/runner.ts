@@ -27,7 +27,7 @@ export interface RunnerOptions {
   readonly stop: (run: Run) => void;
   /** Returns the state of what a trigger watches; `undefined` when the state is unknown. */
   readonly stateOf: (timing: Timing) => Promise<string | undefined>;
-  /** Called with each outcome. `schedule`: what follows from it; absent when the schedule is gone. Must not throw. */
+  /** Called with each outcome. `schedule`: as it is after the run; absent if it no longer exists. Must not throw. */
   readonly onOutcome: (run: Run, schedule: Schedule | undefined) => void;
   /** Only this schedule. Default: all schedules of the target. */
   readonly only?: string;

@@ -262,7 +262,7 @@ function* claimDue(scope: Scope, target: string, asked: Asked): Work<Awaited<Ret
   return { claimed, told, replaced };
 }
 
-/** Records how a run ended, and what follows for its schedule. Returns that; `undefined` if it is gone. */
+/** Records how a run ended, and what follows for its schedule. Returns the schedule; `undefined` if it is gone. */
 function* endRun(scope: Scope, id: number, state: RunState, note: string | undefined): Work<Schedule | undefined> {
   const [before] = yield* runsWhere("WHERE id = ?", [id]);
   const row = before && (yield* rowOf(before.schedule));

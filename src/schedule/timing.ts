@@ -183,7 +183,7 @@ export function shortestGap(timing: Timing, nowMs: number): number {
 
 let library: typeof cronstrue | undefined;
 
-/** Like `loadCron`; also loads what puts cron expressions into words, which would double a start. */
+/** Like `loadCron`. Also loads what puts cron expressions into words, which would double the time of a start. */
 export async function loadWords(): Promise<void> {
   const [words] = await Promise.all([import("cronstrue"), loadCron()]);
   library ??= words.default;

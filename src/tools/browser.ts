@@ -155,7 +155,7 @@ async function fileToUpload(path: string, { backend }: ToolContext) {
   }
 }
 
-/** For the model: the address, the news, the action's own text, then the page. Each may have text of the page. */
+/** For the model: the address, the news, the action's text, then the page. Each may contain text of the page. */
 function partsOf({
   url,
   title,

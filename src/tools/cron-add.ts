@@ -26,7 +26,7 @@ const MOST_TEXT = 4_000;
 const RUNS_SHOWN = 3;
 
 export interface CronAddOptions extends ToolOptions {
-  /** Whether commands run in a sandbox. Adds the arguments that ask it for more access. Default false. */
+  /** Whether commands run in a sandbox. Adds arguments that ask the sandbox for more access. Default false. */
   readonly sandboxed?: boolean;
   /** Milliseconds since 1970. Default: the clock. */
   readonly now?: () => number;

@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 
 /**
- * Stops one piece of work, such as a call. Like an `AbortController` and its signal in one, without the cost of either:
- * `signal` is made when somebody asks for it, and most calls end before.
+ * Stops one piece of work, such as a call. It is an `AbortController` and its signal in one, without the cost of
+ * either: `signal` is made at the first use, and most calls end before.
  */
 export class Stop {
   aborted = false;
@@ -30,7 +30,7 @@ export class Stop {
     if (this.aborted) throw this.reason;
   }
 
-  /** Does nothing when it is stopped already. */
+  /** Does nothing when this was stopped before. */
   abort(reason: unknown): void {
     if (this.aborted) return;
     this.aborted = true;
@@ -53,8 +53,8 @@ export class Stop {
 
 /**
  * Calls the listener once, when the signal fires, or at once if it has fired. Returns a function that removes the
- * listener. Any number may listen to one signal: simultaneous calls share one, and Node would warn of a leak from the
- * eleventh on.
+ * listener. One signal may have any number of listeners: simultaneous calls share a signal, and Node would warn of a
+ * leak from the eleventh listener on.
  */
 export function onAbort(signal: AbortSignal | Stop, listener: () => void): () => void {
   if (signal.aborted) listener();
@@ -105,7 +105,7 @@ export function pause(
   });
 }
 
-/** Resolves to the result of the work, or to `undefined` if it takes longer. */
+/** Resolves to the result of the work, or to `undefined` if the work takes longer. */
 export async function within<T>(milliseconds: number, work: Promise<T>): Promise<T | undefined> {
   const over = new AbortController();
   try {

@@ -8,7 +8,7 @@ export function boundaryOf(source: string, mark: string): { readonly before: str
   return { before: `<<foreign text ${mark}, from ${source}>>\n`, after: `\n<<end of foreign text ${mark}>>` };
 }
 
-/** The text as people read it, without the lines of boundaries. Lines that are not a pair stay. */
+/** The text for people, without the lines of boundaries. Boundary lines that are not a pair stay. */
 export function withoutBoundaries(text: string): string {
   return text.replaceAll(BOUNDARY, "$2");
 }

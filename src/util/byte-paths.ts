@@ -16,7 +16,7 @@ export function pathFrom(bytes: Buffer): string {
   return text;
 }
 
-/** Encodes a path from `pathFrom`. Returns the same string if that has the same bytes. */
+/** Encodes a path from `pathFrom`. Returns the same string if its UTF-8 form has the same bytes. */
 export function bytesOf(path: string): string | Buffer {
   const parts = path.split(NOT_UTF8);
   if (parts.length === 1) return path;

@@ -4,7 +4,7 @@ import { codeOf } from "./errors.ts";
  * Limits synchronous work whose duration depends on foreign input: matching a regular expression, checking a value
  * against a schema. Only a separate script can be interrupted.
  *
- * @returns A function that calls its argument, and returns `undefined` if that takes longer.
+ * @returns A function that calls its argument, and returns `undefined` if the call takes longer.
  */
 export async function withDeadline(milliseconds: number): Promise<<T>(work: () => T) => T | undefined> {
   const { Script, createContext } = await import("node:vm");

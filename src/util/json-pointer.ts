@@ -1,4 +1,4 @@
-/** The value at a JSON pointer ("/a/0", RFC 6901); `undefined` if there is none. */
+/** The value at a JSON pointer ("/a/0", RFC 6901); `undefined` if it leads to no value. */
 export function valueAt(root: unknown, pointer: string): unknown {
   let value = root;
   for (const part of pointer.split("/").slice(1)) {

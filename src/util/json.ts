@@ -35,9 +35,7 @@ function explain(message: string, text: string): string {
   return `${what} at line ${line} column ${column}, at ${JSON.stringify(text.slice(offset, offset + 24))}`;
 }
 
-/**
- * The offset of the first character after which no text could make it JSON: bisection over the beginnings of the text.
- */
+/** The offset of the first character after which no text could make it valid JSON: a bisection over its beginnings. */
 function brokenAt(text: string): number {
   let low = 0;
   let high = text.length;

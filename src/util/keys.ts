@@ -2,7 +2,7 @@
 const NAMES: ReadonlyMap<string, string> = new Map([
   ..."Up Down Left Right Home End Insert Delete PageUp PageDown BSpace BTab Tab Escape Enter".split(" ").map(asItself),
   ...Array.from({ length: 12 }, (_, index) => asItself(`F${index + 1}`)),
-  ...Array.from("/*-+.0123456789", (character) => [`kp${character}`, character] as const), // the keypad
+  ...Array.from("/*-+.0123456789", (character) => [`kp${character}`, character] as const), // keys of the keypad
   ["kpenter", "Enter"],
   ["space", " "],
   ["ic", "Insert"],
@@ -15,7 +15,7 @@ function asItself(name: string): readonly [string, string] {
   return [name.toLowerCase(), name];
 }
 
-/** Ctrl with these is another key: a terminal sends the same byte for both (ASCII). */
+/** Ctrl with one of these keys is another key: a terminal sends the same byte for both (ASCII). */
 const SAME_BYTE: { readonly [stroke: string]: string | undefined } = {
   "C-m": "Enter",
   "C-j": "Enter",
@@ -46,8 +46,8 @@ export function strokesOfKey(name: string): readonly string[] | undefined {
 }
 
 /**
- * Whether tmux accepts a key but has no bytes for it. Then it types the name, "S-a" as three characters, or the key
- * without its modifiers (tmux 3.3: every key was tested with every modifier).
+ * Whether tmux accepts a key but has no bytes for it. Then tmux types the key's name ("S-a" as three characters), or
+ * the key without its modifiers (tmux 3.3: every key was tested with every modifier).
  */
 function isTypedOut(base: string, [isHeld, isMeta, isShifted]: readonly (boolean | undefined)[]): boolean {
   if (/^(?:Up|Down|Left|Right|Home|End|Insert|Delete|PageUp|PageDown|F\d+)$/.test(base)) return false;

@@ -6,7 +6,7 @@
 export function mendJson(text: string): string {
   const inner = FENCED.exec(text)?.[1] ?? text;
   let mended = "";
-  let endsValue = false; // whether what was read last, white space apart, ends a value
+  let endsValue = false; // whether the last token, white space apart, ends a value
   for (const [token] of inner.matchAll(TOKEN)) {
     if (token.startsWith(",")) {
       mended += endsValue && /[}\]]$/.test(token) ? token.slice(1) : token;
@@ -22,7 +22,7 @@ export function mendJson(text: string): string {
 const FENCED = /^\s*```(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```\s*$/is;
 
 /**
- * A string (one that is not closed goes to the end), a comma with a bracket that closes, white space, anything else.
+ * A string (an unclosed string goes to the end), a comma before a closing bracket, white space, or any other character.
  */
 const TOKEN = /"(?:[^"\\]|\\.)*(?:"|\\?$)|,(?:\s*[}\]])?|\s+|[^\s",[\]{}:]+|[^]/gs;
 

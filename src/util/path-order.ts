@@ -1,5 +1,5 @@
 /**
- * Returns a sort key (code units) that orders paths folder by folder, like ripgrep: all in `a` before `a-b` and
+ * Returns a sort key (code units) that orders paths folder by folder, like ripgrep: everything in `a` before `a-b` and
  * `a.txt`. It consists of bytes, so that names that are not UTF-8 have an order too.
  */
 export function pathOrderKey(path: Buffer | string): string {
@@ -8,13 +8,13 @@ export function pathOrderKey(path: Buffer | string): string {
   return bytes.replaceAll("/", "\0"); // no name has a NUL in it
 }
 
-/** The path of such a key. */
+/** The path that has this key. */
 export function pathOfKey(key: string): string {
   return pathOfBytes(key.replaceAll("\0", "/"));
 }
 
 /**
- * The path whose bytes are the characters of a text. Keep names in that form as long as possible: those that are not
+ * The path whose bytes are the characters of a text. Keep names in that form as long as possible: names that are not
  * UTF-8 stay distinct.
  */
 export function pathOfBytes(latin1: string): string {

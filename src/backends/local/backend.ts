@@ -22,7 +22,7 @@ export interface LocalOptions {
   readonly home?: string;
   /** Folder for command output that does not fit in memory. */
   readonly outputFolder: string;
-  /** Has the folders of jobs. Backends with the same one share detached processes. Default: `outputFolder/jobs`. */
+  /** Contains the folders of jobs. Backends that share it share detached processes. Default: `outputFolder/jobs`. */
   readonly jobFolder?: string;
   /** Variables of this process that commands get in addition to the harmless variables. Default: none. */
   readonly passEnv?: readonly string[];

@@ -17,7 +17,7 @@ const MUCH = 262_144;
 const QUIET_MS = 15;
 /** How long this reading may take in all: a child that still writes must not delay the call. Milliseconds. */
 const DRAIN_MS = 500;
-/** Also after as many bytes as a pipe holds: 1 MiB (fs.pipe-max-size in pipe(7)). The rest is a child's. */
+/** Also ends after the bytes that a pipe holds: 1 MiB (fs.pipe-max-size in pipe(7)). Later bytes are a child's. */
 const MOST_IN_PIPE = 1_048_576;
 
 /** Bytes that a background child may write after its command has ended, before its pipe is closed: 256 MiB. */

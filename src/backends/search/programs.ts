@@ -14,7 +14,7 @@ export interface SearchPrograms {
   readonly isFar?: boolean;
   /** Resolves to the path of ripgrep on the target; `undefined` if the target has no ripgrep. */
   ripgrep(): Promise<string | undefined>;
-  /** Starts one of our programs, which starts no others: with split streams, and without the user's environment. */
+  /** Starts one of Handrail's programs, which starts no others: split streams, and without the user's environment. */
   start(command: Pick<Command, "argv" | "stdin" | "signal">): Promise<Process>;
 }
 

@@ -67,7 +67,7 @@ export function startFailure(message: string, program: string): ToolFailure {
   return new ToolFailure(`cannot start ${program}: ${why}`);
 }
 
-/** Whether a shell can assign the variable. env(1) sets those that shells use or protect, and odd names. */
+/** Whether a shell can assign the variable. env(1) sets variables that shells protect or use, and odd names. */
 function isAssignable(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !SHELLS_OWN.has(name) && !/^(hr_|BASH|ZSH|KSH)/.test(name);
 }

@@ -30,7 +30,7 @@ export async function endProcesses(shells: Pick<Shells, "ask">, mark: string, le
 /** The exit status of `hr_left_of` while it is still ending processes. */
 const ENDING = 2;
 
-/** As `endProcesses`, but "unheard" for a silent host, which ends them when it answers again. Never rejects. */
+/** As `endProcesses`, but "unheard" for a silent host, which ends the processes when it answers. Never rejects. */
 export async function endIfHeard(
   shells: Pick<Shells, "ask" | "silence">,
   mark: string,

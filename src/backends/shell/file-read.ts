@@ -32,7 +32,7 @@ interface Read {
   readonly bytes: Buffer;
 }
 
-/** Creates `Files.open`: one round trip for the real path, the info and the beginning. Later reads take one each. */
+/** Creates `Files.open`: one round trip for the real path, the info and the beginning. Each later read takes one. */
 export function opener(requests: FileRequests, words: PathWords): Files["open"] {
   return async (path, options) => {
     const chunks: Buffer[] = [];

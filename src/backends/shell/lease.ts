@@ -61,7 +61,7 @@ export function createLease({ shells, temporary, unclaimedSeconds }: LeaseOption
   return {
     /** The beginning of the marks of exactly these processes. */
     mark,
-    /** Makes the remote host end the processes when the connection is lost. Called before the first is started. */
+    /** Makes the remote host end the processes when the connection is lost. Called before the first process starts. */
     ready,
     /** For a process that ends with the connection: its mark, and the PID of the first shell. */
     forCall: () => ({ mark: `${mark}f${first?.id ?? 0}_${++numbers}:`, first: first?.number ?? 0 }),

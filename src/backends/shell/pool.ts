@@ -19,7 +19,7 @@ const REFUSED_MS = 2_000;
 /** How long a caller waits for a shell while none is taken or given back. Milliseconds. */
 const LONGEST_WAIT_MS = 15_000;
 
-/** How many unused shells are kept open. Others are kept for `IDLE_MS`, since commands come in bursts. */
+/** How many unused shells are kept open. Others are only kept for `IDLE_MS`, because commands come in bursts. */
 const MOST_IDLE = 4;
 const IDLE_MS = 10_000;
 

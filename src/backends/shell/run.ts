@@ -16,7 +16,7 @@ import type { Shells } from "./shells.ts";
 /** How long to wait for the shell when the output is complete. After that, a child holds it open. Milliseconds. */
 const HELD_MS = 100;
 
-/** How long to wait for the exit report after all was ended. After that, it cannot be ended. Milliseconds. */
+/** How long to wait for the exit report after all was ended. Then the command cannot be ended. Milliseconds. */
 const TOLD_MS = 5_000;
 
 /** How long to wait for the end of a command whose line was lost: 2 s of grace, and a moment. Milliseconds. */

@@ -27,7 +27,7 @@ export interface TmuxOptions {
 /** Nobody else's sessions are on this server, whatever their names are. */
 const OWN_SOCKET = "handrail-sessions";
 
-/** How long closing may take; the grace after TERM takes two seconds. Then `inner` ends the rest. Milliseconds. */
+/** How long closing may take; the grace after TERM is two seconds. After this, `inner` ends the rest. Milliseconds. */
 const LEAVING_MS = 6_000;
 
 /** The first version with all features that are used: client flags (`no-output`) and `-N` of capture-pane. */

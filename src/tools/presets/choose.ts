@@ -17,7 +17,7 @@ export interface ToolChoice {
   readonly toolsets?: { readonly [name: string]: readonly string[] };
   /** Your own tools, besides the preset's. A tool that `toolsets` name is only in these toolsets. */
   readonly tools?: readonly Tool[];
-  /** Names of tools to omit; for tools from sources also patterns with `*`. Those that agents add are ignored. */
+  /** Names of tools to omit; for tools of sources also patterns with `*`. Names of agents' own tools are ignored. */
   readonly disable?: readonly string[];
   /**
    * Options of built-in tools and of tools from sources (`ToolOptions`), by name. Options of absent tools are ignored.
@@ -27,7 +27,7 @@ export interface ToolChoice {
 
 /** What the tools' target supports. */
 export interface ToolPlace {
-  /** Whether commands run in a sandbox: their tools take arguments that ask it for more access. Default false. */
+  /** Whether commands run in a sandbox: their tools have arguments that ask it for more access. Default false. */
   readonly sandboxed?: boolean;
   /** The shell that runs commands. Default "bash". */
   readonly shell?: ScriptShell;

@@ -11,7 +11,7 @@ import { COMMAND_NAMES } from "./other-agents.ts";
 export interface ScriptOptions extends ToolOptions {
   /** Whether commands run in a live terminal, where they continue after their time. Default false. */
   readonly terminal?: boolean;
-  /** Whether commands run in a sandbox. Adds the arguments that ask it for more access. Default false. */
+  /** Whether commands run in a sandbox. If so, adds arguments that ask the sandbox for access. Default false. */
   readonly sandboxed?: boolean;
   /** The shell that runs the script: "sh" on a target without bash. Default "bash". */
   readonly shell?: ScriptShell;
@@ -42,7 +42,7 @@ export function execEffect(
 /** How a command ended that ended by itself. */
 type Ended = Extract<Exit, { how: "exited" | "signaled" }>;
 
-/** How a command ended, in words. `timeoutMs` is what it was given. */
+/** How a command ended, in words. `timeoutMs` is the command's timeout. */
 export function endingText(exit: Exit, timeoutMs = 0): string {
   switch (exit.how) {
     case "exited":
@@ -81,7 +81,7 @@ export function requireEnded(
   });
 }
 
-/** The content of a result with this text; none for "". */
+/** The content of a result with this text; no content for "". */
 export function contentOf(output: string): readonly Content[] {
   return output === "" ? [] : [text(output)];
 }

@@ -4,7 +4,7 @@ import type { ToolNames } from "../../contract/tool.ts";
 import { type Encoding, decodeExactly, detectEncoding, encodingLabel } from "../../files/encoding.ts";
 import { formatSize } from "../../output/size.ts";
 
-/** The largest file that is edited. Larger ones are rarely text, and JavaScript strings end at 512 MB. */
+/** The largest file that is edited. Larger files are rarely text, and JavaScript strings end at 512 MB. */
 const MAX_EDIT_BYTES = 128 * 1024 * 1024;
 
 /** A whole text file: its bytes and the text that they encode losslessly. */
@@ -18,7 +18,7 @@ export interface TextFile {
 /**
  * Reads a whole text file in its own encoding.
  *
- * @throws ToolFailure when it is too large, is not text, or has bytes that would change when written back.
+ * @throws ToolFailure when the file is too large, is not text, or has bytes that would change when written back.
  */
 export async function readTextFile(
   backend: Pick<ToolBackend, "files">,

@@ -4,23 +4,23 @@ import { isCharacter, strokesOfKey, strokesOfText } from "../../util/keys.ts";
 export interface TypedPart {
   readonly text: string;
   readonly keys: readonly string[];
-  /** The line in the pane may differ from what was typed: a key such as Up or Tab has changed it. */
+  /** Whether the line in the pane may differ from the typed text, because a key such as Up or Tab has changed it. */
   readonly isUnseen: boolean;
 }
 
 /**
- * Keys after which the line is still known. After any other (history, completion, paste, moving and editing in the
+ * Keys after which the line is still known. After other keys (history, completion, paste, moving and editing in the
  * line) only the screen shows the line.
  */
 const PLAIN: ReadonlySet<string> = new Set("Enter C-c C-d C-g C-k C-l C-o C-u C-x C-z Escape".split(" "));
 
-/** After Escape these recall earlier lines and words (readline(3), Meta commands). */
+/** After Escape, these keys recall earlier lines and words (readline(3), Meta commands). */
 const META: ReadonlySet<string> = new Set("< > . _ ^ n p y".split(" "));
 
 /**
  * Splits what is typed where the effect of a line end or key depends on a line that is still unknown: before the Enter
- * of `Up Enter`, after the Tab of `"rebo\t\n"`. Each part but the first must be judged after the one before it is on
- * the screen. Nothing to type gives one empty part.
+ * of `Up Enter`, after the Tab of `"rebo\t\n"`. Each part but the first must be judged after the previous part is on
+ * the screen. If there is nothing to type, the result is one empty part.
  */
 export function typedParts(text: string, keys: readonly string[]): readonly TypedPart[] {
   const parts: TypedPart[] = [];

@@ -47,7 +47,7 @@ interface RunOptions {
 
 /**
  * Waits for a command, and shows people its output meanwhile. In a live terminal a command continues as a job after its
- * timeout, or as soon as it waits for input. Where it cannot, it is stopped after its timeout.
+ * timeout, or as soon as it waits for input. If it cannot become a job, it is stopped after its timeout.
  *
  * @param timeoutMs Default: no limit.
  */
@@ -67,7 +67,7 @@ async function waitFor(
       const attach = context.backend.terminal?.attach;
       const how = attach === undefined ? "" : `: ${attach}`;
       context.report({ displayMessage: `waits for input in ${process.place ?? "its terminal"}${how}` });
-      first = await Promise.race([process.exit, time]); // a person may still answer it
+      first = await Promise.race([process.exit, time]); // a person may still answer the prompt
     }
     if (typeof first === "object") return { ended: first };
     const goesOn = await kept(process, "timeout", script, context);
@@ -111,7 +111,7 @@ export function goesOnText(
 
 const NEVER = new Promise<never>(() => undefined);
 
-/** Resolves when the process waits for input; else never. */
+/** Resolves when the process waits for input; otherwise never. */
 async function waiting(process: Process, until: AbortSignal): Promise<"input"> {
   return (await process.awaitsInput?.(until)) === true ? "input" : NEVER;
 }

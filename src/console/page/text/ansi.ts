@@ -1,4 +1,4 @@
-/** A part of a line with one look. */
+/** A part of a line whose characters all have the same style. */
 export interface Segment {
   readonly text: string;
   /** Class names, such as "a-red bold", or "". */
