@@ -16,7 +16,7 @@ export interface MemoryStoreOptions {
    * objects that leave the young generation of the heap are copied (10,000 made a call three times as slow).
    */
   readonly limit?: number;
-  /** Milliseconds since 1970. Default: the clock. */
+  /** Milliseconds since 1970. Default: the current time. */
   readonly now?: () => number;
 }
 

@@ -13,7 +13,7 @@ export interface PostgresStoreOptions {
    * How much live output of one call is recorded, in characters; a line reports the rest as omitted. Default 1,048,576.
    */
   readonly liveOutput?: number;
-  /** Milliseconds since 1970. Default: the clock. */
+  /** Milliseconds since 1970. Default: the current time. */
   readonly now?: () => number;
 }
 

@@ -23,7 +23,7 @@ export interface SqliteStoreOptions {
   readonly patienceMs?: number;
   /** How often followers check for events of other processes, in milliseconds. Default 100. */
   readonly lookMs?: number;
-  /** Milliseconds since 1970. Default: the clock. */
+  /** Milliseconds since 1970. Default: the current time. */
   readonly now?: () => number;
 }
 

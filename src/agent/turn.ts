@@ -355,7 +355,7 @@ function keep({ transcript }: Turn, { parts, error }: ModelReply): readonly Call
   return content.filter((part) => part.type === "call");
 }
 
-/** The sentence for the instructions about sources that are still starting. */
+/** The sentence that tells the model which sources of tools are still starting. */
 function stillStarting(sources: readonly string[]): string {
   if (sources.length === 0) return "";
   return `\n\nStill starting: ${sources.join(", ")}. Their tools are not there yet and join when they are.`;

@@ -26,7 +26,7 @@ export interface AccessOptions {
   readonly browsers?: BrowserSessions | undefined;
   /** Whether the server's certificate is for this name. Default: there is no certificate. */
   readonly isCertified?: ((name: string) => boolean) | undefined;
-  /** Milliseconds since 1970. Default: the clock. */
+  /** Milliseconds since 1970. Default: the current time. */
   readonly now?: () => number;
 }
 

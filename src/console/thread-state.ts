@@ -4,7 +4,7 @@ import type { MessageStatus } from "../contract/message.ts";
 import { clip } from "../util/text.ts";
 import { callLine } from "./call-line.ts";
 
-/** A thread as a list shows it: its title and its current state. */
+/** A thread's entry in a list: its title and its current state. */
 export interface ThreadState extends ThreadSummary {
   /** The name of the sub-agent that works in it. */
   readonly agent?: string;

@@ -517,7 +517,7 @@ export async function inOneTransaction<T>(url: string, work: (ask: Ask, migrated
   });
 }
 
-/** Runs work that reads one state of the database, which must have the tables of this version. */
+/** Runs work whose reads see one snapshot of the database. It must have the tables of this version of Handrail. */
 export async function inOneState<T>(url: string, work: (ask: Ask) => Promise<T>): Promise<T> {
   return await connectedOnce(url, async (client, ask, where) => {
     await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET search_path TO ${SCHEMA}`);

@@ -9,7 +9,7 @@ export interface TransactionOptions<T> {
 }
 
 export interface ReadOptions {
-  /** Whether all statements see one state of the database. Default false. */
+  /** Whether all statements see one snapshot of the database. Default false. */
   readonly consistent?: boolean;
   /** Waits for an unreachable server until this signal fires, and rejects with its reason. Default: some seconds. */
   readonly until?: AbortSignal;

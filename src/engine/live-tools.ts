@@ -34,7 +34,7 @@ export interface LiveToolsOptions {
   readonly choose: (tool: Tool) => Tool | undefined;
   /** The position of a tool among all tools. Tools with the same position keep their order. */
   readonly position: (name: string) => number;
-  /** Returns sentences about chosen tools that are missing. Called once, when all sources have started with tools. */
+  /** Returns sentences about chosen tools that are missing. Called once, when every source has listed its tools. */
   readonly missing: () => readonly string[];
   /** Further properties of a source's host. */
   readonly host: Pick<ToolSourceHost, "workDir" | "start" | "mask">;

@@ -213,7 +213,7 @@ function isUnicode(name: string): boolean {
   return name.startsWith("utf-");
 }
 
-/** Loads iconv-lite: Node's decoders for older encodings differ between versions, and it has no encoders for them. */
+/** Loads iconv-lite: Node has no encoders for older encodings, and its decoders differ between versions of Node. */
 async function legacy() {
   return (await import("iconv-lite")).default;
 }

@@ -29,7 +29,7 @@ export interface MemoriesOptions {
   readonly mask: (text: string) => string;
   /** Default: an engine on this machine with full-text search. */
   readonly engine?: Engine;
-  /** Milliseconds since 1970. Default: the clock. */
+  /** Milliseconds since 1970. Default: the current time. */
   readonly now?: () => number;
 }
 

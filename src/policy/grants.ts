@@ -12,7 +12,7 @@ export interface GrantsOptions {
   readonly folder: string;
   /** The longest grant that people may give. Default: "always". */
   readonly longest?: "once" | "session" | "always";
-  /** Milliseconds since 1970. Default: the clock. */
+  /** Milliseconds since 1970. Default: the current time. */
   readonly now?: () => number;
 }
 

@@ -13,7 +13,7 @@ export interface RateOptions {
   readonly max: number;
   /** The folder in which acts are counted. Processes with the same folder share the count, also one after another. */
   readonly folder: string;
-  /** Milliseconds since 1970. Default: the clock. */
+  /** Milliseconds since 1970. Default: the current time. */
   readonly now?: () => number;
 }
 

@@ -34,7 +34,7 @@ export interface SchedulesOptions {
   };
   /** Masks secrets in what is recorded about runs. */
   readonly mask: (text: string) => string;
-  /** Milliseconds since 1970. Default: the clock. */
+  /** Milliseconds since 1970. Default: the current time. */
   readonly now?: () => number;
   readonly engine?: Engine;
 }

@@ -28,7 +28,7 @@ const RUNS_SHOWN = 3;
 export interface CronAddOptions extends ToolOptions {
   /** Whether commands run in a sandbox. Adds arguments that ask the sandbox for more access. Default false. */
   readonly sandboxed?: boolean;
-  /** Milliseconds since 1970. Default: the clock. */
+  /** Milliseconds since 1970. Default: the current time. */
   readonly now?: () => number;
 }
 

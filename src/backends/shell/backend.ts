@@ -20,7 +20,7 @@ export interface RemoteOptions {
   readonly workDir?: string;
   /** Folder on this machine for large command output. Default: a folder of this user in the temporary folder. */
   readonly outputFolder?: string;
-  /** Backends with the same word share their detached processes. Default: "library". */
+  /** Backends for which this word is the same share their detached processes. Default: "library". */
   readonly detachedOwner?: string;
   /** Remote variables that commands get although their names look like those of secrets. Default: none. */
   readonly passEnv?: readonly string[];

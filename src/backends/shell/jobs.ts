@@ -31,7 +31,7 @@ export interface JobsOptions {
   readonly lease: Lease;
   /** The home folder on the remote host. */
   readonly home: string;
-  /** Backends with the same word share their detached processes. */
+  /** Backends for which this word is the same share their detached processes. */
   readonly owner: string;
   /** The remote host's name in sentences. */
   readonly place: string;

@@ -35,7 +35,7 @@ export interface ProcessesOptions {
   readonly transport: Pick<Transport, "place" | "explain">;
   /** Folder on this machine for output that does not fit in memory. */
   readonly outputFolder: string;
-  /** Backends with the same word share their detached processes. */
+  /** Backends for which this word is the same share their detached processes. */
   readonly detachedOwner: string;
   /** The remote host ends jobs after this many seconds without a connection. Default: 600. */
   readonly unclaimedSeconds?: number;

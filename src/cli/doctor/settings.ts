@@ -26,7 +26,7 @@ export const settings = (options: GlobalOptions): readonly Check[] =>
     { name: "approvals", required: false, fix: "tty", run: async () => approvals() },
   ].map((check) => ({ ...check, group: "settings" }));
 
-/** Returns the settings, or the defaults if they are invalid: the check of the configuration reports errors. */
+/** Returns the settings. Invalid settings are reported by another check: here the defaults stand in for them. */
 export async function settingsOf(options: GlobalOptions): Promise<Settings> {
   return loadedSettings(options).then(
     (loaded) => loaded.settings,

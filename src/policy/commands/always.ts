@@ -26,7 +26,7 @@ const TRANSFER = new RegExp(
 
 export interface FixedOptions {
   readonly find: (name: string) => Promise<FoundProgram | string>;
-  /** Whether tools cannot write any folder of the PATH. */
+  /** Whether every folder of the PATH is closed to writes of tools. */
   readonly isPathTrusted: () => Promise<boolean>;
   /** The folder in which the command runs; `undefined`: known only when it runs. */
   readonly folder: string | undefined;

@@ -25,7 +25,7 @@ export type TrustedFolders = (look: LookUps) => Promise<ReadonlyMap<string, stri
 export interface Programs {
   readonly find: ProgramFinder;
   readonly trusted: TrustedFolders;
-  /** Whether tools cannot write any folder of the PATH. */
+  /** Whether every folder of the PATH is closed to writes of tools. */
   readonly isPathTrusted: (look: LookUps) => Promise<boolean>;
 }
 

@@ -41,7 +41,7 @@ interface SafeProps {
   readonly title?: string;
   readonly href?: string;
   readonly role?: "alert";
-  /** The element around it. Default: none. */
+  /** The element that encloses the text. Default: none. */
   readonly in?: "a" | "b" | "code" | "dt" | "mark" | "p" | "small" | "span" | "strong";
 }
 
