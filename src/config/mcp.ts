@@ -48,7 +48,7 @@ export const serverSchema = fields({ ...ofProgram, ...ofUrl, ...ofAny });
 type Written = ValueOf<typeof serverSchema>;
 
 /**
- * A configured MCP server: a program, or a URL. A `command` that begins with `./` or `../` in the file is absolute here.
+ * A configured MCP server: a program, or a URL. A `command` that begins with `./` or `../` in a file is absolute here.
  * `env` names variables to pass, `tools` patterns for the names of tools. Times are in seconds.
  */
 export interface McpChoice extends Camelled<Omit<Written, "auth" | "oauth">> {

@@ -65,7 +65,7 @@ export interface OfProject {
   readonly project?: "trusted" | "not trusted";
 }
 
-/** A plugin, as a file configures it. Its path is absolute, or a name to look up on the PATH. `timeout` is in seconds. */
+/** A plugin, as a file configures it. Its path is absolute, or a name on the PATH. `timeout` is in seconds. */
 export type PluginSetting = WrittenPlugin & Required<Pick<WrittenPlugin, "args" | "env">> & OfProject;
 
 /** The plugins of a file. Its arguments that begin with `./`, `../` or `~/` are paths. */

@@ -133,7 +133,9 @@ describe.each(ERAS)("a server of revision %s", (era) => {
     const answer = plainText(await call("other__flood"));
     expect(approved.asked).toHaveLength(10);
     expect([answer.match(/"accept"/g)?.length, answer.match(/"decline"/g)?.length]).toEqual([10, 30]);
-    expect(answer).toContain("[mcp:other asked more than 10 questions in one call. The others were declined");
+    expect(answer).toContain(
+      "[mcp:other asked more than 10 questions in one call. The later ones were declined unseen",
+    );
   });
 
   test("that ends is reported and restarted; other servers are not affected", async () => {
