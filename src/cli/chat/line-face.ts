@@ -8,7 +8,7 @@ import { inputLines } from "../stdin.ts";
 import { type LineReader, answerOf } from "../terminal.ts";
 import type { Face, Sent } from "./face.ts";
 import { isCommand } from "./face.ts";
-import type { Actions } from "./terminal-face.ts";
+import type { Actions } from "./actions.ts";
 
 /** What the person can do besides sending messages. */
 export type LineActions = Pick<Actions, "steer" | "stop" | "leaveNow" | "command" | "shell">;

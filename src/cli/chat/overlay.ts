@@ -19,6 +19,42 @@ export interface Entry<T> {
   readonly value: T;
 }
 
+/** The list that is open, if one is. */
+export interface Lists {
+  /** Opens a list in the place of another. Resolves to what was chosen; `undefined` when the person left it. */
+  pick<T>(title: string, items: readonly Entry<T>[]): Promise<T | undefined>;
+  current(): Overlay | undefined;
+  /** Handles a key. Returns false if no list is open. */
+  key(data: string): boolean;
+  /** Leaves the list. */
+  close(): void;
+}
+
+/** @param onOpen called when a list was opened */
+export function createLists(keys: Keys, onOpen: () => void): Lists {
+  let open: Overlay | undefined;
+  const close = () => {
+    const left = open;
+    open = undefined;
+    left?.cancel();
+  };
+  return {
+    pick: (title, items) =>
+      new Promise((resolve) => {
+        close();
+        open = pickList(title, items, keys, resolve);
+        onOpen();
+      }),
+    current: () => open,
+    key(data) {
+      if (open === undefined) return false;
+      if (open.key(data)) open = undefined;
+      return true;
+    },
+    close,
+  };
+}
+
 /** How many entries are shown at once. */
 const SHOWN = 8;
 
@@ -28,7 +64,7 @@ const SHOWN = 8;
  * @param title what is chosen; what is typed follows it
  * @param chosen called once, with `undefined` when the person leaves the list
  */
-export function pickList<T>(
+function pickList<T>(
   title: string,
   items: readonly Entry<T>[],
   keys: Keys,

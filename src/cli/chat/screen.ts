@@ -16,6 +16,8 @@ export interface Screen {
   update(): void;
   /** Draws now, as after a key. */
   draw(): void;
+  /** Draws once, after all keys that arrived together. */
+  drawSoon(): void;
   /** Removes the live part, and prints nothing until `enter`: another program uses the terminal. */
   leave(): void;
   /** Draws again after `leave`. */
@@ -143,6 +145,15 @@ export function createScreen(terminal: Pick<WriteStream, "columns" | "rows" | "w
   const update = () => {
     timer ??= setTimeout(draw, Math.max(0, drawnMs + BETWEEN_DRAWINGS_MS - performance.now()));
   };
+  let isSoon = false;
+  const drawSoon = () => {
+    if (isSoon) return;
+    isSoon = true;
+    queueMicrotask(() => {
+      isSoon = false;
+      draw();
+    });
+  };
   const erase = () => {
     const show = shown.cursor === undefined ? SHOW_CURSOR : "";
     const below = shown.lines.length > 1 ? `\x1b[B${ERASE_BELOW}\x1b[A` : "";
@@ -155,8 +166,7 @@ export function createScreen(terminal: Pick<WriteStream, "columns" | "rows" | "w
       for (const line of lines) printed.push(line);
       if (!isAway) update();
     },
-    update,
-    draw,
+    ...{ update, draw, drawSoon },
     leave() {
       draw();
       erase();

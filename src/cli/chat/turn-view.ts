@@ -1,12 +1,10 @@
 import type { AgentEvent } from "../../agent/agent.ts";
 import { terminalSafe } from "../../output/terminal-text.ts";
-import { plural } from "../../util/text.ts";
-import { type CallSubject } from "../call-title.ts";
-import { withOutput } from "../progress.ts";
-import { type Block, endedLines, runningLines } from "./draw/calls.ts";
+import type { CallSubject } from "../call-title.ts";
 import { markdownStream } from "./draw/markdown.ts";
 import { elapsed, paint } from "./draw/paint.ts";
 import type { Printer } from "./printer.ts";
+import { createTurnCalls } from "./turn-calls.ts";
 import { wrapped } from "./wrap.ts";
 
 /** Shows the events of an agent: what is finished through a printer, the rest as live lines. */
@@ -24,145 +22,89 @@ export interface TurnViewOptions {
   readonly columns: () => number;
   /** Returns what a call is about. */
   readonly subjectOf: (name: string, input: string) => Promise<CallSubject>;
-  /** Returns the text in place of a person's message, if it differs from the message: with folded pastes. */
+  /** Returns what a person's message is shown as, if it is not the text itself: with folded pastes. */
   readonly shownAs: (text: string) => string | undefined;
   /** Called when the live lines may have changed. */
   readonly onChange: () => void;
 }
 
-/**
- * How long a call runs before it is shown, in milliseconds. Before that it may still be judged, or a person may be
- * asked.
- */
-const SHOWN_AFTER_MS = 300;
-/** How often the times of running calls are updated, in milliseconds. */
+/** A turn that runs. */
+interface RunningTurn {
+  readonly begunMs: number;
+  /** Since when nothing has come from the model. `undefined` while its text comes. */
+  readonly waitsSinceMs: number | undefined;
+}
+
+/** The times of running calls change so often, in milliseconds. */
 const CLOCK_MS = 1_000;
-/** A person's message is folded to at most this many rows. */
+/** A message of a person is folded to so many rows. */
 const MESSAGE_ROWS = 12;
 
 export function createTurnView(options: TurnViewOptions): TurnView {
-  const { printer, columns, subjectOf, shownAs, onChange } = options;
-  const blocks = new Map<string, Block>();
-  const text = markdownStream(columns);
-  /** The unfinished end of the text, drawn when it is looked at. */
-  let unfinished: () => readonly string[] = () => [];
-  let isRunning = false;
-  let begunMs = 0;
-  let waitsSinceMs: number | undefined;
+  const { printer, columns, shownAs, onChange } = options;
+  const calls = createTurnCalls(options);
+  const text = createTurnText(printer, columns);
+  let turn: RunningTurn | undefined;
   let clock: NodeJS.Timeout | undefined;
 
-  const note = (words: string) =>
-    printer.print(
-      "notice",
-      terminalSafe(words)
-        .split("\n")
-        .flatMap((line) => wrapped(line, columns()))
-        .map((line) => paint("dim", line)),
-    );
+  const note = (words: string) => printer.say(words, "dim");
   const begin = () => {
-    if (isRunning) return;
-    isRunning = true;
-    begunMs = Date.now();
+    if (turn !== undefined) return;
+    turn = { begunMs: Date.now(), waitsSinceMs: undefined };
     printer.begin();
   };
-  /** Runs the clock while a call's time is shown. */
+  const waits = (waitsSinceMs: number | undefined) => {
+    if (turn !== undefined) turn = { ...turn, waitsSinceMs };
+  };
+  /** Runs the clock while its time is shown. */
   const tick = () => {
-    const isNeeded = isRunning || blocks.size > 0;
+    const isNeeded = turn !== undefined || !calls.isEmpty();
     if (isNeeded) clock ??= setInterval(onChange, CLOCK_MS);
     else {
       clearInterval(clock);
       clock = undefined;
     }
   };
-  const end = () => {
-    isRunning = false;
-    waitsSinceMs = undefined;
-    blocks.clear();
-  };
-  const printMessage = (words: string) => {
-    const rows = words
-      .split("\n")
-      .map((line, index) => (index === 0 ? `> ${line}` : `  ${line}`))
-      .flatMap((line) => wrapped(terminalSafe(line), columns(), line.slice(0, 2)));
-    const left = rows.length - MESSAGE_ROWS;
-    if (left <= 1) return printer.print("person", rows);
-    const more = paint("dim", `  … ${left} more lines (Ctrl-O)`);
-    printer.print("person", [...rows.slice(0, MESSAGE_ROWS), more], rows.join("\n"));
-  };
-  const addText = (more: string) => {
-    const drawn = text.add(more);
-    unfinished = () => drawn.live;
-    printer.print("text", drawn.finished);
-  };
-  const endText = () => {
-    unfinished = () => [];
-    printer.print("text", text.end());
-  };
-
-  const endCall = (event: Extract<AgentEvent, { type: "tool_result" }>) => {
-    const block = blocks.get(event.id);
-    blocks.delete(event.id);
-    waitsSinceMs = Date.now();
-    if (block === undefined) return;
-    const ms = block.sinceMs === undefined ? 0 : Date.now() - block.sinceMs;
-    const { lines, rest } = endedLines(block, event, ms, columns());
-    printer.print("call", lines, rest);
+  const addMessage = (event: Extract<AgentEvent, { type: "message" }>) => {
+    begin();
+    waits(turn?.waitsSinceMs ?? Date.now());
+    text.end();
+    if (event.offered === true) return note(`Message from another process: ${event.text}`);
+    if (event.from === "handrail") return note(event.text);
+    return printMessage(shownAs(event.text) ?? event.text, printer, columns());
   };
   const endTurn = ({ reason, message, usage, waitingFor }: Extract<AgentEvent, { type: "end" }>) => {
+    text.end();
     if (reason === "stopped") note("Stopped.");
     if (message !== undefined) note(message);
     if (waitingFor.length > 0) note(`Waiting for job ${waitingFor.join(", ")}.`);
-    note(`${elapsed(Date.now() - begunMs)}, ${usage.input} tokens in, ${usage.output} out`);
-    end();
-  };
-  const update = (block: Block, { displayMessage, output }: Extract<AgentEvent, { type: "tool_update" }>["update"]) => {
-    if (displayMessage !== undefined) block.message = displayMessage ?? undefined;
-    if (output !== undefined) block.output = withOutput(block.output, output);
+    note(`${elapsed(Date.now() - (turn?.begunMs ?? Date.now()))}, ${usage.input} tokens in, ${usage.output} out`);
+    turn = undefined;
+    calls.clear();
   };
 
-  const show = async (event: AgentEvent, isPersons: boolean): Promise<void> => {
+  const show = (event: AgentEvent, isPersons: boolean): Promise<void> | void => {
     switch (event.type) {
       case "message":
-        begin();
-        waitsSinceMs ??= Date.now();
-        endText();
-        if (event.offered === true) return note(`Message from another process: ${event.text}`);
-        if (event.from === "handrail") return note(event.text);
-        return printMessage(shownAs(event.text) ?? event.text);
+        return addMessage(event);
       case "text":
-        waitsSinceMs = undefined;
-        return addText(event.text);
+        waits(undefined);
+        return text.add(event.text);
       case "usage":
-        waitsSinceMs = Date.now();
-        return endText();
-      case "tool_call": {
+        waits(Date.now());
+        return text.end();
+      case "tool_call":
         if (!isPersons) begin();
-        if (event.userFacing === false) return; // without a block, nothing else of the call is shown
-        const subject = await subjectOf(event.name, event.input);
-        blocks.set(event.id, { ...subject, sinceMs: undefined, isAsked: false, output: "", message: undefined });
-        return;
-      }
-      case "tool_started": {
-        const block = blocks.get(event.id);
-        if (block !== undefined) block.sinceMs = Date.now();
-        setTimeout(onChange, SHOWN_AFTER_MS + 1);
-        return;
-      }
-      case "tool_update": {
-        const block = blocks.get(event.id);
-        if (block !== undefined) update(block, event.update);
-        return;
-      }
-      case "approval": {
-        const block = blocks.get(event.id);
-        if (block !== undefined) Object.assign(block, { isAsked: event.status === "asked", sinceMs: Date.now() });
-        if (block !== undefined && event.edited !== undefined)
-          Object.assign(block, await subjectOf(event.name, event.edited)); // what runs
-        if (event.status === "parked") blocks.delete(event.id); // the end of the turn reports that the call waits
-        return;
-      }
+        return calls.add(event);
+      case "tool_started":
+        return calls.started(event);
+      case "tool_update":
+        return calls.update(event);
+      case "approval":
+        return calls.approval(event);
       case "tool_result":
-        return endCall(event);
+        waits(Date.now());
+        return calls.end(event);
       case "retry":
         return note(`${event.message} Retry ${event.attempt} in ${(event.waitMs / 1_000).toFixed(1)} s.`);
       case "starting":
@@ -170,34 +112,15 @@ export function createTurnView(options: TurnViewOptions): TurnView {
       case "compacted":
         return note(`The conversation was shortened from ${event.before} to ${event.after} tokens.`);
       case "end":
-        endText();
         return endTurn(event);
       case "reasoning":
-        return;
+        return undefined;
     }
   };
-
-  const callLines = (rows: number): readonly string[] => {
-    const nowMs = Date.now();
-    const open = [...blocks.values()].filter(({ isAsked }) => !isAsked);
-    const running = open.filter(({ sinceMs }) => sinceMs !== undefined && nowMs - sinceMs > SHOWN_AFTER_MS);
-    const waiting = running.length === 0 ? [] : open.filter(({ sinceMs }) => sinceMs === undefined);
-    const all = [...running, ...waiting];
-    if (all.length === 0) {
-      const isThinking = isRunning && blocks.size === 0 && waitsSinceMs !== undefined;
-      const sinceMs = waitsSinceMs ?? nowMs;
-      if (!isThinking || nowMs - sinceMs < CLOCK_MS) return [];
-      return [paint("dim", `◌ thinking  ${elapsed(nowMs - sinceMs)}`)];
-    }
-    const lines: string[] = [];
-    for (const [index, block] of all.entries()) {
-      const of = runningLines(block, nowMs, columns());
-      const left = all.length - index;
-      const room = rows - lines.length - (left > 1 ? 1 : 0);
-      if (room < 1) return [...lines, paint("dim", `  … ${plural(left, "more call")}`)];
-      lines.push(...(of.length <= room ? of : [...of.slice(0, 1), ...of.slice(1).slice(-(room - 1) || of.length)]));
-    }
-    return lines;
+  const thinkingLines = (): readonly string[] => {
+    const sinceMs = calls.isEmpty() ? turn?.waitsSinceMs : undefined;
+    const forMs = sinceMs === undefined ? 0 : Date.now() - sinceMs;
+    return forMs < CLOCK_MS ? [] : [paint("dim", `◌ thinking  ${elapsed(forMs)}`)];
   };
 
   return {
@@ -206,12 +129,44 @@ export function createTurnView(options: TurnViewOptions): TurnView {
       tick();
       onChange();
     },
-    isRunning: () => isRunning,
+    isRunning: () => turn !== undefined,
     lines(rows) {
-      const tail = unfinished();
-      const calls = callLines(Math.max(2, rows - Math.min(tail.length, 1)));
-      const room = Math.max(1, rows - calls.length);
-      return [...tail.slice(-room), ...(tail.length > 0 && calls.length > 0 ? [""] : []), ...calls];
+      const tail = text.unfinished();
+      const open = calls.lines(Math.max(2, rows - Math.min(tail.length, 1)));
+      const below = open.length > 0 ? open : thinkingLines();
+      const room = Math.max(1, rows - below.length);
+      return [...tail.slice(-room), ...(tail.length > 0 && below.length > 0 ? [""] : []), ...below];
     },
   };
+}
+
+/** The text of the model: what is finished is printed, the rest are live lines. */
+function createTurnText(printer: Printer, columns: () => number) {
+  const stream = markdownStream(columns);
+  /** Drawn when it is looked at. */
+  let unfinished: () => readonly string[] = () => [];
+  return {
+    add(more: string) {
+      const drawn = stream.add(more);
+      unfinished = () => drawn.live;
+      printer.print("text", drawn.finished);
+    },
+    end() {
+      unfinished = () => [];
+      printer.print("text", stream.end());
+    },
+    unfinished: () => unfinished(),
+  };
+}
+
+/** Prints a message of a person. A long one is folded. */
+function printMessage(words: string, printer: Printer, columns: number): void {
+  const rows = words
+    .split("\n")
+    .map((line, index) => (index === 0 ? `> ${line}` : `  ${line}`))
+    .flatMap((line) => wrapped(terminalSafe(line), columns, line.slice(0, 2)));
+  const left = rows.length - MESSAGE_ROWS;
+  if (left <= 1) return printer.print("person", rows);
+  const more = paint("dim", `  … ${left} more lines (Ctrl-O)`);
+  return printer.print("person", [...rows.slice(0, MESSAGE_ROWS), more], rows.join("\n"));
 }
