@@ -112,9 +112,11 @@ export function createSending(parts: SendingParts): Sending {
       wake?.();
     },
     shownAs(text) {
-      const at = sent.findIndex((draft) => wordsOf(draft) === text);
+      // Images, and the results of the person's own commands, follow the words.
+      const isOf = (draft: Draft) => `${text}\n`.startsWith(`${wordsOf(draft)}\n`);
+      const at = sent.findIndex(isOf);
       const [draft] = at === -1 ? [] : sent.splice(at, 1);
-      const found = draft ?? queue.delivered((each) => wordsOf(each) === text);
+      const found = draft ?? queue.delivered(isOf);
       return found && editor.shown(found).trim();
     },
   };
