@@ -134,13 +134,14 @@ async function recordDemo() {
     const asked = await screen(/pre-commit[^]*y {2}/);
     await answer("y");
     const done = await screen(/That was the practice project[^]*tokens in/);
+    await pause(1_000); // the turn is over
     type("/undo");
-    const undone = await screen(/undo[^]*^>$/m);
+    const undone = await screen(/Restore \d+ paths\?/);
     picture("chat.svg", 80, [
       { title: "$ handrail chat, without a key", lines: offered },
       { title: "The practice project: what may run code later is asked about", lines: asked },
       { title: "It was approved; the job has ended", lines: done },
-      { title: "/undo", lines: undone },
+      { title: "/undo shows what it would take back, and asks", lines: undone },
     ]);
   } finally {
     close();

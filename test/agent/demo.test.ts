@@ -86,7 +86,7 @@ test("it greets, makes a practice project only when asked, and never over one th
   expect(await readdir(greeted.folder)).toEqual(["practice"]);
   const approver: Approver = async (_, { reason = "" }) => ({ answer: reason.includes(".husky") ? "refuse" : "once" });
   const { said, folder } = await demo(files, ["Look", "yes"], { approver });
-  expect(said).toMatch(/I make practice-2:.*The hook was not written.*\/undo yes does it/s);
+  expect(said).toMatch(/I make practice-2:.*The hook was not written.*\/undo shows what that takes back/s);
   expect(await readFile(join(folder, "practice/price.mjs"), "utf8")).toBe("mine\n");
   expect(await readFile(join(folder, "practice-2/price.mjs"), "utf8")).toContain("price * count");
   expect(await readdir(join(folder, "practice-2"))).not.toContain(".husky");

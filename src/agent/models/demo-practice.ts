@@ -37,7 +37,7 @@ export function practiceStep({ rounds, can }: Conversation): Step {
 
 const UNDO =
   "Every call was checked against the policy and recorded, and what it changed can be undone: " +
-  "/undo shows what that takes back, /undo yes does it (outside a chat: handrail undo).";
+  "/undo shows what that takes back, and asks (outside a chat: handrail undo).";
 
 function isExpected({ output, failed }: Done, expected: RegExp | undefined): boolean {
   return expected === undefined ? !failed : expected.test(output);
