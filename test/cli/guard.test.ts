@@ -104,6 +104,32 @@ describe("handrail hook", () => {
     expect(await shell(command)).toMatchObject({ code: 2, stderr: expect.stringContaining("was used or is too old") });
   });
 
+  test("calls that begin together are one project's: what each of them changed is undone", async () => {
+    const { guard, hook, shell, line } = await guarded("claude-code", CLAUDE);
+    await guard("install");
+    const writes = ["a.txt", "b.txt", "c.txt"].map((name) => ({
+      file_path: join(line.folder, name),
+      content: "new\n",
+    }));
+    const begun = await Promise.all(writes.map((input) => hook("PreToolUse", "Write", input)));
+    await Promise.all(writes.map(({ file_path, content }) => writeFile(file_path, content)));
+    await Promise.all(writes.map((input, at) => hook("PostToolUse", "Write", input, begun[at]?.same)));
+    await expect.poll(async () => (await shell("handrail undo --yes")).stdout).toContain("3 paths restored");
+  });
+
+  test("a command that was approved for the sandbox does not run without it", async () => {
+    const { guard, hook, shell, line } = await guarded("claude-code", CLAUDE);
+    await guard("install");
+    const { stdout } = await hook("PreToolUse", "Bash", { command: "touch ran" });
+    const [command = ""] = /(?<="command":")[^"]*hook run[^"]*/.exec(stdout) ?? [];
+    if (command === "") return; // there is no sandbox here
+    const inner = `bwrap --unshare-user --disable-userns --dev-bind / / -- sh -c '${command.replaceAll("'", "'\\''")}'`;
+    const { code, stdout: out } = await shell(inner);
+    expect(code).not.toBe(0);
+    expect(out).toContain("sandbox");
+    expect(await readdir(line.folder)).not.toContain("ran");
+  });
+
   test("blocks the call when an event is not understood, or Handrail is gone", async () => {
     const { guard, line, shell, text } = await guarded("codex", ".codex/hooks.json");
     await guard("install");

@@ -60,7 +60,7 @@ export const run = {
     );
   },
 
-  /** Sends a harmless and a harmful call through the installed entry, in the client's own form. */
+  /** Sends a harmless and a harmful call to the hook, in the client's own form. */
   async test(client: ClientName, options: GlobalOptions & Where) {
     await installed(client, options);
     const harmless = await answerOf(client, "echo hello");

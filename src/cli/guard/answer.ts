@@ -20,26 +20,28 @@ export interface Answers {
   /** Never rejects: whatever fails blocks the call. */
   answer(request: HookRequest): Promise<HookAnswer>;
   /** Whether a client runs a call. */
-  isBusy(): boolean;
+  isBusy(): Promise<boolean>;
   close(): Promise<void>;
 }
 
 export function createAnswers(options: GlobalOptions): Answers {
   const projects = new Map<string, Promise<Project>>();
-  const guards = new Set<Guard>();
 
   /** The toolkit of a project, opened again when a file of its configuration has changed. */
-  const projectAt = async (folder: string): Promise<Project> => {
-    const version = await versionOf(options, folder);
-    const open = await projects.get(folder)?.catch(() => undefined);
-    if (open?.version === version) return open;
-    const opened = openProject({ ...options, workDir: folder }, version);
-    projects.set(folder, opened);
-    if (open !== undefined) guards.delete(open.guard);
-    await open?.toolkit.close();
-    guards.add((await opened).guard);
-    return opened;
+  const projectAt = (folder: string): Promise<Project> => {
+    const before = projects.get(folder);
+    const now = (async () => {
+      const open = await before?.catch(() => undefined);
+      const version = await versionOf(options, folder);
+      if (open?.version === version) return open;
+      await open?.toolkit.close();
+      return openProject({ ...options, workDir: folder }, version);
+    })();
+    projects.set(folder, now); // at once: calls that begin together share one toolkit
+    return now;
   };
+  const openProjects = async () =>
+    (await Promise.allSettled(projects.values())).flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
 
   const answered = async ({ client: name, written, env }: HookRequest): Promise<HookAnswer> => {
     const client = clientOf(name);
@@ -55,10 +57,9 @@ export function createAnswers(options: GlobalOptions): Answers {
 
   return {
     answer: (request) => answered(request).catch((error: unknown) => blocked(messageOf(error))),
-    isBusy: () => [...guards].some((guard) => guard.running() > 0),
+    isBusy: async () => (await openProjects()).some(({ guard }) => guard.running() > 0),
     async close() {
-      const open = await Promise.allSettled(projects.values());
-      await Promise.all(open.flatMap((each) => (each.status === "fulfilled" ? [each.value.toolkit.close()] : [])));
+      await Promise.all((await openProjects()).map(({ toolkit }) => toolkit.close()));
     },
   };
 }

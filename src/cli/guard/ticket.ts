@@ -41,7 +41,8 @@ export async function runTicket(id: string, options: GlobalOptions): Promise<voi
   };
   const script = cwd === project ? command : `cd ${quoteWords([cwd])} && {\n${command}\n}`;
   const toolkit = await createToolkit({
-    ...(await toolkitOptions({ ...options, workDir: project })),
+    // It was approved for the sandbox alone: where that does not work, as in the sandbox of a client, nothing runs.
+    ...(await toolkitOptions({ ...options, workDir: project, sandbox: "on" })),
     preset: "coding",
     toolOptions: { bash: { limit: LIMIT } },
     approver,

@@ -7,10 +7,12 @@ import { type HookRequest, askWaiting, blocked, guardFolder, hookSocket } from "
 
 /** After how long without an event the process ends, in milliseconds. */
 const IDLE_MS = 600_000;
+/** The same while a client runs a call: a client that was killed reports no end. */
+const BUSY_MS = 6 * 3_600_000;
 
 /**
- * Waits for events of clients, so that a hook need not start everything for each. Ends after ten minutes without one, and
- * at once when another process waits already.
+ * Waits for events of clients, so that a hook need not start everything for each event. Ends after ten minutes without
+ * an event, and at once when another process waits already.
  */
 export async function waitForEvents(options: GlobalOptions): Promise<void> {
   const answers = createAnswers(options);
@@ -19,12 +21,15 @@ export async function waitForEvents(options: GlobalOptions): Promise<void> {
     socket.on("error", () => undefined); // the client has stopped its hook
     socket.setEncoding("utf8").on("data", (piece: string) => (written += piece));
     socket.once("end", () => {
+      quiet = 0;
       idle.refresh();
       void answerTo(written).then((answer) => socket.end(JSON.stringify(answer)));
     });
   });
+  let quiet = 0;
   const idle = setInterval(() => {
-    if (!answers.isBusy()) server.close();
+    quiet += IDLE_MS;
+    void answers.isBusy().then((busy) => (busy && quiet < BUSY_MS ? undefined : server.close()));
   }, IDLE_MS);
   const answerTo = async (written: string) => {
     try {
