@@ -41,6 +41,7 @@ const SYSTEM_PROGRAMS = [
         { program: "Xvfb", debianPackage: "xvfb" },
         // The server's own programs are not on the PATH.
         { program: "pg_lsclusters", debianPackage: "postgresql" },
+        { program: "redis-server", debianPackage: "redis-server" },
         { program: "shellcheck", debianPackage: "shellcheck" },
       ]
     : []),
