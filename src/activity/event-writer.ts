@@ -39,6 +39,8 @@ export interface EventWriter {
   transact<T>(work: (database: Sql, session: number) => Work<T>): Promise<T>;
   /** Resolves when the events taken so far are written, or could not be written. Never rejects. */
   settled(): Promise<void>;
+  /** How many attempts to write have failed. */
+  failures(): number;
   /** Writes the remaining events and ends the session. Rejects when this fails. */
   close(): Promise<void>;
 }
@@ -56,6 +58,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
   let immediate: NodeJS.Immediate | undefined;
   let retryMs = FIRST_RETRY_MS;
   let problem: Error | undefined;
+  let failures = 0;
   let closed: Promise<void> | undefined;
 
   /** This process's session: its number, or that of a new session. Other processes close a lapsed session. */
@@ -116,6 +119,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
       }
     } catch (error) {
       problem = error as Error;
+      failures += 1;
       queue.failed(problem);
       retryLater();
     }
@@ -231,6 +235,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
       return result;
     },
     settled,
+    failures: () => failures,
     close() {
       closed ??= end();
       return closed;

@@ -44,18 +44,28 @@ export interface Session extends ProcessIdentity {
 
 /** The sessions whose processes are in this state now. */
 export function* sessionsThatAre(dialect: Dialect, liveness: Liveness): Work<readonly Session[]> {
+  return (yield* sessionStates(dialect)).filter(({ state }) => state === liveness).map(({ session }) => session);
+}
+
+/** The number of processes that have a session and are not known to be dead. */
+export function* liveProcesses(dialect: Dialect): Work<number> {
+  const alive = (yield* sessionStates(dialect)).filter(({ state }) => state !== "dead");
+  return new Set(alive.map(({ session }) => identityText(session))).size;
+}
+
+/** All sessions. A process that has been silent for long is dead. */
+function* sessionStates(dialect: Dialect): Work<readonly { readonly session: Session; readonly state: Liveness }[]> {
   const sessions = yield* all<Session>(
     `SELECT id, host, boot, pid_namespace AS "pidNamespace", pid, process_start AS "processStart",
        opened_at AS "openedAt" FROM sessions ORDER BY id`,
   );
   const states = sessions.map((session) => ({ session, state: livenessOf(session) }));
-  const silent = states.some(({ state }) => state === "unknown") ? yield* silentProcesses(dialect) : new Set();
-  return states
-    .filter(({ session, state }) => {
-      const isSilent = state === "unknown" && silent.has(identityText(session));
-      return (isSilent ? "dead" : state) === liveness;
-    })
-    .map(({ session }) => session);
+  if (!states.some(({ state }) => state === "unknown")) return states;
+  const silent = yield* silentProcesses(dialect);
+  return states.map(({ session, state }) => {
+    const isSilent = state === "unknown" && silent.has(identityText(session));
+    return { session, state: isSilent ? "dead" : state };
+  });
 }
 
 /** How many call and job endings one transaction writes. */

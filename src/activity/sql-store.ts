@@ -15,7 +15,7 @@ import { type RetentionOptions, createRetention } from "./retention.ts";
 import { searchIn } from "./search.ts";
 import { endTurn, giveBack, takeThread } from "./taken-threads.ts";
 import { threadsIn } from "./threads.ts";
-import { closeSession, sessionsThatAre } from "./sessions.ts";
+import { closeSession, liveProcesses, sessionsThatAre } from "./sessions.ts";
 
 export interface SqlStoreOptions {
   /** Opens the database; called with the first event that is recorded or read. */
@@ -224,6 +224,10 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
       };
     },
     jobs: () => afterClosing(({ dialect, read }) => read(() => jobsIn(dialect))),
+    health: () =>
+      using(async ({ dialect, read }) => {
+        return { processes: await read(() => liveProcesses(dialect)), failedWrites: writer.failures() };
+      }),
     close() {
       closed ??= end();
       return closed;

@@ -112,6 +112,7 @@ export function loggedStore(store: Store, log: DebugLog): Store {
     isAttended: () => store.isAttended(),
     takeThread: (thread, signal) => store.takeThread(thread, signal),
     jobs: () => store.jobs(),
+    ...(store.health && { health: store.health.bind(store) }),
     ...(store.url !== undefined && { url: store.url }),
     close: () => store.close().catch(fail),
   };

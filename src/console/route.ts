@@ -67,7 +67,7 @@ type Definition<Query, Body> = Omit<Route<Query, Body>, "method" | "path">;
  * @param at method and path: "POST /api/threads/{thread}/stop"
  */
 export function route<Q extends TObject = TObject<{}>, B extends TObject = TObject<{}>>(
-  at: `${Route["method"]} /api/${string}`,
+  at: `${Route["method"]} ${`/api/${string}` | "/metrics"}`,
   definition: Definition<Static<Q>, Static<B>> & { readonly query?: Q; readonly body?: B },
 ): Route {
   const [method, path = ""] = at.split(" ");

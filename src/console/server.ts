@@ -18,9 +18,11 @@ import { createOverview } from "./overview.ts";
 import { createPageFiles } from "./page-files.ts";
 import { Problem, problemResponse } from "./problem.ts";
 import { type Route, route, runRoute } from "./route.ts";
+import { createMetrics } from "./metrics.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
 import { doctorRoutes } from "./routes/doctor.ts";
 import { keptRoutes } from "./routes/kept.ts";
+import { metricsRoutes } from "./routes/metrics.ts";
 import { outputRoutes } from "./routes/outputs.ts";
 import { pageRoutes } from "./routes/pages.ts";
 import { pushRoutes } from "./routes/push.ts";
@@ -106,8 +108,12 @@ export async function serveApi({
   const { createAdaptorServer } = await import("@hono/node-server");
   const started: { access?: Access; url?: string } = {}; // set once the port is known
   const phoneUrl = () => (tls && started.url !== undefined ? reachable(started.url) : undefined);
-  const allRoutes = () => [
-    ...threadRoutes({ toolkit, agents, overview: createOverview(toolkit.store, ending.signal) }),
+  const allRoutes = () => {
+    const overview = createOverview(toolkit.store, ending.signal);
+    const metrics = createMetrics(toolkit.store, async () => (await overview.read()).threads.length, ending.signal);
+    return [...metricsRoutes(metrics), ...threadRoutes({ toolkit, agents, overview }), ...otherRoutes()];
+  };
+  const otherRoutes = () => [
     ...approvalRoutes(toolkit),
     ...workRoutes(toolkit),
     ...typingRoutes(toolkit),

@@ -269,6 +269,14 @@ export interface SearchHit {
   readonly excerpt: string;
 }
 
+/** How a store fares. */
+export interface StoreHealth {
+  /** How many live processes have written to the store and have not closed it. */
+  readonly processes: number;
+  /** How often this process has failed to write events since it opened the store. Such events wait and are retried. */
+  readonly failedWrites: number;
+}
+
 /**
  * Keeps events in order. Several processes may share a store: an id becomes visible only after all smaller ids, so that
  * a reader that resumes after the last id misses nothing. Another process closes the calls of a dead process as
@@ -319,6 +327,8 @@ export interface Store {
   takeThread(thread: ThreadId, signal: AbortSignal): Promise<() => Promise<void>>;
   /** The jobs of all processes, oldest first. */
   jobs(): Promise<readonly RecordedJob[]>;
+  /** Absent in stores that are neither shared nor written to a disk. */
+  health?(): Promise<StoreHealth>;
   /** The database server, which then keeps memories and schedules too. Default: files of this machine. */
   readonly url?: string;
   close(): Promise<void>;
