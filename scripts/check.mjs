@@ -67,6 +67,11 @@ const PARTS = [
     command: ["node", "scripts/check-layers.mjs"],
   },
   { name: "picture", finds: "a stale docs/architecture.md", command: ["node", "scripts/docs-layers.mjs", "--check"] },
+  {
+    name: "api",
+    finds: "schemas of the API that are not its types",
+    command: ["node", "scripts/api-schemas.mjs", "--check"],
+  },
   { name: "unused", finds: "unused files, exports and packages", command: ["knip", "--no-progress"] },
   {
     name: "packages",

@@ -7,7 +7,7 @@ import { clip } from "../util/text.ts";
 import { MAX_ERROR } from "./fold.ts";
 
 /** The fields of an activity that can be changed from outside the call. Id, name, input and status cannot. */
-const FIELDS = ["display_message", "error"] as const;
+export const FIELDS = ["display_message", "error"] as const;
 type Field = (typeof FIELDS)[number];
 
 /**
@@ -23,8 +23,7 @@ export async function updateToolActivity(
   fields: { readonly [field in Field]?: string },
 ): Promise<void> {
   requireFields(Object.keys(fields));
-  const { error, ...rest } = fields;
-  await changeActivity(toolkit, call, { ...rest, ...(error !== undefined && { error: clip(error, MAX_ERROR) }) });
+  await changeActivity(toolkit, call, fields);
 }
 
 /**
@@ -57,11 +56,13 @@ function requireFields(names: readonly string[]): void {
   );
 }
 
-async function changeActivity(
+/** Changes a call's activity, as one event. An error is cut after 200 characters. Rejects like `updateToolActivity`. */
+export async function changeActivity(
   { store, mask }: Pick<Toolkit, "store" | "mask">,
   call: CallId,
-  change: ActivityChange,
+  { error, ...rest }: ActivityChange,
 ): Promise<void> {
+  const change = { ...rest, ...(error !== undefined && { error: clip(error, MAX_ERROR) }) };
   for await (const { thread } of store.events({ call, types: ["call.started"] })) {
     if (change.display_message !== undefined) await requireRunning(store, call);
     return store.commit({ type: "activity.updated", call, thread, at: Date.now(), change: mask(change) });

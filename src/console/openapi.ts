@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import type { Route } from "./route.ts";
+import { NAMED_SCHEMAS } from "./schemas.ts";
 
 const PROBLEM = Type.Object(
   {
@@ -39,7 +40,7 @@ export function openApi(routes: readonly Route[], version: string): object {
     paths,
     components: {
       securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
-      schemas: { Problem: PROBLEM },
+      schemas: { ...NAMED_SCHEMAS, Problem: PROBLEM },
     },
   };
 }

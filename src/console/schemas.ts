@@ -1,7 +1,7 @@
 import { Type } from "typebox";
+import schemas from "./api-schemas.json" with { type: "json" };
 
-// The answers of the API. Members that are not listed here are described by the package's types (`StoredEvent`,
-// `ThreadMessage`).
+// The answers of the API that api-types.ts does not have. There may be more members.
 const open = { additionalProperties: true };
 const time = (description: string) => Type.Number({ description: `${description} Milliseconds since 1970.` });
 
@@ -18,38 +18,11 @@ export const THREAD = Type.Object(
   open,
 );
 
-export const MESSAGE = Type.Object(
-  {
-    id: Type.Integer({ description: "Messages are in the order of their ids." }),
-    changed: Type.Integer({ description: "The id of the event that changed it last: pass the greatest as `after`." }),
-    thread: Type.String(),
-    at: time("When it was made."),
-    role: Type.Enum(["user", "assistant", "tool"]),
-  },
-  open,
-);
+/** The schemas of the types of api-types.ts, by their names. */
+export const NAMED_SCHEMAS: { readonly [name: string]: object } = schemas;
 
-export const QUESTION = Type.Object(
-  {
-    question: Type.String(),
-    call: Type.String(),
-    thread: Type.String(),
-    name: Type.String({ description: "The tool." }),
-    agent: Type.Optional(Type.String({ description: "The sub-agent that makes the call, if one does." })),
-    askedMs: time("When it was asked."),
-    ask: Type.String({ description: "What the call would do, and why it is asked about, in words." }),
-    parked: Type.Optional(
-      Type.Object(
-        { untilMs: time("When it expires."), changed: Type.Optional(Type.Array(Type.String())) },
-        { description: "No process waits for the answer. `changed`: what has changed since it was approved before." },
-      ),
-    ),
-    longest: Type.Enum(["once", "session", "always"], { description: "The longest approval that can be given." }),
-    whyNot: Type.Optional(Type.String({ description: "Why it cannot be approved from here, and where it can be." })),
-    decision: Type.Object({ risk: Type.String() }, open),
-  },
-  open,
-);
+/** Refers to the schema of a type of api-types.ts. */
+export const named = (name: keyof typeof schemas) => Type.Unsafe({ $ref: `#/components/schemas/${name}` });
 
 export const JOB = Type.Object(
   {

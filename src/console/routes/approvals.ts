@@ -8,7 +8,8 @@ import { longestGrant } from "../../policy/scopes.ts";
 import type { Caller } from "../access.ts";
 import { Problem } from "../problem.ts";
 import { type Route, route } from "../route.ts";
-import { QUESTION, list } from "../schemas.ts";
+import type { Question } from "../api-types.ts";
+import { list, named } from "../schemas.ts";
 
 /** Routes for the open questions of all processes, and their answers. */
 export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">): readonly Route[] {
@@ -16,7 +17,7 @@ export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">)
   return [
     route("GET /api/approvals", {
       summary: "The open questions, the oldest first.",
-      answer: { status: 200, description: "The questions.", schema: list("approvals", QUESTION) },
+      answer: { status: 200, description: "The questions.", schema: list("approvals", named("Question")) },
       async handle({ caller }) {
         const channel = channelOf(caller);
         return { approvals: (await store.questions()).map((question) => questionBody(question, channel)) };
@@ -83,7 +84,7 @@ function nameOf(caller: Caller): string {
 }
 
 /** A question with its text, the longest approval, and why it cannot be given from where the caller is. */
-export function questionBody(question: OpenQuestion, channel: Channel) {
+export function questionBody(question: OpenQuestion, channel: Channel): Question {
   const { name, agent, effects } = question;
   const by = agent === undefined ? "" : `Agent ${agent}: `;
   const ask = `${by}${describeCall({ tool: { name }, effects })}`;

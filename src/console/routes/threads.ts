@@ -11,8 +11,9 @@ import type { Agents } from "../agents.ts";
 import { eventStream } from "../event-stream.ts";
 import type { Overview } from "../overview.ts";
 import { Problem } from "../problem.ts";
-import { type Asked, type Route, route } from "../route.ts";
-import { MESSAGE, THREAD, TOOL, list } from "../schemas.ts";
+import { type Asked, type Route, type Success, route } from "../route.ts";
+import { THREAD, TOOL, list, named } from "../schemas.ts";
+import type { Event } from "../api-types.ts";
 import { channelOf, questionBody } from "./approvals.ts";
 import { createThreadViews } from "../thread-views.ts";
 
@@ -23,6 +24,11 @@ const AFTER = Type.Optional(
       "Only events after this id; `now`: only those that come later. Default 0. `Last-Event-ID` counts before it.",
   }),
 );
+
+const EVENTS: Success = {
+  ...{ status: 200, description: "Events, each with its id. The schema is that of the data of one." },
+  ...{ types: ["text/event-stream"], schema: named("Event") },
+};
 
 /** Older events do not carry the question that they ask, in milliseconds: it is probably closed. */
 const FRESH_MS = 600_000;
@@ -109,7 +115,7 @@ function readRoutes(store: Store): readonly Route[] {
           Type.Boolean({ description: "A call takes over the message of the failed call before it." }),
         ),
       }),
-      answer: { status: 200, description: "The messages.", schema: list("messages", MESSAGE) },
+      answer: { status: 200, description: "The messages.", schema: list("messages", named("ThreadMessage")) },
       problems: NO_THREAD,
       async handle({ path: { thread = "" }, query: { after = 0, collapse_retries: collapseRetries = false } }) {
         await requireThread(store, thread);
@@ -124,7 +130,11 @@ function readRoutes(store: Store): readonly Route[] {
       }),
       answer: {
         ...{ status: 200, description: "The messages, how many are before them, and the newest event in them." },
-        schema: Type.Object({ messages: Type.Array(MESSAGE), earlier: Type.Integer(), last: Type.Integer() }),
+        schema: Type.Object({
+          messages: Type.Array(named("ThreadMessage")),
+          earlier: Type.Integer(),
+          last: Type.Integer(),
+        }),
       },
       problems: NO_THREAD,
       async handle({ path: { thread = "" }, query: { limit = 200, before = Infinity } }) {
@@ -140,7 +150,7 @@ function readRoutes(store: Store): readonly Route[] {
       answer: {
         ...{ status: 200, description: "The message, the end of its live output, and the newest event in them." },
         schema: Type.Object({
-          message: MESSAGE,
+          message: named("ThreadMessage"),
           output: Type.String({ description: "At most the last 262,144 characters." }),
           outputLength: Type.Integer({ description: "Characters of the whole live output." }),
           last: Type.Integer(),
@@ -215,7 +225,7 @@ function followRoutes(store: Store): readonly Route[] {
     route("GET /api/threads/{thread}/events", {
       summary: "The events of a thread as server-sent events.",
       query: Type.Object({ after: AFTER }),
-      answer: { status: 200, description: "Events, each with its id.", types: ["text/event-stream"] },
+      answer: EVENTS,
       problems: NO_THREAD,
       async handle({ path: { thread = "" }, query: { after }, ...asked }) {
         await requireThread(store, thread);
@@ -225,7 +235,7 @@ function followRoutes(store: Store): readonly Route[] {
     route("GET /api/events", {
       summary: "The events of all threads and processes as server-sent events.",
       query: Type.Object({ after: AFTER }),
-      answer: { status: 200, description: "Events, each with its id.", types: ["text/event-stream"] },
+      answer: EVENTS,
       handle: async ({ query: { after }, ...asked }) => eventsOf(store, asked, after),
     }),
   ];
@@ -251,7 +261,7 @@ function eventsOf(
 }
 
 /** An event, and with a new question what people need to answer it, if it is still open. */
-async function withQuestion(store: Store, event: StoredEvent, caller: Caller) {
+async function withQuestion(store: Store, event: StoredEvent, caller: Caller): Promise<Event> {
   if (event.type !== "approval.requested" || event.at < Date.now() - FRESH_MS) return event;
   const open = (await store.questions()).find(({ question }) => question === event.question);
   return open === undefined ? event : { ...event, open: questionBody(open, channelOf(caller)) };

@@ -1,6 +1,11 @@
 import { Type } from "typebox";
+import { FIELDS, changeActivity } from "../../activity/changes.ts";
+import { findToolMessage } from "../../activity/messages.ts";
+import type { ActivityChange } from "../../contract/activity.ts";
 import type { OutputLog } from "../../contract/backend.ts";
 import type { Captured } from "../../contract/terminal.ts";
+import { ToolFailure } from "../../contract/failure.ts";
+import type { Json } from "../../contract/schema.ts";
 import type { Job, RecordedJob } from "../../contract/job.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
 import { requestPort } from "../../activity/open-port.ts";
@@ -9,7 +14,7 @@ import { messageOf } from "../../util/errors.ts";
 import { type StreamEvent, eventStream } from "../event-stream.ts";
 import { Problem } from "../problem.ts";
 import { type Route, route } from "../route.ts";
-import { JOB, list } from "../schemas.ts";
+import { JOB, list, named } from "../schemas.ts";
 
 /** How often a terminal's screen is read, in milliseconds. */
 const LOOK_MS = 200;
@@ -20,7 +25,7 @@ const PIECE_BYTES = 65_536;
 
 /** Routes for running calls, jobs, and a terminal's screen. */
 export function workRoutes(toolkit: Toolkit): readonly Route[] {
-  return [stopCallRoute(toolkit), ...jobRoutes(toolkit), terminalRoute(toolkit)];
+  return [stopCallRoute(toolkit), activityRoute(toolkit), ...jobRoutes(toolkit), terminalRoute(toolkit)];
 }
 
 function stopCallRoute({ store }: Toolkit): Route {
@@ -39,6 +44,43 @@ function stopCallRoute({ store }: Toolkit): Route {
       const { status } = await store.move(call, { to: "withdrawn", by: "API" });
       if (status !== "moved") await store.commit({ type: "stop.requested", call, thread, at: Date.now(), by: "API" });
       return { call };
+    },
+  });
+}
+
+/** Sets a field; `null` deletes it. */
+const FIELD = Type.Optional(Type.Union([Type.String({ maxLength: 2_000 }), Type.Null()]));
+
+function activityRoute(toolkit: Toolkit): Route {
+  return route("POST /api/calls/{call}/activity", {
+    summary: "Change a call's cell from outside, also after its end: merge data, set a field or delete it (null).",
+    body: Type.Object(
+      {
+        data: Type.Optional(Type.Object({}, { additionalProperties: true, description: "Merged into the data." })),
+        display_message: FIELD,
+        error: FIELD,
+      },
+      { minProperties: 1, additionalProperties: false },
+    ),
+    answer: {
+      ...{ status: 200, description: "The changed message." },
+      schema: Type.Object({ message: named("ThreadMessage") }),
+    },
+    problems: { 404: "There is no such call.", 409: "It has ended, and a display_message is for a running call." },
+    async handle({ path: { call = "" }, body: { data, ...fields } }) {
+      if ((await findToolMessage(toolkit.store, call)) === undefined)
+        throw new Problem(404, `There is no call ${call}.`);
+      const deleted = FIELDS.filter((field) => fields[field] === null);
+      const set = Object.fromEntries(Object.entries(fields).filter(([, value]) => typeof value === "string"));
+      const change: ActivityChange = {
+        ...set,
+        ...(data && { data: data as { readonly [key: string]: Json } }),
+        deleted,
+      };
+      await changeActivity(toolkit, call, change).catch((error: unknown) => {
+        throw error instanceof ToolFailure ? new Problem(409, `${error.message}. ${error.hint ?? ""}`) : error;
+      });
+      return { message: await findToolMessage(toolkit.store, call) };
     },
   });
 }
