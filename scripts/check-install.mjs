@@ -29,7 +29,10 @@ const HEAVY = [
   // What backends need shares chunks with the library itself and its dependencies (a few kilobytes).
   {
     path: /^node_modules\/(?!commander\/|picocolors\/)/,
-    except: ["index.js", "mcp.js", "mcp-client.js", "agent.js", "ssh.js", "container.js", "testing.js"],
+    except: [
+      ...["index.js", "mcp.js", "mcp-client.js", "agent.js", "ssh.js", "container.js", "testing.js"],
+      ...["ai-sdk.js", "openai.js", "anthropic.js", "langchain.js", "mastra.js"],
+    ],
   },
 ];
 

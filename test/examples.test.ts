@@ -14,13 +14,17 @@ const mock = new LLMock({ port: 0 });
 beforeAll(async () => {
   await mock.start();
   const calls = {
-    "gpt-5": { name: "read", arguments: '{"path":"notes.txt"}' },
-    "claude-sonnet-4-5": { name: "write", arguments: '{"path":"hello.txt","content":"hello\\n"}' },
+    "gpt-5": [{ name: "read", arguments: '{"path":"notes.txt"}' }],
+    "claude-sonnet-4-5": [{ name: "write", arguments: '{"path":"hello.txt","content":"hello\\n"}' }],
+    "gpt-5-mini": [
+      { name: "read", arguments: '{"path":"logo.png"}' },
+      { name: "bash", arguments: '{"command":"./release.sh"}' },
+    ],
   };
-  for (const [model, call] of Object.entries(calls)) {
+  for (const [model, toolCalls] of Object.entries(calls)) {
     mock.addFixture({
       match: { model, predicate: ({ messages }) => messages.at(-1)?.role === "user" },
-      response: { toolCalls: [call] },
+      response: { toolCalls },
     });
     mock.addFixture({ match: { model }, response: { content: "That is done." } });
   }
@@ -40,9 +44,12 @@ describe("every example runs and its assertions hold", () => {
   });
 });
 
-test("programs on the pages about the library and MCP are parts of the examples", () => {
-  const programs = examples.map((name) => readFileSync(folder + name, "utf8"));
-  for (const page of ["library.md", "mcp.md"]) {
+test("programs on the pages about the library, its adapters and MCP are parts of the examples", () => {
+  const ofSdks = readdirSync(`${folder}sdks`).filter((file) => file.endsWith(".mjs"));
+  const programs = [...examples, ...ofSdks.map((file) => `sdks/${file}`)].map((name) =>
+    readFileSync(folder + name, "utf8"),
+  );
+  for (const page of ["library.md", "adapters.md", "mcp.md"]) {
     const text = readFileSync(`${root}docs/${page}`, "utf8");
     const blocks = [...text.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code = ""]) => code);
     expect(blocks.length).toBeGreaterThan(0);

@@ -36,6 +36,7 @@ export const LEVELS = [
     { name: "plugins", holds: "external programs as tools" },
     { name: "mcp", holds: "toolkit to MCP server, MCP server to tools" },
     { name: "agent", holds: "the loop, models, sub-agents" },
+    { name: "adapters", holds: "the toolkit as tools of the SDKs that people use" },
     { name: "guard", holds: "tool calls of other agents, judged as ours are" },
     { name: "console", holds: "the web console and its HTTP API" },
   ],

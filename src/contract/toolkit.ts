@@ -51,6 +51,15 @@ export interface CallOptions {
   readonly onEvent?: (event: CallEvent) => void;
 }
 
+/** What would come of a call. */
+export type Preview =
+  /** It runs, and nobody is asked. */
+  | { readonly status: "runs" }
+  /** A person must approve it first. `call` is what the person is to be shown. */
+  | { readonly status: "asks"; readonly call: CheckedCall; readonly decision: Decision }
+  /** It ends without running: it does not fit a tool, or is denied. */
+  | { readonly status: "ends"; readonly result: ToolResult };
+
 /** Options of `Toolkit.with`. Default for each: that of the original toolkit. */
 export interface DerivedOptions {
   /**
@@ -103,7 +112,12 @@ export interface Toolkit {
    * Returns the tool definitions in a provider's format, as new objects. `undefined` without tools, since providers
    * reject an empty array.
    */
-  definitions<F extends DefinitionFormat>(format: F): DefinitionOf[F][] | undefined;
+  definitions<F extends DefinitionFormat>(format: F, options?: DefinitionOptions<F>): DefinitionOf[F][] | undefined;
+  /**
+   * Returns what would come of a call if it were made now: checks and judges it. Runs nothing, asks nobody and records
+   * nothing. Never rejects. The call itself is judged again.
+   */
+  preview(request: CallRequest): Promise<Preview>;
   /** Makes one call. Never rejects: every ending is a `ToolResult`. */
   call(request: CallRequest, options?: CallOptions): Promise<ToolResult>;
   /** The parked calls of the store that belong to this backend and working directory, oldest first. */
@@ -134,6 +148,16 @@ export interface Toolkit {
 
 export type DefinitionFormat = keyof DefinitionOf;
 
+export interface DefinitionOptions<F extends DefinitionFormat> {
+  /**
+   * True: defines tools for the strict mode of OpenAI and Anthropic, in which arguments always have the form of the
+   * schema. Optional arguments become nullable and required: a call with `null` for such an argument does not give it.
+   * A tool whose schema cannot be written so, such as one that takes any keys, is defined without strict mode. Default
+   * false.
+   */
+  readonly strict?: F extends "openai" | "openai-responses" | "anthropic" ? boolean : false;
+}
+
 /**
  * The formats of tool definitions. The types fit those of the official clients: an array of `openai` is `tools` of a
  * chat completion, of `openai-responses` `tools` of a response, of `anthropic` `tools` of a message, of `gemini`
@@ -149,7 +173,7 @@ export interface DefinitionOf {
   };
   openai: {
     type: "function";
-    function: { name: string; description: string; parameters: ParametersSchema };
+    function: { name: string; description: string; parameters: ParametersSchema; strict?: true };
   };
   "openai-responses": {
     type: "function";
@@ -157,9 +181,9 @@ export interface DefinitionOf {
     description: string;
     parameters: ParametersSchema;
     /** The API's default is true, which does not allow optional arguments. */
-    strict: false;
+    strict: boolean;
   };
-  anthropic: { name: string; description: string; input_schema: ParametersSchema };
+  anthropic: { name: string; description: string; input_schema: ParametersSchema; strict?: true };
   gemini: { name: string; description: string; parametersJsonSchema: ParametersSchema };
   mcp: {
     name: string;

@@ -1,7 +1,8 @@
-import type { ApprovedCall, CheckedCall } from "../contract/call.ts";
+import type { ApprovedCall, CheckedCall, ToolCall } from "../contract/call.ts";
 import type { Approval, Decision, EditedInput } from "../contract/decision.ts";
 import type { Effect } from "../contract/effect.ts";
 import type { ParkedCall } from "../contract/parked.ts";
+import type { Preview } from "../contract/toolkit.ts";
 import { type Stop, untilAborted } from "../util/abort.ts";
 import { ask, usable } from "./ask.ts";
 import { check } from "./check.ts";
@@ -84,6 +85,17 @@ export async function approve(
 interface Questioned {
   readonly call: CheckedCall;
   readonly question: Decision;
+}
+
+/**
+ * Returns what would come of a call if it were made now. Records nothing, and asks nobody.
+ *
+ * @throws what `check` and `approve` throw
+ */
+export async function previewOf(request: ToolCall, host: Host, stop: Stop): Promise<Preview> {
+  const { call, question } = await judge(await check(request, host), host, stop);
+  if (question === undefined) return { status: "runs" };
+  return { status: "asks", call: await withChange(call, host), decision: question };
 }
 
 /** Judges a call. `question` is what a person is to be asked; absent if the call is allowed, or was granted earlier. */

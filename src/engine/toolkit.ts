@@ -5,12 +5,14 @@ import type { ToolResult } from "../contract/result.ts";
 import type { CallOptions, CallRequest, DerivedOptions, Toolkit, Toolset } from "../contract/toolkit.ts";
 import { createSeenFiles } from "../files/seen.ts";
 import { Stop } from "../util/abort.ts";
+import { previewOf } from "./approve.ts";
 import { callTool } from "./call.ts";
 import { decide } from "./decide.ts";
 import type { Grants, Host } from "./host.ts";
 import { parse } from "./parse.ts";
 import { targetOf } from "./park.ts";
 import { recordedResult } from "./recorded-result.ts";
+import { toResult } from "./result.ts";
 import { claimAndCall } from "./resume.ts";
 import { checkSchemasLater } from "./validate.ts";
 import type { LiveTools } from "./live-tools.ts";
@@ -117,7 +119,14 @@ function toolkitOf(
     pages: shared.pages,
     outputs,
     mask: mask.json,
-    definitions: (format) => definitions(tools(), format),
+    definitions: (format, options) => definitions(tools(), format, options),
+    async preview(given) {
+      const stop = new Stop();
+      return previewOf(parse(given, own), usualHost(), stop).catch((error: unknown) => ({
+        status: "ends",
+        result: toResult(error, stop),
+      }));
+    },
     hear(words, thread = own.thread) {
       shared.conversations.add(thread, { kind: "message", text: words });
       shared.beforeTurn?.(mask.text(words), thread);

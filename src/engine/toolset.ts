@@ -1,9 +1,11 @@
 import { distance } from "fastest-levenshtein";
 import type { EffectKind } from "../contract/effect.ts";
 import type { Tool, ToolNames } from "../contract/tool.ts";
-import type { DefinitionFormat, DefinitionOf, Toolset } from "../contract/toolkit.ts";
+import type { ParametersSchema } from "../contract/schema.ts";
+import type { DefinitionFormat, DefinitionOf, DefinitionOptions, Toolset } from "../contract/toolkit.ts";
 import { counterpartsOf } from "./counterparts.ts";
 import { shownSchema, shownSchemaForGemini } from "./shown-schema.ts";
+import { strictSchema } from "./strict-schema.ts";
 
 /**
  * Returns the tools by name, in the given order. Their texts name only tools of this set.
@@ -54,9 +56,23 @@ export function closestTools(tools: Toolset, name: string): readonly string[] {
 }
 
 /** The tool definitions in a provider's format. `undefined` without tools, since providers reject an empty array. */
-export function definitions<F extends DefinitionFormat>(tools: Toolset, format: F): DefinitionOf[F][] | undefined {
+export function definitions<F extends DefinitionFormat>(
+  tools: Toolset,
+  format: F,
+  { strict = false }: DefinitionOptions<F> = {},
+): DefinitionOf[F][] | undefined {
   if (tools.size === 0) return undefined;
-  return [...tools.values()].map((tool) => DEFINE[format](tool));
+  return [...tools.values()].map((tool) => DEFINE[format](tool, strict));
+}
+
+/** The schema in the form that strict modes accept, if that is wanted and possible. */
+function shown(
+  { json }: Tool["input"],
+  isStrict: boolean,
+): { readonly schema: ParametersSchema; readonly strict: boolean } {
+  const schema = shownSchema(json);
+  const strict = isStrict ? strictSchema(schema) : undefined;
+  return { schema: strict ?? schema, strict: strict !== undefined };
 }
 
 /** Returns a tool's parameters for people, in one line; "" if it has none. */
@@ -68,7 +84,7 @@ export function paramsHint({ paramsHint: given, input }: Pick<Tool, "paramsHint"
     .join(", ");
 }
 
-const DEFINE: { readonly [F in DefinitionFormat]: (tool: Tool) => DefinitionOf[F] } = {
+const DEFINE: { readonly [F in DefinitionFormat]: (tool: Tool, isStrict: boolean) => DefinitionOf[F] } = {
   json: (tool) => ({
     name: tool.name,
     ...(tool.title !== undefined && { title: tool.title }),
@@ -77,20 +93,20 @@ const DEFINE: { readonly [F in DefinitionFormat]: (tool: Tool) => DefinitionOf[F
     parameters: shownSchema(tool.input.json),
   }),
   // https://platform.openai.com/docs/api-reference/chat/create#chat-create-tools
-  openai: ({ name, description, input }) => ({
-    type: "function",
-    function: { name, description, parameters: shownSchema(input.json) },
-  }),
+  openai: ({ name, description, input }, isStrict) => {
+    const { schema, strict } = shown(input, isStrict);
+    return { type: "function", function: { name, description, parameters: schema, ...(strict && { strict }) } };
+  },
   // https://platform.openai.com/docs/api-reference/responses/create#responses-create-tools
-  "openai-responses": ({ name, description, input }) => ({
-    type: "function",
-    name,
-    description,
-    parameters: shownSchema(input.json),
-    strict: false,
-  }),
+  "openai-responses": ({ name, description, input }, isStrict) => {
+    const { schema, strict } = shown(input, isStrict);
+    return { type: "function", name, description, parameters: schema, strict };
+  },
   // https://docs.anthropic.com/en/api/messages#body-tools
-  anthropic: ({ name, description, input }) => ({ name, description, input_schema: shownSchema(input.json) }),
+  anthropic: ({ name, description, input }, isStrict) => {
+    const { schema, strict } = shown(input, isStrict);
+    return { name, description, input_schema: schema, ...(strict && { strict }) };
+  },
   // `parametersJsonSchema` takes plain JSON Schema, `parameters` a dialect of OpenAPI.
   // https://ai.google.dev/api/caching#FunctionDeclaration
   gemini: ({ name, description, input }) => ({

@@ -7,6 +7,7 @@ import { withDeadline } from "../util/deadline.ts";
 import { coerce } from "./coerce.ts";
 import { explainErrors } from "./explain.ts";
 import { issuePath } from "./result.ts";
+import { withoutNulls } from "./strict-schema.ts";
 
 /** The result of a validation: the input to use, or the issues. */
 export type Validated =
@@ -45,6 +46,8 @@ export async function validate(tool: Pick<Tool, "input">, raw: unknown): Promise
 
 function fit(schema: Compiled, json: JsonSchema, value: unknown): Validated {
   if (schema.Check(value)) return { ok: true, input: value };
+  const given = withoutNulls(json, value);
+  if (given !== value && schema.Check(given)) return { ok: true, input: given };
   const repaired = coerce(value, schema.Errors(value)[1]);
   if (repaired !== undefined && schema.Check(repaired.value)) return { ok: true, input: repaired.value };
   return { ok: false, issues: explainErrors(json, value, schema.Errors(value)[1]) };

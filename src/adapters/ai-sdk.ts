@@ -1,0 +1,113 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
+import type { Content } from "../contract/content.ts";
+import type { CallId } from "../contract/identity.ts";
+import type { ToolResult } from "../contract/result.ts";
+import type { Toolkit } from "../contract/toolkit.ts";
+import { asContent } from "../engine/result.ts";
+import { type AdapterOptions, createHand } from "./hand.ts";
+
+export type { AdapterOptions } from "./hand.ts";
+
+export interface AiSdkOptions extends AdapterOptions {
+  /** Whether tools are defined for strict mode where their schemas allow it. Default true. */
+  readonly strict?: boolean;
+}
+
+/** A tool of the AI SDK. It fits `ToolSet` of `ai` 6 and 7. */
+export interface AiSdkTool {
+  readonly title?: string;
+  readonly description: string;
+  readonly inputSchema: StandardSchemaV1<unknown, unknown> & {
+    readonly "~standard": { readonly jsonSchema: StandardJSONSchemaV1.Converter };
+  };
+  readonly strict: boolean;
+  readonly needsApproval: (input: unknown, options: { readonly toolCallId: CallId }) => Promise<boolean>;
+  readonly execute: (
+    input: unknown,
+    options: { readonly toolCallId: CallId; readonly abortSignal?: AbortSignal | undefined },
+  ) => Promise<ToolResult>;
+  readonly toModelOutput: (given: { readonly output: ToolResult }) => AiSdkOutput;
+}
+
+/** What a model reads of a result: `ToolResultOutput` of `ai` 6 and 7. */
+export type AiSdkOutput =
+  | { type: "error-text"; value: string }
+  | {
+      type: "content";
+      value: ({ type: "text"; text: string } | { type: "image-data"; data: string; mediaType: string })[];
+    };
+
+/** A toolkit for `generateText`, `streamText` and agents of the AI SDK. */
+export interface AiSdk {
+  /** The toolkit's tools at this moment: for the option `tools` of a request. */
+  readonly tools: { [name: string]: AiSdkTool };
+  /**
+   * For the option `toolApproval` of AI SDK 7, which passes its reason on to people. Without it, and in AI SDK 6, each
+   * tool's `needsApproval` decides.
+   */
+  readonly toolApproval: (given: {
+    readonly toolCall: { readonly toolCallId: CallId; readonly toolName: string; readonly input: unknown };
+  }) => Promise<{ type: "user-approval"; reason: string } | { type: "not-applicable" }>;
+  /** Closes the question of a call that a person has refused. The SDK does not tell its tools of a refusal. */
+  readonly refuse: (toolCallId: CallId, reason?: string) => Promise<void>;
+}
+
+/** Makes a toolkit's tools usable by the AI SDK, versions 6 and 7. */
+export function aiSdk(toolkit: Toolkit, { strict = true, ...options }: AiSdkOptions = {}): AiSdk {
+  const hand = createHand(toolkit, options, "AI SDK");
+  const question = (id: CallId, name: string, input: unknown) => hand.question({ id, name, input });
+  return {
+    get tools() {
+      const defined = toolkit.definitions("openai-responses", { strict }) ?? [];
+      return Object.fromEntries(
+        defined.map(({ name, description, parameters, strict: isStrict }): [string, AiSdkTool] => {
+          const title = toolkit.tools.get(name)?.title;
+          return [
+            name,
+            {
+              ...(title !== undefined && { title }),
+              description,
+              inputSchema: schemaOf(parameters),
+              strict: isStrict,
+              needsApproval: async (input, { toolCallId }) => (await question(toolCallId, name, input)) !== undefined,
+              execute: (input, { toolCallId: id, abortSignal }) => hand.run({ id, name, input }, abortSignal),
+              toModelOutput: ({ output }) => outputOf(output),
+            },
+          ];
+        }),
+      );
+    },
+    async toolApproval({ toolCall: { toolCallId, toolName, input } }) {
+      const reason = await question(toolCallId, toolName, input);
+      return reason === undefined ? { type: "not-applicable" } : { type: "user-approval", reason };
+    },
+    refuse: hand.refuse,
+  };
+}
+
+/** The schema for the model. It validates nothing: the toolkit checks the arguments, and tells the model what is wrong. */
+function schemaOf(parameters: object): AiSdkTool["inputSchema"] {
+  const described = () => structuredClone(parameters) as Record<string, unknown>; // the SDK changes it
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "handrail",
+      validate: (value) => ({ value }),
+      jsonSchema: { input: described, output: described },
+    },
+  };
+}
+
+function outputOf(result: ToolResult): AiSdkOutput {
+  const { content, isError } = asContent(result);
+  const value = content.map((part) => partOf(part));
+  const [first, ...others] = value;
+  if (isError && first?.type === "text" && others.length === 0) return { type: "error-text", value: first.text };
+  return { type: "content", value };
+}
+
+function partOf(part: Content) {
+  return part.type === "text"
+    ? ({ type: "text", text: part.text } as const)
+    : ({ type: "image-data", data: part.data, mediaType: part.mimeType } as const);
+}

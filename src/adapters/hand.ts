@@ -1,0 +1,123 @@
+import { isDeepStrictEqual } from "node:util";
+import { whyNotFrom } from "../contract/approvers.ts";
+import type { CallId, ThreadId } from "../contract/identity.ts";
+import type { Json } from "../contract/schema.ts";
+import type { ToolResult } from "../contract/result.ts";
+import type { Toolkit } from "../contract/toolkit.ts";
+import { parse } from "../engine/parse.ts";
+import { describeCall } from "../policy/describe.ts";
+import { pause } from "../util/abort.ts";
+
+/** Options of every adapter. */
+export interface AdapterOptions {
+  /** The thread of the calls. Default: the toolkit's thread. */
+  readonly thread?: ThreadId;
+  /**
+   * Who asks a person about a call that needs approval. "sdk": the SDK's own mechanism; until it has an answer the call
+   * is parked in the toolkit's store, and may be answered there too. "toolkit": the toolkit asks its approver, parks the
+   * call or denies it, as its options say, and the SDK is not involved. Default "sdk".
+   */
+  readonly approvals?: "sdk" | "toolkit";
+}
+
+/** A call, with the id that the SDK or the provider gave it. */
+export interface SdkCall {
+  readonly id: CallId;
+  readonly name: string;
+  /** A JSON string, or the value. */
+  readonly input: unknown;
+}
+
+/** Makes the calls of an SDK. */
+export interface Hand {
+  /**
+   * Asks the policy about a call before the SDK makes it. Resolves to what a person is to be shown, as raw text, and
+   * parks the call; `undefined` if the SDK need not ask. A call that was asked about before resolves to a text again.
+   */
+  question(call: SdkCall): Promise<string | undefined>;
+  /**
+   * Makes a call. Only for calls that need no person, and for calls that the SDK's person has approved. A call that a
+   * person was asked about runs once: repeated, it resolves to its result. Never rejects.
+   */
+  run(call: SdkCall, signal?: AbortSignal): Promise<ToolResult>;
+  /** Closes the question about a call that the SDK's person has refused. Does nothing if there is none. */
+  refuse(id: CallId, reason?: string): Promise<void>;
+}
+
+/** How often to look for the result of a call that another process makes, in milliseconds. */
+const LOOK_MS = 200;
+
+/**
+ * The common core of the adapters. A call that needs a person is parked under the SDK's id, so that its answer counts
+ * once, whatever the SDK repeats and whichever process continues, and only for what was asked.
+ *
+ * @param by where answers come from, for people: "AI SDK"
+ */
+export function createHand(given: Toolkit, { thread, approvals = "sdk" }: AdapterOptions, by: string): Hand {
+  const toolkit = thread === undefined ? given : given.with({ thread });
+  const { store } = toolkit;
+  /** Calls that ended when they were to be parked: nobody may approve them here, or they have been granted meanwhile. */
+  const ended = new Map<CallId, ToolResult>();
+
+  /** The call under this id that a person was asked about. */
+  const asked = async (id: CallId): Promise<Asked | undefined> => {
+    const [row] = await store.parked({ call: id });
+    if (row !== undefined) return row;
+    let begun: { readonly name: string; readonly input: Json } | undefined;
+    for await (const event of store.events({ call: id, types: ["call.started", "call.parked"] })) {
+      if (event.type === "call.started") begun = event;
+      if (event.type === "call.parked" && begun !== undefined) return { name: begun.name, input: begun.input };
+    }
+    return undefined;
+  };
+
+  return {
+    async question(call) {
+      if (approvals === "toolkit") return undefined;
+      const before = await asked(call.id);
+      if (before !== undefined) return isSame(call, before) ? "" : undefined;
+      const preview = await toolkit.preview(call);
+      if (preview.status !== "asks" || whyNotFrom("terminal", preview.decision) !== undefined) return undefined;
+      const result = await toolkit.call(call, { park: true });
+      if (result.status === "parked") return describeCall(preview.call);
+      ended.set(call.id, result);
+      return undefined;
+    },
+    async run(call, signal) {
+      const options = signal === undefined ? {} : { signal };
+      const early = ended.get(call.id);
+      if (early !== undefined) return early;
+      const before = approvals === "sdk" ? await asked(call.id) : undefined;
+      if (before === undefined) return toolkit.call(call, options);
+      if (!isSame(call, before)) {
+        const message = `the id ${call.id} belongs to an earlier call of ${before.name} with other arguments`;
+        return { status: "failed", message, hint: "Nothing was run. Make the call again." };
+      }
+      if (before.state === "parked" && before.question !== undefined)
+        await store.answer(before.question, { answer: "once" }, by);
+      for (;;) {
+        const result = await toolkit.resume(call.id, options);
+        const [row] = await store.parked({ call: call.id });
+        if (row?.state !== "taken" || signal?.aborted) return result;
+        await pause(LOOK_MS, signal); // another process, such as `handrail serve`, was first
+      }
+    },
+    async refuse(id, reason) {
+      const [row] = await store.parked({ call: id, states: ["parked"] });
+      if (row === undefined) return;
+      await store.answer(row.question, { answer: "refuse", ...(reason !== undefined && { reason }) }, by);
+    },
+  };
+}
+
+interface Asked {
+  readonly name: string;
+  readonly input: Json;
+  readonly state?: string;
+  readonly question?: string;
+}
+
+/** Whether a call is the call that a person was asked about: an SDK may use an id twice, and a client may send any. */
+function isSame(call: SdkCall, { name, input }: Asked): boolean {
+  return call.name === name && isDeepStrictEqual(parse(call).input, input);
+}

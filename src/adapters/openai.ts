@@ -1,0 +1,183 @@
+import type { Content } from "../contract/content.ts";
+import type { CallId } from "../contract/identity.ts";
+import type { ParametersSchema } from "../contract/schema.ts";
+import type { ToolResult } from "../contract/result.ts";
+import type { DefinitionOf, Toolkit } from "../contract/toolkit.ts";
+import { asContent, asText } from "../engine/result.ts";
+import { type AdapterOptions, createHand } from "./hand.ts";
+
+export type { AdapterOptions } from "./hand.ts";
+
+export interface OpenAiOptions extends AdapterOptions {
+  /** Whether tools are defined for strict mode where their schemas allow it. Default true. */
+  readonly strict?: boolean;
+}
+
+/** What a model reads of a result, as `@openai/agents` takes it from a tool. */
+export type OpenAiAgentOutput =
+  | string
+  | ({ type: "text"; text: string } | { type: "image"; image: { data: string; mediaType: string } })[];
+
+/** A function tool of `@openai/agents`. It fits `FunctionTool`. */
+export interface OpenAiAgentTool {
+  type: "function";
+  name: string;
+  description: string;
+  parameters: {
+    type: "object";
+    properties: ParametersSchema["properties"];
+    required: string[];
+    // The SDK's type has true or false here; a schema without the keyword accepts any keys, as with true.
+    additionalProperties: true;
+  };
+  strict: boolean;
+  needsApproval: (context: unknown, input: unknown, callId?: CallId) => Promise<boolean>;
+  invoke: (
+    context: unknown,
+    input: string,
+    details?: { toolCall?: { callId: CallId }; signal?: AbortSignal },
+  ) => Promise<OpenAiAgentOutput>;
+  isEnabled: () => Promise<boolean>;
+}
+
+/** A toolkit for agents of `@openai/agents`. */
+export interface OpenAiAgents {
+  /** The toolkit's tools at this moment: for the option `tools` of an agent. */
+  readonly tools: OpenAiAgentTool[];
+  /** Closes the question of a call that was rejected with `state.reject`. The SDK does not tell its tools. */
+  readonly refuse: (callId: CallId, reason?: string) => Promise<void>;
+}
+
+/**
+ * Makes a toolkit's tools usable by `@openai/agents` 0.20: calls that need a person become `interruptions` of the run,
+ * which `state.approve` and `state.reject` decide. An approved call runs once, also when its state is resumed twice.
+ */
+export function openAiAgents(toolkit: Toolkit, { strict = true, ...options }: OpenAiOptions = {}): OpenAiAgents {
+  const hand = createHand(toolkit, options, "OpenAI Agents");
+  return {
+    get tools() {
+      const defined = toolkit.definitions("openai-responses", { strict }) ?? [];
+      return defined.map(({ name, description, parameters, strict: isStrict }): OpenAiAgentTool => ({
+        ...{ type: "function", name, description, strict: isStrict },
+        parameters: parameters as unknown as OpenAiAgentTool["parameters"],
+        async needsApproval(_, input, id) {
+          return id !== undefined && (await hand.question({ id, name, input })) !== undefined;
+        },
+        async invoke(_, input, { toolCall, signal } = {}) {
+          if (toolCall === undefined) return agentOutput(await toolkit.call({ name, input }));
+          return agentOutput(await hand.run({ id: toolCall.callId, name, input }, signal));
+        },
+        isEnabled: async () => toolkit.tools.has(name),
+      }));
+    },
+    refuse: hand.refuse,
+  };
+}
+
+function agentOutput(result: ToolResult): OpenAiAgentOutput {
+  const { content } = asContent(result);
+  if (content.every(({ type }) => type === "text")) return asText(result);
+  return content.map((part) =>
+    part.type === "text"
+      ? { type: "text", text: part.text }
+      : { type: "image", image: { data: part.data, mediaType: part.mimeType } },
+  );
+}
+
+/** A call in a chat completion or a response of the client `openai`. */
+export type OpenAiCall =
+  | { type: "function"; id: string; function: { name: string; arguments: string } }
+  | { type: "function_call"; call_id: string; name: string; arguments: string };
+
+type OpenAiChatMessage =
+  | { role: "tool"; tool_call_id: string; content: string }
+  | {
+      role: "user";
+      content: ({ type: "text"; text: string } | { type: "image_url"; image_url: { url: string } })[];
+    };
+
+interface OpenAiResponseOutput {
+  type: "function_call_output";
+  call_id: string;
+  output:
+    | string
+    | ({ type: "input_text"; text: string } | { type: "input_image"; image_url: string; detail: "auto" })[];
+}
+
+/** A toolkit for the client `openai`. Calls that need a person are asked about by the toolkit, or parked. */
+export interface OpenAiClient {
+  /** `tools` of a chat completion; `undefined` without tools. */
+  readonly chatTools: DefinitionOf["openai"][] | undefined;
+  /** `tools` of a response; `undefined` without tools. */
+  readonly tools: DefinitionOf["openai-responses"][] | undefined;
+  /**
+   * Makes the calls of an assistant's message, one after another. Resolves to the messages that follow it: a result for
+   * each call and, because a result of a tool takes only text there, one message of the user with their images.
+   */
+  readonly chatResults: (
+    message: { tool_calls?: readonly ({ type: string } | OpenAiCall)[] | undefined },
+    signal?: AbortSignal,
+  ) => Promise<OpenAiChatMessage[]>;
+  /** Makes the calls of a response, one after another. Resolves to their results for the next request, with images. */
+  readonly results: (
+    response: { output: readonly ({ type: string } | OpenAiCall)[] },
+    signal?: AbortSignal,
+  ) => Promise<OpenAiResponseOutput[]>;
+}
+
+/** Makes a toolkit's tools usable by the client `openai`, for chat completions and for responses. */
+export function openAi(
+  toolkit: Toolkit,
+  { strict = true, thread }: Omit<OpenAiOptions, "approvals"> = {},
+): OpenAiClient {
+  const hand = createHand(toolkit, { approvals: "toolkit", ...(thread !== undefined && { thread }) }, "OpenAI");
+  return {
+    get chatTools() {
+      return toolkit.definitions("openai", { strict });
+    },
+    get tools() {
+      return toolkit.definitions("openai-responses", { strict });
+    },
+    async chatResults({ tool_calls: calls = [] }, signal) {
+      const messages: OpenAiChatMessage[] = [];
+      const images: ImagePart[] = [];
+      for (const call of calls) {
+        if (!("function" in call)) continue;
+        const { id } = call;
+        const result = await hand.run({ id, name: call.function.name, input: call.function.arguments }, signal);
+        messages.push({ role: "tool", tool_call_id: id, content: asText(result) });
+        images.push(...asContent(result).content.filter((part) => part.type === "image"));
+      }
+      if (images.length === 0) return messages;
+      const shown = images.map((image) => ({ type: "image_url" as const, image_url: { url: dataUrl(image) } }));
+      const content = [{ type: "text" as const, text: "[Images of the results above]" }, ...shown];
+      return [...messages, { role: "user", content }];
+    },
+    async results({ output }, signal) {
+      const results: OpenAiResponseOutput[] = [];
+      for (const call of output) {
+        if (!("call_id" in call) || call.type !== "function_call") continue;
+        const { call_id, name, arguments: input } = call;
+        const result = await hand.run({ id: call_id, name, input }, signal);
+        results.push({ type: "function_call_output", call_id, output: responseOutput(result) });
+      }
+      return results;
+    },
+  };
+}
+
+type ImagePart = Extract<Content, { type: "image" }>;
+
+function responseOutput(result: ToolResult): OpenAiResponseOutput["output"] {
+  const { content } = asContent(result);
+  if (content.every(({ type }) => type === "text")) return asText(result);
+  return content.map((part) =>
+    part.type === "text"
+      ? { type: "input_text", text: part.text }
+      : { type: "input_image", image_url: dataUrl(part), detail: "auto" },
+  );
+}
+
+function dataUrl({ mimeType, data }: ImagePart): string {
+  return `data:${mimeType};base64,${data}`;
+}

@@ -1,0 +1,103 @@
+import { execFile, execFileSync } from "node:child_process";
+import { existsSync, readFileSync, readdirSync, symlinkSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { LLMock } from "@copilotkit/aimock";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { withLock } from "../../scripts/lib/lock.mjs";
+import { mustBeHere } from "../support/here.ts";
+
+// The SDKs are in a folder of their own: they are large, or need a newer Node than Handrail. They are installed once.
+
+const folder = fileURLToPath(new URL("../../examples/sdks/", import.meta.url));
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const programs = readdirSync(folder).filter((file) => file.endsWith(".mjs") && file !== "shop.mjs");
+const run = promisify(execFile);
+
+/** Installs the SDKs unless they are there, with Handrail as it was built. Returns why that did not succeed. */
+function problem(): string | undefined {
+  if (process.env["CI"] !== "true" && !existsSync(`${folder}node_modules`))
+    return "the SDKs (700 MB) are not installed: CI=true installs them";
+  return withLock(`install ${folder}`, () => {
+    try {
+      if (!isInstalled()) {
+        const args = ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--engine-strict=false"];
+        execFileSync("npm", args, { cwd: folder, stdio: "pipe" });
+      }
+      if (!existsSync(`${folder}node_modules/handrail`)) symlinkSync("../../..", `${folder}node_modules/handrail`);
+      return undefined;
+    } catch (error) {
+      return String(error);
+    }
+  });
+}
+
+/** Whether the packages are those of the lock file. */
+function isInstalled(): boolean {
+  const here = `${folder}node_modules/.package-lock.json`;
+  if (!existsSync(here)) return false;
+  const [wanted, installed] = [`${folder}package-lock.json`, here].map(
+    (file) => (JSON.parse(readFileSync(file, "utf8")) as Lock).packages,
+  );
+  const { "": manifest } = wanted ?? {};
+  return Object.keys(manifest?.dependencies ?? {}).every((name) => {
+    const path = `node_modules/${name}`;
+    return wanted?.[path]?.version === installed?.[path]?.version;
+  });
+}
+
+interface Lock {
+  readonly packages: {
+    readonly [path: string]: { readonly version?: string; readonly dependencies?: { readonly [name: string]: string } };
+  };
+}
+
+const missing = problem();
+mustBeHere("the loops of the SDKs", missing);
+
+/** A replacement for the providers: looks at a picture and releases, then answers. */
+const mock = new LLMock({ port: 0 });
+let node = "";
+beforeAll(async () => {
+  await mock.start();
+  mock.addFixture({
+    match: { predicate: ({ messages }) => messages.at(-1)?.role === "user" },
+    response: ({ tools = [] }) => {
+      const nameOf = (name: string) =>
+        tools.map((each) => each.function.name).find((each) => each.endsWith(name)) ?? name;
+      return {
+        toolCalls: [
+          { name: nameOf("read"), arguments: '{"path":"logo.png"}' },
+          { name: nameOf("bash"), arguments: '{"command":"./release.sh"}' },
+        ],
+      };
+    },
+  });
+  mock.addFixture({ match: { predicate: () => true }, response: { content: "That is done." } });
+  if (missing === undefined)
+    node = execFileSync("npx", ["--yes", "--package=node@26.10.0", "--", "node", "-p", "process.execPath"], {
+      encoding: "utf8",
+    }).trim();
+}, 120_000);
+afterAll(() => mock.stop());
+
+describe.skipIf(missing !== undefined)("an SDK's own loop, streamed, with one approval and an image", () => {
+  test.each(programs)("%s", { timeout: 120_000 }, async (name) => {
+    mock.clearRequests();
+    const env = {
+      ...process.env,
+      ...{ OPENAI_API_KEY: "test", OPENAI_BASE_URL: `${mock.url}/v1`, OPENAI_AGENTS_DISABLE_TRACING: "1" },
+      ...{ ANTHROPIC_API_KEY: "test", ANTHROPIC_BASE_URL: mock.url },
+    };
+    const { stdout } = await run(node, [folder + name], { cwd: folder, timeout: 100_000, env });
+    expect(stdout).toContain("That is done.");
+    // The model was shown the picture: in the result, or beside it.
+    expect(JSON.stringify(mock.getRequests().at(-1)?.body)).toMatch(/"(input_image|image_url|image)"/);
+  });
+
+  test("their types take the tools without casts", { timeout: 120_000 }, async () => {
+    const args = ["node_modules/typescript/bin/tsc", "-p", `${folder}tsconfig.json`];
+    const { stdout } = await run(process.execPath, args, { cwd: root }).catch((error: { stdout: string }) => error);
+    expect(stdout).toBe("");
+  });
+});
