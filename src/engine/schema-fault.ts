@@ -1,8 +1,9 @@
 import { Check, Errors, Meta, NextStack, Resolve, Stack } from "typebox/schema";
 import type { JsonSchema } from "../contract/schema.ts";
 import type { Tool } from "../contract/tool.ts";
-import { messageOf } from "../util/errors.ts";
+import { messageOf, tried } from "../util/errors.ts";
 import { pointerPart, valueAt } from "../util/json-pointer.ts";
+import { words } from "../util/text.ts";
 import { explainErrors, valueText } from "./explain.ts";
 import { SUBSCHEMAS } from "./subschemas.ts";
 
@@ -52,114 +53,94 @@ function metaFault(schema: unknown, at: string): string | undefined {
   const [, errors] = Errors(META, schema);
   const pointer = errors[0]?.instancePath ?? "";
   const here = errors.filter(({ instancePath }) => instancePath === pointer);
-  const isPattern = pointer.endsWith("/pattern") || pointer.includes("/patternProperties/");
-  const problem = isPattern ? patternFault(schema, pointer) : undefined;
-  if (problem !== undefined) return `${at}${pointer}: ${problem}`;
-  return explainErrors({}, schema, here, () => at + pointer)[0]?.message;
+  // The error of a pattern, or of a pattern property's name, does not give the reason.
+  const [, keyword, name = ""] = /\/(pattern|patternProperties)(?:\/([^/]+))?$/.exec(pointer) ?? [];
+  const pattern = keyword === "pattern" ? valueAt(schema, pointer) : name.replaceAll("~1", "/").replaceAll("~0", "~");
+  const problem = keyword !== undefined && typeof pattern === "string" ? patternFault(pattern) : undefined;
+  return problem === undefined
+    ? explainErrors({}, schema, here, () => at + pointer)[0]?.message
+    : `${at}${pointer}: ${problem}`;
 }
 
-/** Why a pattern, or the name of a pattern property, does not compile with the flag `u`, as JSON Schema advises. */
-function patternFault(schema: unknown, pointer: string): string | undefined {
-  const value = valueAt(schema, pointer);
-  const name = pointer
-    .slice(pointer.lastIndexOf("/") + 1)
-    .replaceAll("~1", "/")
-    .replaceAll("~0", "~");
+/** Why a pattern does not compile with the flag `u`, as JSON Schema advises. */
+function patternFault(pattern: string): string | undefined {
   try {
-    return void RegExp(typeof value === "string" ? value : name, "u");
+    return void RegExp(pattern, "u");
   } catch (error) {
     return messageOf(error);
   }
 }
 
+/** Keywords whose schemas check the same value. */
+const IN_PLACE = new Set(words("allOf anyOf oneOf not if then else dependencies dependentSchemas"));
 /** The maximum number of schemas that check one value. References that branch repeatedly would take forever. */
 const MOST_CHECKS = 10_000;
+const REMEDY = "Define it under $defs and refer to it as #/$defs/NAME; other documents are not loaded.";
 
-interface Reference {
-  readonly name: string;
-  readonly at: string;
-  readonly target: unknown;
-  readonly scope: Scope;
-}
-
-/**
- * The fault of a reference: it is dangling or circular, or leads to too many schemas. Other documents are not loaded.
- */
+/** The fault of a reference: it is dangling or circular, or leads to too many schemas. */
 function referenceFault(root: Schema): string | undefined {
   /** By schema, the further schemas that check the same value: its subschemas, and those that it refers to. */
-  const inPlace = new Map<unknown, readonly unknown[]>();
-  const references: Reference[] = [];
+  const inPlace = new Map<unknown, unknown[]>();
+  const references: ReturnType<typeof resolved>[] = [];
   const collect = (schema: unknown, at: string, outer: Scope): void => {
     if (!isSchema(schema) || inPlace.has(schema)) return;
     const scope = NextStack(outer, schema);
-    const own = ["$ref", "$dynamicRef"].flatMap((keyword) => {
-      const name = schema[keyword];
-      return typeof name === "string" ? { name, at: `${at}/${keyword}`, ...resolved(keyword, schema, scope) } : [];
-    });
-    references.push(...own);
-    const parts = Object.entries(schema).flatMap(([keyword, value]) => {
+    const own = ["$ref", "$dynamicRef"].filter((keyword) => typeof schema[keyword] === "string");
+    const found = own.map((keyword) => resolved(keyword, schema, scope, at));
+    const sameValue = found.map(({ target }) => target);
+    references.push(...found);
+    inPlace.set(schema, sameValue);
+    for (const [keyword, value] of Object.entries(schema)) {
       const holds = SUBSCHEMAS.get(keyword);
-      if (holds === undefined) return [];
+      if (holds === undefined) continue;
       const isOne = holds !== "named" && !Array.isArray(value);
-      const each = isOne ? [["", value] as const] : Object.entries(value as Schema);
-      return each.map(([name, part]) => ({ keyword, part, at: [at, keyword, name && pointerPart(name)] }));
-    });
-    const sameValue = parts.filter(({ keyword }) => IN_PLACE.has(keyword)).map(({ part }) => part);
-    inPlace.set(schema, [...sameValue, ...own.map(({ target }) => target)]);
-    for (const each of parts) collect(each.part, each.at.join("/").replace(/\/$/, ""), scope);
+      for (const [name, part] of isOne ? [["", value] as const] : Object.entries(value as Schema)) {
+        if (IN_PLACE.has(keyword)) sameValue.push(part);
+        collect(part, `${at}/${keyword}${isOne ? "" : `/${pointerPart(name)}`}`, scope);
+      }
+    }
   };
   collect(root, "", Stack({}, root));
   // The list grows in this loop: a reference can lead to a schema that has references of its own.
   for (const { target, name, at, scope } of references) {
-    const remedy = "Define it under $defs and refer to it as #/$defs/NAME; other documents are not loaded.";
-    if (target === undefined) return `${at}: ${JSON.stringify(name)} refers to nothing in this schema. ${remedy}`;
+    if (target === undefined) return `${at}: ${JSON.stringify(name)} refers to nothing in this schema. ${REMEDY}`;
     const place = name.startsWith("#/") ? name.slice(1) : at;
     const fault = inPlace.has(target) ? undefined : metaFault(target, place);
     if (fault !== undefined) return fault;
     collect(target, place, scope);
   }
-  const checksOf = checkCounter(inPlace);
-  for (const { target, name, at } of references) {
-    const checks = checksOf(target);
-    const shownName = `${at}: ${JSON.stringify(name)}`;
-    if (checks === Infinity) return `${shownName} refers to itself, so no value can be checked against it`;
-    if (checks > MOST_CHECKS) return `${shownName} checks a value against more than ${MOST_CHECKS} schemas`;
-  }
-  return undefined;
-}
-
-/** Returns a function that counts the schemas that check a value when the given one does. A circle gives Infinity. */
-function checkCounter(inPlace: ReadonlyMap<unknown, readonly unknown[]>): (schema: unknown) => number {
   const counts = new Map<unknown, number>();
-  return function checksOf(schema): number {
+  const checksOf = (schema: unknown): number => {
     const known = counts.get(schema);
     if (known !== undefined) return known;
     counts.set(schema, Infinity); // for circular references
     const sum = (inPlace.get(schema) ?? []).reduce<number>((all, part) => all + checksOf(part), 1);
-    const count = isSchema(schema) ? (sum === Infinity ? sum : Math.min(sum, MOST_CHECKS + 1)) : 1;
+    const count = sum === Infinity ? sum : Math.min(sum, MOST_CHECKS + 1);
     counts.set(schema, count);
     return count;
   };
+  for (const { target, name, at } of references) {
+    const checks = isSchema(target) ? checksOf(target) : 1;
+    const which = `${at}: ${JSON.stringify(name)}`;
+    if (checks === Infinity) return `${which} refers to itself, so no value can be checked against it`;
+    if (checks > MOST_CHECKS) return `${which} checks a value against more than ${MOST_CHECKS} schemas`;
+  }
+  return undefined;
 }
-
-/** Keywords whose schemas check the same value. */
-const IN_PLACE = new Set("allOf anyOf oneOf not if then else dependencies dependentSchemas".split(" "));
 
 /** The base address at a place in a schema, by which the validator resolves relative references. */
 type Scope = ReturnType<typeof Stack>;
 
 /** What a reference leads to, as the validator finds it. A reference that is not a valid address leads to nothing. */
-function resolved(keyword: string, schema: Schema, scope: Scope): Pick<Reference, "target" | "scope"> {
-  try {
-    if (keyword === "$dynamicRef") return { target: Resolve.DynamicRef(scope, schema as unknown as Dynamic), scope };
-    const { schema: target, stack } = Resolve.Ref(scope, schema as { $ref: string });
-    return { target, scope: stack };
-  } catch {
-    return { target: undefined, scope };
-  }
+function resolved(keyword: string, schema: Schema, scope: Scope, at: string) {
+  const reference = { name: String(schema[keyword]), at: `${at}/${keyword}`, scope };
+  const found = tried(() =>
+    keyword === "$ref"
+      ? Resolve.Ref(scope, schema as { $ref: string })
+      : { schema: Resolve.DynamicRef(scope, schema as { $dynamicRef: string }), stack: scope },
+  );
+  return { ...reference, target: found?.schema as unknown, scope: found?.stack ?? scope };
 }
-
-type Dynamic = Parameters<typeof Resolve.DynamicRef>[1];
 
 function isSchema(value: unknown): value is Schema {
   return typeof value === "object" && value !== null && !Array.isArray(value);
