@@ -12,7 +12,7 @@
  * The compared programs run in turn, A B A B …, so that a drift in the machine's speed favours none. Times are of whole
  * operations, including their results.
  */
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildIfStale } from "../scripts/build.mjs";
@@ -24,6 +24,16 @@ const { WORKLOADS } = await import("./workloads/workloads.mjs");
 
 const flags = new Set(process.argv.slice(2).filter((argument) => argument.startsWith("--")));
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+if (names.join() === "anatomy") {
+  const { anatomy } = await import("./anatomy.mjs");
+  const state = mkdtempSync(join(tmpdir(), "handrail-bench-"));
+  try {
+    process.stdout.write(await anatomy(state));
+  } finally {
+    rmSync(state, { recursive: true });
+  }
+  process.exit(0);
+}
 const unknown = names.filter((name) => !WORKLOADS.some((workload) => isMeant(workload.name, name)));
 if (unknown.length > 0) {
   process.stderr.write(

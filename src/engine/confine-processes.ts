@@ -1,6 +1,6 @@
 import type { Backend, Command, Process } from "../contract/backend.ts";
 import type { Refusal } from "../contract/containment.ts";
-import { onAbort } from "../util/abort.ts";
+import { type Stop, onAbort } from "../util/abort.ts";
 import type { Tie } from "./confine-jobs.ts";
 
 /** The processes of a call. */
@@ -15,8 +15,8 @@ export interface CallProcesses {
   end(): Promise<readonly Refusal[]>;
 }
 
-/** `signal` stops the call; `alive` throws when it has ended. */
-export function callProcesses(inner: Backend, signal: AbortSignal, alive: () => void): CallProcesses {
+/** `stop` stops the call; `alive` throws when it has ended. */
+export function callProcesses(inner: Backend, stop: Pick<Stop, "signal">, alive: () => void): CallProcesses {
   const started = new Set<Promise<Process>>();
   const ties = new Map<Process, Tie>();
 
@@ -32,7 +32,7 @@ export function callProcesses(inner: Backend, signal: AbortSignal, alive: () => 
   const beginTied = async (command: Command): Promise<Process> => {
     const startedMs = Date.now();
     const controller = new AbortController();
-    const releases = [signal, ...(command.signal === undefined ? [] : [command.signal])].map((each) =>
+    const releases = [stop.signal, ...(command.signal === undefined ? [] : [command.signal])].map((each) =>
       onAbort(each, () => controller.abort(each.reason)),
     );
     const release = () => releases.forEach((each) => each());
@@ -59,7 +59,7 @@ export function callProcesses(inner: Backend, signal: AbortSignal, alive: () => 
       if (inner.terminal !== undefined) return beginTied(command);
       const { signal: own } = command;
       return begin(() =>
-        inner.spawn({ ...command, signal: own === undefined ? signal : AbortSignal.any([signal, own]) }),
+        inner.spawn({ ...command, signal: own === undefined ? stop.signal : AbortSignal.any([stop.signal, own]) }),
       );
     },
     tieOf: (process) => ties.get(process),

@@ -8,6 +8,7 @@ import { ToolFailure } from "../contract/failure.ts";
 import type { Jobs } from "../contract/job.ts";
 import type { FindQuery, SearchQuery } from "../contract/search.ts";
 import type { Closed, Outputs, ToolJobs } from "../contract/tool.ts";
+import type { Stop } from "../util/abort.ts";
 import { absolutePath } from "../util/paths.ts";
 import { approvedCommands } from "./confine-commands.ts";
 import { jobsOfCall } from "./confine-jobs.ts";
@@ -48,7 +49,7 @@ export interface ConfineOptions {
 export function confine(
   { backend: inner, outputs, jobs, store, withheld }: ConfineOptions,
   call: ApprovedCall,
-  signal: AbortSignal,
+  stop: Pick<Stop, "signal">,
 ): Confined {
   const allowed = [...call.effects];
   /** The policy's decisions on effects that were permitted while the call ran. */
@@ -66,7 +67,7 @@ export function confine(
   };
 
   const runs = approvedCommands({ inner, call, allowed, later, alive });
-  const processes = callProcesses(inner, signal, alive);
+  const processes = callProcesses(inner, stop, alive);
 
   /** Returns the real path. For a path that was judged, this is the real path of that time. */
   const realPath = async (path: string): Promise<string> => {
@@ -118,7 +119,7 @@ export function confine(
       ...query,
       path,
       except: [...(query.except ?? []), ...except],
-      signal: AbortSignal.any([signal, searches.signal, ...(query.signal === undefined ? [] : [query.signal])]),
+      signal: AbortSignal.any([stop.signal, searches.signal, ...(query.signal === undefined ? [] : [query.signal])]),
     };
   };
 

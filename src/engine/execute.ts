@@ -128,7 +128,7 @@ interface Running {
 /** Creates the confinement on first use: many tools have no effects. */
 function confinement(running: Running): Confined {
   const { call, host, stop } = running;
-  running.confined ??= confine(host, call, stop.signal);
+  running.confined ??= confine(host, call, stop);
   if (running.over) void running.confined.end(); // the confinement is first used after the call has ended
   return running.confined;
 }

@@ -62,6 +62,8 @@ export function truncateHead(text: string, limit: Limit = DEFAULT_LIMIT, mask?: 
 function headOf(text: string, limit: Limit): Truncation {
   const { lines, bytes, characters } = checked(limit);
   const totalBytes = Buffer.byteLength(text);
+  const all = wholeWithin(text, limit, totalBytes);
+  if (all !== undefined) return all;
   const cuts = {
     lines: endOfWholeLines(text, afterLines(text, lines)),
     bytes: totalBytes <= bytes ? text.length : endOfWholeLines(text, afterBytes(text, bytes)),
@@ -84,6 +86,8 @@ export function truncateTail(text: string, limit: Limit = DEFAULT_LIMIT, mask?: 
 function tailOf(text: string, limit: Limit): Truncation {
   const { lines, bytes, characters } = checked(limit);
   const totalBytes = Buffer.byteLength(text);
+  const all = wholeWithin(text, limit, totalBytes);
+  if (all !== undefined) return all;
   const cuts = {
     lines: 0,
     bytes: totalBytes <= bytes ? 0 : startOfWholeLines(text, beforeBytes(text, bytes)),
@@ -175,8 +179,15 @@ function atMost(kind: keyof Limit, limit: Limit): number {
   throw new RangeError(`limit of ${kind}: expected a number of 0 or more, got ${value}; leave it out for no limit`);
 }
 
-function whole(text: string, limit: Limit, bytes: number): Truncation {
-  const lines = countLines(text);
+/** The whole text if it evidently fits. Its lines are counted once. */
+function wholeWithin(text: string, limit: Limit, totalBytes: number): Truncation | undefined {
+  const { lines = Infinity, bytes = Infinity, characters = Infinity } = limit;
+  if (totalBytes > bytes || text.length > characters) return undefined;
+  const totalLines = countLines(text);
+  return totalLines <= lines ? whole(text, limit, totalBytes, totalLines) : undefined;
+}
+
+function whole(text: string, limit: Limit, bytes: number, lines = countLines(text)): Truncation {
   return {
     text,
     truncated: false,

@@ -16,9 +16,12 @@ export function absolutePath(path: string, { workDir, home }: Base): string {
   return posix.resolve(workDir, path);
 }
 
+const SLASH = 47;
+
 /** True when `path` is `folder` or lies under it. Both absolute and normalised. */
 export function isInside(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
+  if (!path.startsWith(folder)) return false;
+  return path.length === folder.length || folder === "/" || path.charCodeAt(folder.length) === SLASH;
 }
 
 /** The path as people would write it: relative if it is inside the working directory. */

@@ -22,6 +22,9 @@ const KEPT_MODE = 0o777;
 /** How many entries of a folder are read at the same time. */
 const STAT_BATCH = 64;
 
+/** Buffers for less of a file save nothing. In bytes. */
+const SMALLEST_READ = 4_096;
+
 /** Larger folders (in bytes: a few thousand names on `own-disks.ts`) are read on the thread pool. */
 const SMALL_FOLDER = 64 * 1024;
 
@@ -139,12 +142,14 @@ function openFile(file: Handle, info: FileInfo, written: string): OpenFile {
   return {
     info,
     async read(offset, length, into) {
+      // A file has no more than its size, unless it grows or is in /proc: then its size is 0.
+      const most = info.size === 0 ? length : Math.min(length, Math.max(info.size - offset, SMALLEST_READ));
       const buffer =
-        into === undefined ? Buffer.allocUnsafe(length) : Buffer.from(into.buffer, into.byteOffset, length);
+        into === undefined ? Buffer.allocUnsafe(most) : Buffer.from(into.buffer, into.byteOffset, length);
       let filled = 0;
       try {
-        while (filled < length) {
-          const { bytesRead } = await file.read(buffer, filled, length - filled, offset + filled);
+        while (filled < buffer.length) {
+          const { bytesRead } = await file.read(buffer, filled, buffer.length - filled, offset + filled);
           filled += bytesRead;
           // Files of size 0 (as in /proc) are read until their end.
           if (bytesRead === 0 || (info.size > 0 && offset + filled >= info.size)) break;
