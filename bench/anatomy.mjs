@@ -44,7 +44,9 @@ let marks = [];
 let inFiles = 0;
 let fileCalls = 0;
 /** @param {Mark} name */
-const mark = (name) => void marks.push([name, performance.now()]);
+const mark = (name) => {
+  marks.push([name, performance.now()]);
+};
 
 /** Prints the table. @param {string} folder for state; it exists */
 export async function anatomy(folder) {
@@ -83,9 +85,15 @@ export async function anatomy(folder) {
         stateDir: join(folder, "anatomy-state"),
         store: markedStore(store()),
         policy: { autonomy: "full" },
-        policies: [async () => void mark("judged")],
+        policies: [
+          async () => {
+            mark("judged");
+            return undefined;
+          },
+        ],
       });
-      for (const [name, input] of Object.entries(work)) columns.set(`${name}, ${where}`, await measured(toolkit, name, input));
+      for (const [name, input] of Object.entries(work))
+        columns.set(`${name}, ${where}`, await measured(toolkit, name, input));
       await toolkit.close();
     }
   } finally {
@@ -224,6 +232,8 @@ function table(columns) {
   ];
   const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
   return `${rows
-    .map((row) => row.map((text, at) => (at === 0 ? text.padEnd(widths[at] ?? 0) : text.padStart(widths[at] ?? 0))).join("  "))
+    .map((row) =>
+      row.map((text, at) => (at === 0 ? text.padEnd(widths[at] ?? 0) : text.padStart(widths[at] ?? 0))).join("  "),
+    )
     .join("\n")}\n`;
 }

@@ -7,7 +7,8 @@
  * Out: a table of medians and ratios with the targets, and whether each is better, the same or worse than what was last
  *      accepted (bench/ratios.json); `--json` prints it as JSON. A missed target is reported and is no failure. The data
  *      (a tree of 50,000 files, a file of 1 GB) is created once in the system's temporary folder and removed at the end,
- *      unless `--keep` is given. `--accept` writes what was measured to bench/ratios.json.
+ *      unless `--keep` is given. `--accept` writes what was measured to bench/ratios.json. `anatomy` alone prints the stages
+ *      of one call (bench/anatomy.mjs).
  *
  * The compared programs run in turn, A B A B …, so that a drift in the machine's speed favours none. Times are of whole
  * operations, including their results.

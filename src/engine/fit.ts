@@ -119,7 +119,8 @@ async function truncated(
   // Masked before truncation: half a secret would not be recognized.
   const parts = maskedContent(raw, mask);
   const [only] = parts;
-  if (parts.length === 1 && only?.type === "text" && truncateHead(only.text, limit).truncated === false) return { parts };
+  if (parts.length === 1 && only?.type === "text" && truncateHead(only.text, limit).truncated === false)
+    return { parts };
   const whole = textsOf(parts);
   const roomy = {
     ...(limit.lines !== undefined && { lines: limit.lines + NOTICE_LINES }),

@@ -38,11 +38,11 @@ async function recordUntilKilled(
 
 describe("kill -9", () => {
   // The moments are random on purpose: the invariant must hold at each of them.
-  test("at 48 random moments of four processes on two files loses no acknowledged event and leaves no half", async () => {
+  test("at 24 random moments of four processes on two files loses no acknowledged event and leaves no half", async () => {
     const folder = temporaryFolder();
     const files = [`${folder}/state/one.db`, `${folder}/state/two.db`] as const;
     const told = new Map<string, readonly string[]>(files.map((file) => [file, []]));
-    for (let round = 0; round < 12; round++) {
+    for (let round = 0; round < 6; round++) {
       await Promise.all(
         [0, 1, 2, 3].map(async (place) => {
           const file = files[place % 2 === 0 ? 0 : 1];
@@ -64,7 +64,7 @@ describe("kill -9", () => {
       const database = (await loadEngine())(file);
       expect(database.all("PRAGMA integrity_check")).toMatchObject([{ integrity_check: "ok" }]);
       database.close();
-      expect(told.get(file)?.length).toBeGreaterThan(100);
+      expect(told.get(file)?.length).toBeGreaterThan(20);
       for (const line of told.get(file) ?? []) {
         const [call = "", stage = ""] = line.split(" ");
         const types = calls.get(call)?.map(({ type }) => type) ?? [];

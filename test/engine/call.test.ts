@@ -69,6 +69,14 @@ describe("the arguments", () => {
     expect(await toolkit.call({ name: "add", input: { a: 1, b: 2 } })).toMatchObject({ status: "ok", data: 3 });
   });
 
+  test("arguments of more than 16 MiB are not read", async () => {
+    const toolkit = await toolkitWith({ tools: [add] });
+    const long = await toolkit.call({ name: "add", input: `{"a":"${"a".repeat(2 ** 24)}"}` });
+    expect(asText(long)).toBe(
+      "validation error: the arguments are too long: 16777224 characters, and at most 16777216 are read. Send one JSON object.",
+    );
+  });
+
   test("every issue is reported on a line: where, what was expected and what came", async () => {
     const toolkit = await toolkitWith({ tools: [add] });
     expect(asText(await toolkit.call({ name: "add", input: { a: "x", c: 1 } }))).toBe(

@@ -1,11 +1,11 @@
 // Ways to leave something in a repository that the person's git, outside the sandbox, then runs. A canary tells.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startUpFile } from "../../src/provenance/start-up.ts";
 import { mustBeHere } from "../support/here.ts";
-import { noSandbox, world } from "./world.ts";
+import { noSandbox, world, worldFolder } from "./world.ts";
 
 mustBeHere("the sandbox", noSandbox);
 
@@ -14,12 +14,15 @@ const ENV = {
   ...{ GIT_COMMITTER_EMAIL: "ada@example.org", GIT_EDITOR: "true", GIT_PAGER: "cat" },
 };
 
-/** What a person does afterwards, in the workspace and in each repository in it. */
+/**
+ * What a person does afterwards, in the workspace and in each repository in it. A command is missing when another one
+ * runs the same programs of the configuration: `show` those of `log -p`, `repack` those of `gc`.
+ */
 const LOOKS = `
   for d in . sub lib a/b node_modules/sub bare.git ../out "$(printf 'x\\377')"; do
-    [ -d "$d" ] && ( cd "$d"; for c in status 'status --porcelain' 'diff' 'log -p -1' 'add -A' 'commit -qm again --allow-empty' \\
+    [ -d "$d" ] && ( cd "$d"; for c in status 'diff' 'log -p -1' 'add -A' 'commit -qm again --allow-empty' \\
       'rebase --continue' 'am --continue' 'cherry-pick --continue' 'revert --continue' 'bisect good' 'bisect reset' 'stash' \\
-      'checkout -q -b other' 'gc -q' 'fetch -q' 'submodule status' 'show HEAD' 'merge -q side' 'blame file' 'repack -q'; do
+      'checkout -q -b other' 'gc -q' 'fetch -q' 'submodule status' 'merge -q side' 'blame file'; do
         timeout 20 git $c; done ) >/dev/null 2>&1 </dev/null
   done`;
 
@@ -166,6 +169,23 @@ const PREPARED: readonly (readonly [setup: string, script: string])[] = [
   ],
 ];
 
+const COMMIT = (text: string) => `echo ${text} >file; git add file; git commit -qm ${text}`;
+
+/** The repository, set up once: each attack gets a copy. */
+let repository: string | undefined;
+function prepared(): string {
+  if (repository !== undefined) return repository;
+  repository = worldFolder();
+  writeFileSync(join(repository, "clean.sh"), "#!/bin/sh\ncat\n", { mode: 0o755 });
+  writeFileSync(join(repository, "shared.config"), "[x]\n");
+  const script = `git init -q -b main . && echo 'file filter=own' >.gitattributes &&
+    git config filter.own.clean ./clean.sh && git config include.path ../shared.config && git add . &&
+    git commit -qm first; ${COMMIT("one")}; git checkout -qb side; ${COMMIT("side")}; ${COMMIT("two")};
+    git checkout -q main; ${COMMIT("main")}`;
+  spawnSync("bash", ["-c", script], { cwd: repository, env: { ...process.env, ...ENV, HOME: repository } });
+  return repository;
+}
+
 describe.skipIf(noSandbox !== undefined)("no command leaves something that the person's git runs", () => {
   const attack = async (script: string, contained: boolean, setup = "true"): Promise<boolean> => {
     const place = await world({ isProtected: (path) => startUpFile(path) !== undefined });
@@ -173,13 +193,8 @@ describe.skipIf(noSandbox !== undefined)("no command leaves something that the p
     const mark = join(root, "canary");
     const here = { cwd: workDir, env: { ...process.env, ...ENV, HOME: place.home, GIT_CEILING_DIRECTORIES: root } };
     const sh = (text: string) => void spawnSync("bash", ["-c", text], here);
-    mkdirSync(workDir, { recursive: true });
-    writeFileSync(join(workDir, "clean.sh"), "#!/bin/sh\ncat\n", { mode: 0o755 });
-    writeFileSync(join(workDir, "shared.config"), "[x]\n");
-    const commit = (text: string) => `echo ${text} >file; git add file; git commit -qm ${text}`;
-    sh(`git init -q -b main . && echo 'file filter=own' >.gitattributes && git config filter.own.clean ./clean.sh &&
-      git config include.path ../shared.config && git add . && git commit -qm first; ${commit("one")};
-      git checkout -qb side; ${commit("side")}; ${commit("two")}; git checkout -q main; ${commit("main")}; ${setup}`);
+    cpSync(prepared(), workDir, { recursive: true, preserveTimestamps: true });
+    sh(`git update-index -q --refresh; ${setup}`);
     await place.bash("true"); // what exists now existed before
     const command = script.replaceAll(/(?<=\b|\\n)C\b/g, `touch ${mark}`);
     if (contained) await place.bash(command, { env: ENV, within: { git: true } });

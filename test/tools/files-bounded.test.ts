@@ -126,18 +126,6 @@ describe("a file of 10 GB", () => {
   });
 });
 
-test("a folder with 20,000 entries is listed as far as it fits, sorted, and saved whole", async () => {
-  const { folder, text } = await toolsOn();
-  execFileSync("bash", ["-c", "seq -f 'file%06.0f' 0 19999 | xargs touch"], { cwd: folder });
-  const listing = await text("ls", {});
-  expect(listing.split("\n")[0]).toMatch(/ file000000$/);
-  expect(Buffer.byteLength(listing)).toBeLessThan(52_000);
-  const path = /\[Output truncated at 50KB\. Full output saved to: (output:\/\/\w+)\]$/.exec(listing)?.[1];
-  expect(await text("read", { path, offset: 20_000 })).toMatch(
-    / file019999\n\[Showing lines 20000-20000 of 20000\.\]$/,
-  );
-}, 120_000);
-
 describe("a file that is removed or changes while it is read", () => {
   const whole = numberedLines(1_000);
 
@@ -160,7 +148,7 @@ describe("a file that is removed or changes while it is read", () => {
   test("replaced again and again is always read whole, old or new", async () => {
     const { folder, call, text } = await toolsOn({ "a.txt": numberedLines(1) });
     const writing = (async () => {
-      for (let count = 2; count <= 200; count++) await call("write", { path: "a.txt", content: numberedLines(count) });
+      for (let count = 2; count <= 50; count++) await call("write", { path: "a.txt", content: numberedLines(count) });
     })();
     let done = false;
     void writing.then(() => (done = true));
@@ -168,7 +156,7 @@ describe("a file that is removed or changes while it is read", () => {
       const content = await text("read", { path: "a.txt" });
       expect(content).toBe(numberedLines(content.split("\n").length - 1));
     }
-    expect(await readFile(join(folder, "a.txt"), "utf8")).toBe(numberedLines(200));
+    expect(await readFile(join(folder, "a.txt"), "utf8")).toBe(numberedLines(50));
   });
 });
 

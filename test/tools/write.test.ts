@@ -57,7 +57,7 @@ test("any text arrives exactly, in a file with any usual name", async () => {
       expect(await call("write", { path, content })).toMatchObject({ status: "ok" });
       expect(await readFile(join(folder, path), "utf8")).toBe(content);
     }),
-    { numRuns: cases(25) },
+    { numRuns: cases(10) },
   );
 });
 

@@ -190,7 +190,7 @@ describe("random changes of tools and of somebody else", () => {
             expect([failures, after]).toEqual([[], before]);
           await toolkit.close();
         }),
-        { numRuns: cases(8) },
+        { numRuns: cases(4) },
       );
     },
   );

@@ -117,16 +117,17 @@ test.skipIf(skipped)(
   },
 );
 
-/** What no page may reach, by the port of a canary on this machine. */
+/**
+ * What no page may reach, by the port of a canary on this machine: each kind that Chromium or the guard treats in its own
+ * way (Chromium passes loopback, names below localhost and link-local addresses by a proxy). All addresses that are
+ * private are in `test/network/url.test.ts`.
+ */
 const TARGETS: { readonly [what: string]: (port: number) => string } = {
   "a port of this machine that no job listens on": (port) => `http://localhost:${port}`,
   "an address of loopback": (port) => `http://127.0.0.1:${port}`,
   "loopback in IPv6": (port) => `http://[::ffff:127.0.0.1]:${port}`,
-  "no address": (port) => `http://0.0.0.0:${port}`,
   "a name below localhost": (port) => `http://x.localhost:${port}`,
   "the metadata service": () => "http://169.254.169.254",
-  "the metadata service by its name": () => "http://metadata.google.internal",
-  "a private address": () => "http://10.0.0.1",
   "a name that leads to loopback": (port) => `http://rebound.example:${port}`,
   "a file": () => "file:///etc/passwd",
 };

@@ -144,8 +144,7 @@ function openFile(file: Handle, info: FileInfo, written: string): OpenFile {
     async read(offset, length, into) {
       // A file has no more than its size, unless it grows or is in /proc: then its size is 0.
       const most = info.size === 0 ? length : Math.min(length, Math.max(info.size - offset, SMALLEST_READ));
-      const buffer =
-        into === undefined ? Buffer.allocUnsafe(most) : Buffer.from(into.buffer, into.byteOffset, length);
+      const buffer = into === undefined ? Buffer.allocUnsafe(most) : Buffer.from(into.buffer, into.byteOffset, length);
       let filled = 0;
       try {
         while (filled < buffer.length) {

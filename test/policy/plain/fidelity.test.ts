@@ -14,7 +14,7 @@ import { localFiles } from "../../../src/backends/local/files.ts";
 import { temporaryFolder } from "../../support/workspace.ts";
 import { ODD_RECORDERS, RECORDERS, plainScripts } from "./plain-scripts.ts";
 
-const SCRIPTS = Number(process.env["FUZZ_SCRIPTS"] ?? 400);
+const SCRIPTS = Number(process.env["FUZZ_SCRIPTS"] ?? 150);
 const SEED = Number(process.env["FUZZ_SEED"] ?? 4);
 const CHUNK = 1_000;
 
