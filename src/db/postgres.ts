@@ -6,7 +6,7 @@ import { POSTGRES, SERVER_CLOCK, SILENT_MS } from "./dialect.ts";
 import type { Value } from "./driver.ts";
 import { explainedPostgres, isLost, isPassing, isStarting } from "./postgres-failure.ts";
 import { POSTGRES_TABLES, SCHEMA } from "./postgres-tables.ts";
-import { type ReadOptions, type Sql, type TransactionOptions, UnknownOutcome } from "./sql.ts";
+import { type ReadOptions, type Sql, UnknownOutcome } from "./sql.ts";
 import type { EventColumns, Step, Work } from "./work.ts";
 
 /**
@@ -80,45 +80,73 @@ interface Transaction {
 }
 
 async function connect(url: string): Promise<Sql> {
-  const { Client: Listener, Pool, config, where } = await driver(url);
+  const driven = await driver(url);
+  const server = serverBy(driven);
+  const transact = transactionsOn(server);
+  const notify = notifier(server);
+  const watchers = watchersOf(driven);
+  const readable = readableOn(server, watchers.changed);
+  const pulse = await pulseOn(server);
+  const { patiently, query, explain } = server;
+  return {
+    dialect: POSTGRES,
+    read: (work, options) => readOn(server, work, options),
+    async transaction(work, { committed } = {}) {
+      const { result, events } = await patiently(() => transact(work));
+      committed?.(result);
+      if (events > 0) notify();
+      return result;
+    },
+    explain,
+    readableTo: (which, until) => patiently(() => readable.to(which), until),
+    newest: () =>
+      patiently(async () => (await query<{ id: number | null }>("SELECT max(id) AS id FROM events"))[0]?.id ?? 0),
+    watch: watchers.add,
+    lapses: pulse.lapses,
+    usedBytes: async () => undefined,
+    giveBack: async () => true, // the server's own vacuum does this
+    tidy: () => {},
+    async close() {
+      pulse.stop();
+      readable.stop();
+      watchers.stop();
+      await notify.settled();
+      await server.close();
+    },
+  };
+}
+
+type Driven = Awaited<ReturnType<typeof driver>>;
+
+/** The connections to a server. */
+interface Server {
+  /** Repeats an attempt while the server cannot be reached: for ten seconds, or until the signal fires. */
+  patiently<T>(attempt: () => Promise<T>, until?: AbortSignal): Promise<T>;
+  /** A connection to a server whose tables fit, with positions after all that this process has seen. */
+  connected(): Promise<PoolClient>;
+  query<Row extends object>(text: string, values?: readonly unknown[]): Promise<readonly Row[]>;
+  explain(error: unknown): Error;
+  /** Events up to this id were read. */
+  saw(id: number): void;
+  /** A connection was lost: afterwards it may be another server. */
+  lost(): void;
+  close(): Promise<void>;
+}
+
+function serverBy({ Pool, config, where }: Driven): Server {
   const pool = new Pool({ ...config, max: CONNECTIONS, idleTimeoutMillis: 30_000, allowExitOnIdle: true });
   pool.on("error", () => {}); // an idle connection was lost: the next attempt reports it
   pool.on("connect", (client) => {
     client.on("error", () => {}); // the query that waits gets the error
     client.query(`SET search_path TO ${SCHEMA}`).catch(() => {});
   });
-  const process = identityText(thisProcess());
-  const watchers = new Set<() => void>();
-  let listener: AbortController | undefined;
-  let look: NodeJS.Timeout | undefined;
-  let lag: NodeJS.Timeout | undefined;
-  let notifying: Promise<unknown> | undefined;
-  let hasMore = false;
   let seen = 0;
   let unchecked = true;
-  let beatAt = Date.now();
-  let lapses = 0;
-  const closing = new AbortController();
-
+  let isClosing = false;
   const explain = (error: unknown) => explainedPostgres(error, where);
+  const lost = () => void (unchecked = true);
 
-  const patiently = async <T>(attempt: () => Promise<T>, until?: AbortSignal): Promise<T> => {
-    const begun = performance.now();
-    for (let wait = SHORTEST_PAUSE_MS; ; wait = Math.min(2 * wait, LONGEST_PAUSE_MS)) {
-      try {
-        return await attempt();
-      } catch (error) {
-        if (isLost(error)) unchecked = true; // afterwards it may be another server
-        const isLate = until === undefined && performance.now() - begun >= PATIENCE_MS;
-        if (!isPassing(error) || isLate || closing.signal.aborted) throw explain(error);
-      }
-      until?.throwIfAborted();
-      await delay(wait * (0.5 + Math.random()), undefined, { signal: until }); // random: processes do not collide
-    }
-  };
-
-  /** A connection to a server whose tables fit, with positions after all that this process has seen. */
-  const connected = async (): Promise<PoolClient> => {
+  const connected = async () => {
     const client = await pool.connect();
     if (!unchecked) return client;
     try {
@@ -134,36 +162,61 @@ async function connect(url: string): Promise<Sql> {
     }
   };
 
-  const query = async <Row extends object>(text: string, values: readonly unknown[] = []) => {
-    const client = await connected();
-    try {
-      return (await client.query<Row>(text, [...values])).rows;
-    } finally {
-      client.release();
-    }
+  return {
+    async patiently(attempt, until) {
+      const begun = performance.now();
+      for (let wait = SHORTEST_PAUSE_MS; ; wait = Math.min(2 * wait, LONGEST_PAUSE_MS)) {
+        try {
+          return await attempt();
+        } catch (error) {
+          if (isLost(error)) lost();
+          const isLate = until === undefined && performance.now() - begun >= PATIENCE_MS;
+          if (!isPassing(error) || isLate || isClosing) throw explain(error);
+        }
+        until?.throwIfAborted();
+        await delay(wait * (0.5 + Math.random()), undefined, { signal: until }); // random: processes do not collide
+      }
+    },
+    connected,
+    async query<Row extends object>(text: string, values: readonly unknown[] = []) {
+      const client = await connected();
+      try {
+        return (await client.query<Row>(text, [...values])).rows;
+      } finally {
+        client.release();
+      }
+    },
+    explain,
+    saw: (id) => void (seen = Math.max(seen, id)),
+    lost,
+    async close() {
+      isClosing = true;
+      await pool.end().catch(() => {});
+    },
   };
+}
 
-  const finish = async (transaction: Transaction) => {
-    const { client } = transaction;
+async function readOn<T>(server: Server, work: () => Work<T>, options: ReadOptions = {}): Promise<T> {
+  const { consistent = false, until } = options;
+  return await server.patiently(async () => {
+    const client = await server.connected();
     try {
-      await client.query("COMMIT");
+      if (consistent) await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+      const result = await runWork(client, work());
+      if (consistent) await client.query("COMMIT");
+      client.release();
+      return result;
     } catch (error) {
       client.release(true);
-      if (!isLost(error)) throw error;
-      unchecked = true;
-      const wasRecorded = () => patiently(() => settled(query, transaction));
-      const isRecorded = await wasRecorded().catch((cause: unknown) => {
-        const text = `${messageOf(cause)} The connection was lost during a commit: whether it was recorded is unknown.`;
-        throw new UnknownOutcome(text, wasRecorded, { cause });
-      });
-      if (!isRecorded) throw error;
-      return;
+      throw error;
     }
-    client.release();
-  };
+  }, until);
+}
 
+/** Returns what attempts a transaction once. Resolves to its result, and how many events it recorded. */
+function transactionsOn(server: Server) {
   const begin = async (): Promise<Transaction> => {
-    const client = await connected();
+    const client = await server.connected();
     try {
       const results = (await client.query(BEGIN)) as unknown as QueryResult<{ xid: string; base: number }>[];
       const { xid = "0", base = 0 } = results.at(-1)?.rows[0] ?? {};
@@ -174,7 +227,26 @@ async function connect(url: string): Promise<Sql> {
     }
   };
 
-  const attempt = async <T>(work: () => Work<T>): Promise<{ readonly result: T; readonly events: number }> => {
+  const finish = async (transaction: Transaction) => {
+    const { client } = transaction;
+    try {
+      await client.query("COMMIT");
+    } catch (error) {
+      client.release(true);
+      if (!isLost(error)) throw error;
+      server.lost();
+      const wasRecorded = () => server.patiently(() => settled(server, transaction));
+      const isRecorded = await wasRecorded().catch((cause: unknown) => {
+        const text = `${messageOf(cause)} The connection was lost during a commit: whether it was recorded is unknown.`;
+        throw new UnknownOutcome(text, wasRecorded, { cause });
+      });
+      if (!isRecorded) throw error;
+      return;
+    }
+    client.release();
+  };
+
+  return async <T>(work: () => Work<T>): Promise<{ readonly result: T; readonly events: number }> => {
     const transaction = await begin();
     let result: T;
     try {
@@ -190,15 +262,12 @@ async function connect(url: string): Promise<Sql> {
     await finish(transaction);
     return { result, events: transaction.events };
   };
+}
 
-  const transaction = async <T>(work: () => Work<T>, { committed }: TransactionOptions<T> = {}): Promise<T> => {
-    const { result, events } = await patiently(() => attempt(work));
-    committed?.(result);
-    if (events > 0) notify();
-    return result;
-  };
-
-  /** Outside of transactions: notifying inside serializes all commits of the database. */
+/** Wakes readers of other processes. Outside of transactions: inside, it serializes all commits of the database. */
+function notifier({ query }: Server) {
+  let notifying: Promise<unknown> | undefined;
+  let hasMore = false;
   const notify = () => {
     hasMore = notifying !== undefined;
     notifying ??= query("NOTIFY handrail")
@@ -208,34 +277,26 @@ async function connect(url: string): Promise<Sql> {
         if (hasMore) notify();
       });
   };
+  return Object.assign(notify, { settled: async () => void (await notifying) });
+}
 
-  const read = <T>(work: () => Work<T>, { consistent = false, until }: ReadOptions = {}): Promise<T> =>
-    patiently(async () => {
-      const client = await connected();
-      try {
-        if (consistent) await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-        const result = await runWork(client, work());
-        if (consistent) await client.query("COMMIT");
-        client.release();
-        return result;
-      } catch (error) {
-        client.release(true);
-        throw error;
-      }
-    }, until);
-
+/** Those who wait for events. While there are any, the server is listened to, and asked every two seconds. */
+function watchersOf({ Client: Listener, config }: Driven) {
+  const watchers = new Set<() => void>();
+  let listener: AbortController | undefined;
+  let look: NodeJS.Timeout | undefined;
   const changed = () => {
     for (const each of watchers) each();
   };
 
   /** Listens until the signal fires. Connects again whenever the connection is lost. Never rejects. */
-  const listen = async (stop: AbortSignal) => {
-    for (let wait = SHORTEST_PAUSE_MS; !stop.aborted; wait = Math.min(2 * wait, LONGEST_PAUSE_MS)) {
+  const listen = async (until: AbortSignal) => {
+    for (let wait = SHORTEST_PAUSE_MS; !until.aborted; wait = Math.min(2 * wait, LONGEST_PAUSE_MS)) {
       const client: Client = new Listener(config);
       const ended = new Promise<void>((resolve) => {
         client.on("error", () => resolve());
         client.on("end", () => resolve());
-        stop.addEventListener("abort", () => resolve(), { once: true });
+        until.addEventListener("abort", () => resolve(), { once: true });
       });
       client.on("notification", changed);
       try {
@@ -249,21 +310,34 @@ async function connect(url: string): Promise<Sql> {
         // the next attempt comes soon
       }
       await client.end().catch(() => {});
-      await delay(wait, undefined, { ref: false, signal: stop }).catch(() => {});
+      await delay(wait, undefined, { ref: false, signal: until }).catch(() => {});
     }
   };
 
-  const beat = async () => {
-    const isKnown = await query(BEAT, [process]).then(
-      () => true,
-      () => false, // the server may be unreachable: the next report comes soon
-    );
-    if (!isKnown) return;
-    if (Date.now() - beatAt > SILENT_MS) lapses += 1;
-    beatAt = Date.now();
+  const stop = () => {
+    listener?.abort();
+    listener = undefined;
+    clearInterval(look);
+    look = undefined;
   };
 
-  /** Where readers must stop, and what is committed at most. */
+  const add = (each: () => void) => {
+    watchers.add(each);
+    if (listener === undefined) void listen((listener = new AbortController()).signal);
+    look ??= setInterval(changed, LOOK_MS).unref();
+    return () => {
+      watchers.delete(each);
+      if (watchers.size === 0) stop();
+    };
+  };
+  return { add, changed, stop };
+}
+
+/** Where readers must stop. While a transaction is open, `changed` is called soon. */
+function readableOn({ query, saw }: Server, changed: () => void) {
+  let lag: NodeJS.Timeout | undefined;
+
+  /** The end, and what is committed at most. */
   const bounds = async (): Promise<{ readonly end: number; readonly committed: number }> => {
     const [found] = await query<{ end: number; committed: number }>(BOUNDS);
     const { end = 0, committed = 0 } = found ?? {};
@@ -271,8 +345,12 @@ async function connect(url: string): Promise<Sql> {
     const [exact] = await query<{ end: number }>(EXACT_BOUND);
     return { end: Math.max(end, exact?.end ?? 0), committed };
   };
+  const again = () => {
+    lag = undefined;
+    changed();
+  };
 
-  const readableTo = async (which: "all" | "known"): Promise<number> => {
+  const to = async (which: "all" | "known"): Promise<number> => {
     const first = await bounds();
     let { end } = first;
     if (which === "known" && end < first.committed) lag ??= setTimeout(again, LAG_MS).unref();
@@ -280,68 +358,43 @@ async function connect(url: string): Promise<Sql> {
       await delay(wait);
       ({ end } = await bounds());
     }
-    seen = Math.max(seen, end - 1);
+    saw(end - 1);
     return end - 1;
   };
-  const again = () => {
-    lag = undefined;
-    changed();
-  };
+  return { to, stop: () => clearTimeout(lag) };
+}
 
-  const stopListening = () => {
-    listener?.abort();
-    listener = undefined;
-    clearInterval(look);
-    look = undefined;
-  };
-
-  try {
-    // A server that starts is waited for, one that is away is not: it may be the wrong name.
-    for (const begun = performance.now(); ;) {
-      const failure = await query(BEAT, [process]).then(
-        () => undefined,
-        (error: unknown) => error ?? new Error("not connected"),
-      );
-      if (failure === undefined) break;
-      if (!isStarting(failure) || performance.now() - begun > PATIENCE_MS) throw explain(failure);
-      await delay(SHORTEST_PAUSE_MS);
+/**
+ * Reports that this process lives, now and every five seconds. A server that starts is waited for, one that is away is
+ * not: it may be the wrong name.
+ */
+async function pulseOn({ query, explain, close }: Server) {
+  const process = identityText(thisProcess());
+  const report = () => query(BEAT, [process]);
+  for (const begun = performance.now(); ;) {
+    const failure = await report().then(
+      () => undefined,
+      (error: unknown) => error ?? new Error("not connected"),
+    );
+    if (failure === undefined) break;
+    if (!isStarting(failure) || performance.now() - begun > PATIENCE_MS) {
+      await close();
+      throw explain(failure);
     }
-  } catch (error) {
-    await pool.end().catch(() => {});
-    throw error;
+    await delay(SHORTEST_PAUSE_MS);
   }
+  let beatAt = Date.now();
+  let lapses = 0;
+  const beat = () =>
+    report().then(
+      () => {
+        if (Date.now() - beatAt > SILENT_MS) lapses += 1;
+        beatAt = Date.now();
+      },
+      () => {}, // the server may be unreachable: the next report comes soon
+    );
   const beats = setInterval(() => void beat(), BEAT_MS).unref();
-
-  return {
-    dialect: POSTGRES,
-    read,
-    transaction,
-    explain,
-    readableTo: (which, until) => patiently(() => readableTo(which), until),
-    newest: () =>
-      patiently(async () => (await query<{ id: number | null }>("SELECT max(id) AS id FROM events"))[0]?.id ?? 0),
-    watch(each) {
-      watchers.add(each);
-      if (listener === undefined) void listen((listener = new AbortController()).signal);
-      look ??= setInterval(changed, LOOK_MS).unref();
-      return () => {
-        watchers.delete(each);
-        if (watchers.size === 0) stopListening();
-      };
-    },
-    lapses: () => lapses,
-    usedBytes: async () => undefined,
-    giveBack: async () => true, // the server's own vacuum does this
-    tidy: () => {},
-    async close() {
-      clearInterval(beats);
-      clearTimeout(lag);
-      stopListening();
-      await notifying;
-      closing.abort();
-      await pool.end().catch(() => {});
-    },
-  };
+  return { lapses: () => lapses, stop: () => clearInterval(beats) };
 }
 
 /** Transactions of Handrail have the lock before they have a number: see EXACT_BOUND. */
@@ -420,10 +473,7 @@ async function insertEvents(of: Transaction, session: number, rows: readonly Eve
 }
 
 /** Asks whether a transaction was committed whose connection was lost. */
-async function settled(
-  query: <Row extends object>(text: string, values: readonly unknown[]) => Promise<readonly Row[]>,
-  { xid, base, first }: Transaction,
-): Promise<boolean> {
+async function settled({ query }: Server, { xid, base, first }: Transaction): Promise<boolean> {
   const values = [xid, base, first?.call ?? null, Math.round(first?.at ?? 0)];
   for (let unused = 0; ;) {
     const [found] = await query<{ next: boolean; status: string | null; kept: boolean }>(SETTLED, values);

@@ -83,11 +83,64 @@ interface LongTable {
   readonly columns: number;
 }
 
-/** @param columns returns the width of the terminal */
-export function markdownStream(columns: () => number): MarkdownStream {
+/** Lines that are final, and what comes between them. */
+function printer() {
+  let isBegun = false;
+  let out: string[] = [];
+  const self = {
+    /** Whether an empty line comes before the next line, unless it is the first of the text. */
+    isApart: false,
+    gap: (): readonly Line[] => (self.isApart && isBegun ? [[]] : []),
+    print(lines: readonly Line[]) {
+      if (lines.length === 0) return;
+      out.push(...[...self.gap(), ...lines].map(painted));
+      [self.isApart, isBegun] = [false, true];
+    },
+    take(): readonly string[] {
+      const lines = out;
+      out = [];
+      return lines;
+    },
+    restart: () => void ([self.isApart, isBegun] = [false, false]),
+  };
+  return self;
+}
+
+/**
+ * Cuts pieces of text into lines.
+ *
+ * @param step is called with the beginnings of a long line, at fixed places, so that it does not matter how it was cut
+ */
+function lineCutter(step: (begun: string) => void, completeLine: (line: string) => void) {
   let partial = "";
   /** How much of `partial` was looked at as if it had ended. */
   let seen = 0;
+  const steps = (line: string) => {
+    while (line.length >= seen + STEP) {
+      seen += STEP;
+      step(line.slice(0, seen));
+    }
+  };
+  return {
+    partial: () => partial,
+    take(given: string) {
+      partial += given;
+      for (let end = partial.indexOf("\n"); end >= 0; end = partial.indexOf("\n")) {
+        const line = partial.slice(0, end).replace(/\r$/, "");
+        steps(line);
+        completeLine(safe(line));
+        partial = partial.slice(end + 1);
+        seen = 0;
+      }
+      steps(partial);
+    },
+  };
+}
+
+/** @param columns returns the width of the terminal */
+export function markdownStream(columns: () => number): MarkdownStream {
+  const page = printer();
+  const { print } = page;
   /** The complete lines of the block that has not ended. */
   let block: string[] = [];
   /** How many rows of the block are printed, and how wide they were. */
@@ -97,24 +150,15 @@ export function markdownStream(columns: () => number): MarkdownStream {
   let item: { readonly number: number | undefined; readonly text: number; readonly kind: string } | undefined;
   let code: Fence | undefined;
   let table: LongTable | undefined;
-  let isApart = false;
-  let isBegun = false;
-  let out: string[] = [];
   void loadHighlighter();
 
   const drawing = (): Drawing => ({ columns: Math.max(20, blockColumns ?? columns()), highlight });
-  const print = (lines: readonly Line[]) => {
-    if (lines.length === 0) return;
-    if (isApart && isBegun) out.push("");
-    [isApart, isBegun] = [false, true];
-    out.push(...lines.map(painted));
-  };
   const linesOf = (text: string) => blockLines(read(text), drawing(), item?.number);
 
   /** Prints what is not printed yet of these lines of the block, which are final. */
   const finish = (source: readonly string[]) => {
     print(linesOf(source.join("\n")).slice(printed));
-    isApart = (source.at(-1) ?? "").trim() === "" || (source.length === 0 && isApart);
+    page.isApart = (source.at(-1) ?? "").trim() === "" || (source.length === 0 && page.isApart);
     [printed, blockColumns] = [0, undefined];
   };
   const finishBlock = () => {
@@ -122,8 +166,6 @@ export function markdownStream(columns: () => number): MarkdownStream {
     [block, item] = [[], undefined];
   };
 
-  const codeRows = ({ context, language }: Fence, lines: readonly string[]) =>
-    lines.length === 0 ? [] : codeLines([...context, ...lines].join("\n"), language, highlight).slice(-lines.length);
   const printCode = (fenced: Fence) => {
     print(codeRows(fenced, fenced.held));
     fenced.context = [...fenced.context, ...fenced.held].slice(-CODE_CONTEXT);
@@ -140,21 +182,15 @@ export function markdownStream(columns: () => number): MarkdownStream {
     if (fenced.held.length >= HELD) printCode(fenced);
   };
 
-  /** Adds a row to a long table. Returns false if the line is none. */
-  const tableRow = (long: LongTable, line: string): boolean => {
-    const row = rowOf(long, line);
-    if (row !== undefined) print(rowLines(long.table, row, long.widths, long.columns));
-    return row !== undefined;
-  };
-
   const completeLine = (line: string) => {
     if (code !== undefined) return codeLine(code, line);
-    if (table !== undefined && tableRow(table, line)) return;
+    const row = rowIn(table, line);
+    if (row !== undefined) return print(row);
     table = undefined;
     if (line.trim() === "") {
       if (item !== undefined) return void block.push("");
       if (block.length > 0) finishBlock();
-      isApart = true;
+      page.isApart = true;
       return;
     }
     const next = itemOf(line, item?.text ?? 4);
@@ -200,72 +236,52 @@ export function markdownStream(columns: () => number): MarkdownStream {
   const printSettled = (text: string) => {
     if (text.length < STEP && text.split("\n").length < HELD) return;
     if (/[*_~`[<]/.test(unsettled(read(text)))) return;
-    const lines = linesOf(text);
-    const most = lines.length - 2;
+    const drawn = linesOf(text);
+    const most = drawn.length - 2;
     if (most - printed < HELD) return;
     blockColumns ??= columns();
-    print(lines.slice(printed, most));
+    print(drawn.slice(printed, most));
     printed = most;
   };
 
   const live = (): readonly string[] => {
     const { columns: wide } = drawing();
-    const line = shownPart(partial);
-    const apart: readonly Line[] = isApart && isBegun ? [[]] : [];
-    const rows = (lines: readonly Line[]) => lines.flatMap((each) => cut(each, wide)).map(painted);
+    const line = shownPart(lines.partial());
+    const rows = (drawn: readonly Line[]) => drawn.flatMap((each) => cut(each, wide)).map(painted);
     if (code !== undefined) {
       const isEnd = line !== "" && /^ *[`~]+$/.test(line);
-      const lines = [...code.held, ...(line === "" || isEnd ? [] : [line.replace(code.indent, "")])];
-      return rows([...codeRows(code, lines), fence()]);
+      const held = [...code.held, ...(line === "" || isEnd ? [] : [line.replace(code.indent, "")])];
+      return rows([...codeRows(code, held), fence()]);
     }
-    const row = table && line.includes("|") ? rowOf(table, line) : undefined;
-    if (table !== undefined && row !== undefined) return rows(rowLines(table.table, row, table.widths, table.columns));
+    const row = line.includes("|") ? rowIn(table, line) : undefined;
+    if (row !== undefined) return rows(row);
     const source = [...block, ...(line === "" ? [] : [line])];
     if (source.join("").trim() === "") return [];
-    return rows([...apart, ...linesOf(asItWillBe(source)).slice(printed)]);
+    return rows([...page.gap(), ...linesOf(asItWillBe(source)).slice(printed)]);
   };
 
-  const take = (given: string) => {
-    partial += given;
-    for (let end = partial.indexOf("\n"); end >= 0; end = partial.indexOf("\n")) {
-      const line = partial.slice(0, end).replace(/\r$/, "");
-      steps(line);
-      completeLine(safe(line));
-      partial = partial.slice(end + 1);
-      seen = 0;
-    }
-    steps(partial);
-  };
-  /** Looks at a line without an end at fixed places, so that it does not matter how it was cut. */
-  const steps = (line: string) => {
-    while (line.length >= seen + STEP) {
-      seen += STEP;
-      if (code === undefined && table === undefined && block.length < LONGEST_BLOCK)
-        printSettled([...block, safe(line.slice(0, seen))].join("\n"));
-    }
-  };
-  const finished = () => {
-    const lines = out;
-    out = [];
-    return lines;
-  };
+  const lines = lineCutter((begun) => {
+    if (code === undefined && table === undefined && block.length < LONGEST_BLOCK)
+      printSettled([...block, safe(begun)].join("\n"));
+  }, completeLine);
 
   return {
     add(text) {
-      take(text);
+      lines.take(text);
       return {
-        finished: finished(),
+        finished: page.take(),
         get live() {
           return live();
         },
       };
     },
     end() {
-      if (partial !== "") take("\n");
+      if (lines.partial() !== "") lines.take("\n");
       if (code !== undefined) printCode(code);
       finishBlock();
-      [code, table, isApart, isBegun] = [undefined, undefined, false, false];
-      return finished();
+      [code, table] = [undefined, undefined];
+      page.restart();
+      return page.take();
     },
   };
 }
@@ -285,10 +301,16 @@ function fenceOf(line: string): Fence | undefined {
   return { language, end, indent: new RegExp(`^ {0,${indent.length}}`), context: [], held: [] };
 }
 
-/** The cells of a line, if it is a row of the table. */
-function rowOf({ source }: LongTable, line: string): readonly Line[] | undefined {
-  const [token, ...more] = read([...source, line].join("\n"));
-  return token?.type === "table" && more.length === 0 ? tableOf(token).rows[0] : undefined;
+/** These lines, which follow the printed ones, in colours. */
+const codeRows = ({ context, language }: Fence, lines: readonly string[]) =>
+  lines.length === 0 ? [] : codeLines([...context, ...lines].join("\n"), language, highlight).slice(-lines.length);
+
+/** A line as a row of the table; `undefined` if it is none. */
+function rowIn(long: LongTable | undefined, line: string): readonly Line[] | undefined {
+  if (long === undefined) return undefined;
+  const [token, ...more] = read([...long.source, line].join("\n"));
+  const row = token?.type === "table" && more.length === 0 ? tableOf(token).rows[0] : undefined;
+  return row && rowLines(long.table, row, long.widths, long.columns);
 }
 
 /** The plain text of a block in which a mark of Markdown may still begin something. */
