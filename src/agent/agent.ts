@@ -22,6 +22,7 @@ import {
 import { answerOfOther, isOffered, isTaken, offerOf, takeThread } from "./offers.ts";
 import { joinedText, toolsOf } from "./prompt.ts";
 import { type Skill, skillTool } from "./skills.ts";
+import { traceTurn } from "./trace.ts";
 import { type Transcript, openTranscript } from "./transcript.ts";
 import { DEFAULT_LIMITS, type GivenLimits, type Known, type Limits, type TurnOptions, runTurn } from "./turn.ts";
 import { type Waking, createWaking } from "./wake.ts";
@@ -137,9 +138,9 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
       takeWaiting: () =>
         turns.take().filter((message) => !isOffered(message) || !(signal.aborted || isTaken(message, transcript))),
     };
-    const end = await alone(place, first, signal, (message) => runTurn(message, given)).catch(
-      (error: unknown): TurnEnd =>
-        signal.aborted ? { ...nothingIn(thread), reason: "stopped" } : failed(thread, error),
+    const run = () => alone(place, first, signal, (message) => runTurn(message, given));
+    const end = await traceTurn(model, { thread, agent: position.names.at(-1) }, run).catch((error: unknown): TurnEnd =>
+      signal.aborted ? { ...nothingIn(thread), reason: "stopped" } : failed(thread, error),
     );
     spentBefore = addSpent(spentBefore, own);
     budget = undefined;

@@ -3,6 +3,7 @@ import { pause } from "../util/abort.ts";
 import type { AgentEvent } from "./events.ts";
 import { type ModelProblem, problemOf } from "./models/problem.ts";
 import { type Reply, readReply } from "./reply.ts";
+import { traceRequest } from "./trace.ts";
 
 /** The longest time to wait before a retry. If the provider asks for more, the request fails. Milliseconds. */
 const LONGEST_WAIT_MS = 60_000;
@@ -29,7 +30,8 @@ export async function request(
   { signal, emit, retryMs }: RequestOptions,
 ): Promise<ModelReply> {
   for (let attempt = 1; ; attempt++) {
-    const reply = await readReply(model, { ...options, abortSignal: signal }, signal, emit);
+    const given = { ...options, abortSignal: signal };
+    const reply = await traceRequest(model, () => readReply(model, given, signal, emit));
     if (reply.error === undefined || signal.aborted) return reply;
     const problem = problemOf(reply.error, model);
     const backOff = retryMs * 2 ** (attempt - 1) * (0.75 + Math.random() / 2);

@@ -10,6 +10,7 @@ import { EXIT } from "./exit.ts";
 import type { DebugLog } from "./log.ts";
 import type { GlobalOptions } from "./options.ts";
 import { requirePerson } from "./people.ts";
+import type { Tracing } from "./tracing.ts";
 
 /**
  * Runs the command line and sets the process's exit code: 0 on success, 1 when a call did not succeed, 2 for wrong
@@ -18,7 +19,7 @@ import { requirePerson } from "./people.ts";
  * @param kinds kinds of targets in addition to the built-in ones
  */
 export async function main(argv: readonly string[], kinds: readonly TargetKind[] = []): Promise<void> {
-  const run: Run = { log: undefined };
+  const run: Run = { log: undefined, tracing: undefined };
   try {
     requireNode();
     const words = argv.length === 0 && process.stdin.isTTY && process.stdout.isTTY ? ["chat"] : argv;
@@ -29,12 +30,15 @@ export async function main(argv: readonly string[], kinds: readonly TargetKind[]
     // Commander has printed its error already.
     if (!(error instanceof CommanderError)) process.stderr.write(`handrail: ${sentenceOf(error)}\n`);
   }
+  const untraced = await run.tracing?.end();
+  if (untraced !== undefined) process.stderr.write(`handrail: ${untraced}\n`);
   run.log?.write("info", "program.ended", { code: process.exitCode ?? EXIT.ok });
 }
 
 /** One run of the program. */
 interface Run {
   log: DebugLog | undefined;
+  tracing: Tracing | undefined;
 }
 
 function program(run: Run, kinds: readonly TargetKind[]): Command {
@@ -65,8 +69,8 @@ function program(run: Run, kinds: readonly TargetKind[]): Command {
   ];
   for (const option of options) root.addOption(option);
   root.addHelpText("after", EXAMPLES).hook("preAction", async (_, command) => {
-    const { startLog } = await import("./settings.ts");
-    run.log = await startLog(command.name(), given(command));
+    const { startWatching } = await import("./settings.ts");
+    Object.assign(run, await startWatching(command.name(), given(command)));
   });
   addCommands(root, COMMANDS, given);
   return root;

@@ -20,6 +20,7 @@ import type { ToolkitOptions } from "../toolkit-options.ts";
 import type { DebugLog } from "./log.ts";
 import type { GlobalOptions } from "./options.ts";
 import { warn } from "./say.ts";
+import type { Tracing } from "./tracing.ts";
 
 /** The shared owner of saved outputs: an output that one `handrail call` saved can be read by the next. */
 const OUTPUT_OWNER = "command-line";
@@ -67,20 +68,28 @@ async function requireFolder(workDir: string): Promise<void> {
   throw new Error(`option '--work-dir <folder>' argument '${workDir}' is invalid: ${resolve(workDir)} ${problem}.`);
 }
 
+/** What watches one run of the program. */
+export interface Watched {
+  readonly log?: DebugLog;
+  readonly tracing?: Tracing;
+}
+
 /**
- * Opens the log that the options or the user's files ask for. Logs `command`, versions, the configuration files and, if
- * they are valid, the settings. If they are not, the command itself reports that. Returns `undefined` when no log is
- * asked for.
+ * Opens the log that the options or the user's files ask for, and begins to send traces if the files do. Logs
+ * `command`, versions, the configuration files and, if they are valid, the settings. If they are not, the command
+ * itself reports that.
  *
  * @throws Error that names the file when it cannot be written.
  */
-export async function startLog(command: string, options: GlobalOptions): Promise<DebugLog | undefined> {
+export async function startWatching(command: string, options: GlobalOptions): Promise<Watched> {
   const settings = await loadedSettings(options).then(
     (loaded) => loaded.settings,
     () => undefined,
   );
+  const collector = settings?.telemetry.traces;
+  const tracing = collector && { tracing: (await import("./tracing.ts")).startTracing(collector) };
   const file = options.logFile ?? settings?.logFile;
-  if (file === undefined) return undefined;
+  if (file === undefined) return { ...tracing };
   const log = (await import("./log.ts")).openLog(file);
   const { config, workDir, target, targets: _, ...rest } = options;
   const files = findConfig({
@@ -97,7 +106,7 @@ export async function startLog(command: string, options: GlobalOptions): Promise
     options: { ...rest, config, workDir, target },
     settings: settings && { ...settings, store: settings.store.replace(/:\/\/.*/s, "://…") }, // it may have a password
   });
-  return log;
+  return { log, ...tracing };
 }
 
 /**

@@ -517,6 +517,11 @@ export const ROWS = {
   undo: row(choice(["on", "off"]), "on", never("the way back is yours"), {
     doc: "`on`: what tools change is kept, so that it can be [undone](undo.md); `off`: nothing is kept",
   }),
+  "telemetry.traces": optional(webUrl("the URL of an OpenTelemetry collector"), "none", never(), {
+    doc:
+      "an OpenTelemetry collector that gets [traces](operations.md#traces) by OTLP over HTTP, such as " +
+      "`http://localhost:4318`",
+  }),
   log_file: optional(path, "none", never("it would write to your files"), {
     doc: "a file for the [debug log](#the-debug-log), like `--log-file`",
     flag: { name: "log-file", value: "file", help: "append a debug log to this file, as JSON lines" },

@@ -33,6 +33,7 @@ const EXAMPLES: { readonly [key in Key]?: unknown } = {
   agents: { reviewer: { toolset: "readonly", instructions: "Look for mistakes only. Change nothing." } },
   notify: ["ntfy", "publish", "my-topic"],
   park: "after 10m",
+  "telemetry.traces": "http://localhost:4318",
   log_file: "handrail.log",
 };
 

@@ -94,6 +94,8 @@ export type CallEvent = {
       readonly parent?: CallId;
       /** The name of the sub-agent that makes the call, if any. */
       readonly agent?: string;
+      /** The W3C `traceparent` of the call's span, if calls are traced: another process that runs it continues there. */
+      readonly trace?: string;
     }
   /** The decision of the policy and the person. It is durable before an act runs. */
   | {

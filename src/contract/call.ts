@@ -20,6 +20,8 @@ export interface ToolCall {
   readonly parent?: CallId;
   /** The name of the sub-agent that makes the call, if any. A question about the call shows it. */
   readonly agent?: string;
+  /** The W3C `traceparent` of whatever makes the call, if it came from outside this process. */
+  readonly trace?: string;
 }
 
 /** A call whose tool exists and whose input fits: what the policy and people judge. */

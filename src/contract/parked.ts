@@ -22,6 +22,8 @@ export interface Parking {
   /** The agent's turn in which the call was made. Without a turn, nobody waits for the call's result. */
   readonly turn?: string;
   readonly agent?: string;
+  /** The W3C `traceparent` of the span in which the call was parked. */
+  readonly trace?: string;
   /**
    * What an answer is about: the digest of each part, as it was when the person was asked. Each part has a name for
    * people ("the arguments", "the content of /w/deploy.sh").

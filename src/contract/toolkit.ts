@@ -33,6 +33,8 @@ export interface CallRequest {
   readonly parent?: CallId;
   /** The sub-agent that makes the call; a question about the call shows it. Default: the toolkit's agent, or none. */
   readonly agent?: string;
+  /** The W3C `traceparent` of whatever makes the call. Its span is below it. Default: the active span, if any. */
+  readonly trace?: string;
 }
 
 export interface CallOptions {

@@ -17,13 +17,16 @@ import { toResult } from "./result.ts";
  *
  * @param parked the parked call that is made now, claimed by this process
  */
-export async function callTool(request: ToolCall, host: Host, stop: Stop, parked?: ParkedCall): Promise<ToolResult> {
-  const record = recordTo(host, request, parked);
+export async function callTool(given: ToolCall, host: Host, stop: Stop, parked?: ParkedCall): Promise<ToolResult> {
+  const record = recordTo(host, given, parked);
+  const request = record.trace === undefined ? given : { ...given, trace: record.trace };
   let approved: ApprovedCall | undefined;
   try {
     const checked = await check(request, host);
     approved = await approve(checked, host, record, stop, parked);
-    const done = await execute(approved, host, record, stop, (nested) => callNested(nested, host, stop));
+    const run = approved;
+    const nest = (nested: ToolCall) => callNested(nested, host, stop);
+    const done = await record.within(() => execute(run, host, record, stop, nest));
     const { content, data, images } = await fit(approved, done, host);
     const result = withEditedNote({ id: request.id, status: "ok", content, data }, approved, host);
     return record.finished(result, images);

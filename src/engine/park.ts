@@ -49,12 +49,13 @@ export async function park(
   host: Host,
   again: { readonly claim?: string; readonly changed?: readonly string[]; readonly about?: About } = {},
 ): Promise<Decided> {
-  const { id, thread, name, input, turn, agent } = call.request;
+  const { id, thread, name, input, turn, agent, trace } = call.request;
   const { claim, changed, about = await aboutOf(call, decision, host) } = again;
   const parking = {
     ...{ call: id, thread, question, target: targetOf(host.backend), name, input: input as Json, about },
     ...(turn !== undefined && { turn }),
     ...(agent !== undefined && { agent }),
+    ...(trace !== undefined && { trace }),
     ...(changed !== undefined && { changed }),
     ...{ refusal: refusal(call), keepMs: host.keepParkedMs },
   };

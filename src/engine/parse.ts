@@ -13,13 +13,14 @@ import { clip } from "../util/text.ts";
  * @param own The defaults for what the request leaves out: the toolkit's thread, parent and agent.
  */
 export function parse(request: CallRequest, own: Pick<CallRequest, "thread" | "parent" | "agent"> = {}): ToolCall {
-  const { name, input, id = uuidv7(), turn } = request;
+  const { name, input, id = uuidv7(), turn, trace } = request;
   const { thread = own.thread ?? "main", parent = own.parent, agent = own.agent } = request;
   // Assigned one by one: spreading optional fields costs as much as the rest of this function.
   const call: { -readonly [Key in keyof ToolCall]: ToolCall[Key] } = { id, name, thread, input: undefined };
   if (turn !== undefined) call.turn = turn;
   if (parent !== undefined) call.parent = parent;
   if (agent !== undefined) call.agent = agent;
+  if (trace !== undefined) call.trace = trace;
   return Object.assign(call, parseInput(input));
 }
 

@@ -17,12 +17,17 @@ import type { Host } from "./host.ts";
 import { maskedEnding } from "./mask-result.ts";
 import { asText, errorOf } from "./result.ts";
 import { findTool } from "./toolset.ts";
+import { traceCall } from "./trace.ts";
 import type { Decided } from "./watch.ts";
 
 /**
- * Records the events of one call, with secrets masked. Only `approved` can reject: for an act that was not recorded.
+ * Records the events of one call, with secrets masked, and traces it. Only `approved` can reject: for an act that was not recorded.
  */
 export interface Recorder {
+  /** The W3C `traceparent` of the call's span; `undefined` when calls are not traced. */
+  readonly trace: string | undefined;
+  /** Runs work below the call's span. */
+  within<T>(work: () => T): T;
   asked(question: QuestionId, effects: readonly Effect[], decision: Decision): void;
   /** `isStored`: the store already has the answer. */
   answered(question: QuestionId, answer: Decided, options: { readonly isStored: boolean }): void;
@@ -54,6 +59,7 @@ export function recordTo(
   parked?: ParkedCall,
 ): Recorder {
   const { paramsHint, userFacing } = findTool(tools, request.name) ?? {};
+  const trace = traceCall(request);
   let problem: string | undefined;
   let output: MaskStream | undefined;
 
@@ -91,17 +97,24 @@ export function recordTo(
       ...(userFacing === false && { userFacing }),
       ...(request.parent !== undefined && { parent: request.parent }),
       ...(request.agent !== undefined && { agent: request.agent }),
+      ...(trace.traceparent !== undefined && { trace: trace.traceparent }),
     });
 
   return {
-    asked: (question, effects, decision) =>
-      append(mask.json({ type: "approval.requested", question, effects, decision })),
+    trace: trace.traceparent,
+    within: trace.within,
+    asked(question, effects, decision) {
+      trace.asked(question);
+      append(mask.json({ type: "approval.requested", question, effects, decision }));
+    },
     answered(question, { approval, by }, { isStored }) {
+      trace.answered(question, approval.answer);
       const event = { type: "approval.decided", question, approval: mask.json(approval), by } as const;
       if (isStored) tell(stamp(event));
       else append(event);
     },
     async approved({ effects, decision }) {
+      trace.decided(decision);
       if (effects.length === 0) return; // nothing was decided
       for (const effect of effects) if (effect.kind === "exec" && effect.env !== undefined) mask.learn(effect.env);
       const event = stamp({
@@ -136,6 +149,7 @@ export function recordTo(
       if (alarm !== undefined) append({ type: "sandbox.alarmed", ...alarm });
     },
     finished(given, images) {
+      trace.ended(given.status);
       const held = output?.end() ?? "";
       if (held !== "") append({ type: "call.updated", update: { output: held } });
       if (given.status === "parked") return given; // the call has not ended

@@ -107,8 +107,9 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
     const questions = createQuestions();
     const progress = createProgress();
     tellProgress(progress, context);
+    const trace = context.mcpReq._meta?.["traceparent"];
     const result = toolkit.call(
-      { name, input, ...(thread !== undefined && { thread }) },
+      { name, input, ...(thread !== undefined && { thread }), ...(typeof trace === "string" && { trace }) },
       {
         signal: controller.signal,
         howToApprove,

@@ -6,6 +6,7 @@ import { oneLine } from "../output/terminal-text.ts";
 import { onAbort, pause } from "../util/abort.ts";
 import { linesOf } from "../util/lines.ts";
 import { messageOf } from "../util/errors.ts";
+import { activeTraceparent } from "../util/trace.ts";
 import { type PluginMessage, readMessage } from "./messages.ts";
 
 /** The maximum size of a line, and of everything between two messages, in bytes. 10 MB. */
@@ -242,7 +243,10 @@ export async function connect(
       );
     });
     // A failed write means that the process is ending, which settles the call.
-    send({ type: "call", name, call_id: id, params }).catch(() => undefined);
+    const traceparent = activeTraceparent();
+    send({ type: "call", name, call_id: id, params, ...(traceparent !== undefined && { traceparent }) }).catch(
+      () => undefined,
+    );
     try {
       return await result;
     } finally {

@@ -6,6 +6,7 @@ import type { Tool, ToolContext } from "../../contract/tool.ts";
 import { foreignTool } from "../../engine/foreign-tool.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { messageOf } from "../../util/errors.ts";
+import { activeTraceparent } from "../../util/trace.ts";
 import { clip } from "../../util/text.ts";
 import { matchesWildcard } from "../../util/wildcard.ts";
 import { type Received, receivedFrom, receivedResource } from "./content.ts";
@@ -67,7 +68,7 @@ function toolOf(listed: ListedTool, { server, withClient }: Pick<ToolsOptions, "
     description: listed.description ?? `The tool ${name} of MCP server ${server}.`,
     destructive: annotations.destructiveHint === true,
     async run(input, context) {
-      const params = { name, arguments: input as { [name: string]: unknown } };
+      const params = { name, arguments: input as { [name: string]: unknown }, ...traceMeta() };
       const result = await withClient(context, (client, options) => client.callTool(params, options));
       const received = receivedFrom(result);
       if (result.isError !== true) return attached(received, context);
@@ -79,6 +80,12 @@ function toolOf(listed: ListedTool, { server, withClient }: Pick<ToolsOptions, "
     },
     render: () => [],
   });
+}
+
+/** The key that the specification reserves for it in `_meta` (SEP-414). Baggage is not passed on. */
+function traceMeta(): { readonly _meta?: { readonly traceparent: string } } {
+  const traceparent = activeTraceparent();
+  return traceparent === undefined ? {} : { _meta: { traceparent } };
 }
 
 /** Creates the tool that reads a server's resources. Without arguments it lists them. */
