@@ -93,7 +93,7 @@ export default {
         path: "^src/",
         pathNot: [
           "^src/console/(page/|thread-state\\.ts|call-line\\.ts)",
-          "^src/(contract/|activity/(messages|fold)\\.ts|util/(boundary|errors|text|unseen)\\.ts)",
+          "^src/(contract/|activity/(messages|fold)\\.ts|util/(boundary|coloured-code|errors|text|unseen)\\.ts)",
         ],
         dependencyTypesNot: ["type-only"],
       },

@@ -66,8 +66,8 @@ export function* threadsIn({ facet }: Dialect): Work<readonly ThreadSummary[]> {
     const rows = yield* all<{ key: string; created: string | null; words: string | null }>(
       `SELECT column1 AS key,
          (SELECT body FROM events WHERE call = column1 AND type = 'thread.created' LIMIT 1) AS created,
-         (SELECT body FROM events WHERE call = column1 AND type = 'message.added' AND ${facet("message.from")} = 'person'
-          ORDER BY id LIMIT 1) AS words
+         (SELECT body FROM events WHERE call = column1 AND type = 'message.added'
+          AND ${facet("message.from")} = 'person' ORDER BY id LIMIT 1) AS words
        FROM (VALUES ${some.map(() => "(?)").join(", ")}) AS keys`,
       some.map(({ last }) => keyOf(threadKey(last.thread))),
     );

@@ -101,7 +101,8 @@ function fenced(text: string): string {
 }
 
 const STYLE =
-  ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}" +
+  ":root{color-scheme:light dark}" +
+  "body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}" +
   "pre{white-space:pre-wrap;overflow-wrap:anywhere;font:14px/1.45 ui-monospace,monospace;margin:.5rem 0}" +
   "section{margin:1.5rem 0}.you{border-left:3px solid;padding-left:1rem}small{opacity:.7}" +
   "details{border:1px solid #8886;border-radius:6px;padding:.5rem 1rem}summary{cursor:pointer}p{white-space:pre-wrap}";
@@ -114,7 +115,8 @@ function htmlOf(thread: ThreadSummary, pieces: readonly Piece[]): string {
     if (call === undefined) {
       return `<section${who === "You" ? ' class="you"' : ""}><b>${who}</b> ${time}<p>${escaped(text)}</p></section>`;
     }
-    const summary = `<b>${escaped(call.name)}</b> ${escaped(oneLine(call.input.replace(/\s+/g, " "), 100))} <small>${escaped(call.status)}</small>`;
+    const input = escaped(oneLine(call.input.replace(/\s+/g, " "), 100));
+    const summary = `<b>${escaped(call.name)}</b> ${input} <small>${escaped(call.status)}</small>`;
     const output = text === "" ? "" : `<hr><pre>${escaped(text)}</pre>`;
     return `<details><summary>${summary}</summary><pre>${escaped(call.input)}</pre>${output}</details>`;
   });

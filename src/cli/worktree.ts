@@ -82,10 +82,11 @@ async function endOf({ path, branch, main, gitFolder, base }: Worktree): Promise
     return [`the worktree ${path} was not changed, and is removed`];
   }
   const open = changed === "" ? "" : "Some changes are not committed. ";
+  const command = (...words: string[]) => quoteWords(["git", "-C", main, ...words]);
   return [
     `the work is in ${path}, on the branch ${branch}. ${open}`.trimEnd(),
-    `to merge: ${quoteWords(["git", "-C", main, "merge", branch])}`,
-    `to remove: ${quoteWords(["git", "-C", main, "worktree", "remove", "--force", path])} && ${quoteWords(["git", "-C", main, "branch", "-D", branch])}`,
+    `to merge: ${command("merge", branch)}`,
+    `to remove: ${command("worktree", "remove", "--force", path)} && ${command("branch", "-D", branch)}`,
   ];
 }
 

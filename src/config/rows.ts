@@ -443,8 +443,8 @@ export const ROWS = {
   "chat.keys": row(chatKeysSchema, {}, never("they are your keys"), {
     otherwise: "as `/keys` lists them",
     doc:
-      "by action, the keys of a [chat](chat.md#keys) at a terminal, such as `queue: [alt+enter]`; an empty list leaves " +
-      "the action without a key",
+      "by action, the keys of a [chat](chat.md#keys) at a terminal, such as `queue: [alt+enter]`; an empty list " +
+      "leaves the action without a key",
   }),
   "memory.core_bytes": optional(integer(0, 1_048_576), "`4096`", never("it is your agent"), {
     doc: "bytes that core memories may take in an agent's instructions; `0`: none",

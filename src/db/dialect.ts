@@ -55,7 +55,7 @@ export const POSTGRES: Dialect = {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** The processes that have not reported for long, as `identityText`. Only a server knows: each process reports there. */
+/** The processes that have not reported for long, as `identityText`. Only a server knows: processes report there. */
 export function* silentProcesses({ silent }: Dialect): Work<ReadonlySet<string>> {
   if (silent === undefined) return NONE;
   return new Set((yield* all<{ process: string }>(silent)).map(({ process }) => process));

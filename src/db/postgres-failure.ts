@@ -43,7 +43,10 @@ function sentence(error: unknown, where: string): string | undefined {
   switch (code) {
     case "28P01":
     case "28000":
-      return `${said} refuses the login (${message}). Correct user and password in store, or put the password in PGPASSWORD or ~/.pgpass.`;
+      return (
+        `${said} refuses the login (${message}). ` +
+        "Correct user and password in store, or put the password in PGPASSWORD or ~/.pgpass."
+      );
     case "3D000":
       return `${said} does not have that database (${message}). Create it with createdb, or name another one in store.`;
     case "42501":

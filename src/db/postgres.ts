@@ -509,7 +509,8 @@ async function requireTables(client: Client | PoolClient, where: string): Promis
   const what =
     version === 0
       ? "has no tables of Handrail yet. Create them"
-      : `was made by an older Handrail (version ${version} of the tables; this one needs ${known}). End what uses it, and upgrade it`;
+      : `was made by an older Handrail (version ${version} of the tables; this one needs ${known}). ` +
+        "End what uses it, and upgrade it";
   throw new Error(`PostgreSQL at ${where} ${what}: handrail store migrate`);
 }
 
@@ -526,7 +527,8 @@ async function movePositions(client: PoolClient, newest: number): Promise<void> 
 }
 
 const moveAfter = (newest: string) => `UPDATE positions SET base = greatest(base,
-  greatest(${newest}, (SELECT max(id) FROM events)) + 1 - ${IDS} * pg_snapshot_xmax(pg_current_snapshot())::text::bigint)`;
+  greatest(${newest}, (SELECT max(id) FROM events)) + 1
+    - ${IDS} * pg_snapshot_xmax(pg_current_snapshot())::text::bigint)`;
 
 /**
  * Creates the tables, or upgrades them. Several processes may do so at once.

@@ -31,7 +31,8 @@ export interface Sql {
   explain(error: unknown): Error;
   /**
    * Returns the newest event up to which nothing is missing: later reads find no more events with smaller ids. "all":
-   * includes everything that was committed before. "known": without waiting; `watch` reports when there is more. `until`: as in `read`.
+   * includes everything that was committed before. "known": without waiting; `watch` reports when there is more.
+   * `until`: as in `read`.
    */
   readableTo(which: "all" | "known", until?: AbortSignal): Promise<number>;
   /** The id of the newest event. */

@@ -71,7 +71,7 @@ function isSameEnv(one: Env, other: Env): boolean {
 
 const SHELL = /^((\/usr)?\/bin\/)?(ba|da|z|k)?sh$/;
 
-/** The only flags allowed before `-c`: with others (a second `-c`, a file, `--rcfile`) a shell runs more than the script. */
+/** The only flags allowed before `-c`: with others (a second `-c`, `--rcfile`) a shell runs more than the script. */
 const SHELL_FLAGS: ReadonlySet<string> = new Set(["--noprofile", "--norc"]);
 
 /** The script that an argument vector runs: the word after a shell's `-c`, otherwise the quoted words. */

@@ -10,7 +10,8 @@ const QUOTED = 2_000;
 
 /** Tells the model that a person has changed a call, and to what. */
 export function editedNote(edited: EditedInput, { mask }: Pick<Host, "mask">): string {
-  return `A person changed this call before approving it. Its arguments are now: ${clip(mask.text(JSON.stringify(edited)), QUOTED)}.`;
+  const now = clip(mask.text(JSON.stringify(edited)), QUOTED);
+  return `A person changed this call before approving it. Its arguments are now: ${now}.`;
 }
 
 /** Returns the result of a call, with a note before it if a person has changed the call. */

@@ -86,7 +86,7 @@ const CLAUDE_TOOLS: Client["tools"] = {
   ...{ EnterPlanMode: NONE, ExitPlanMode: NONE, Skill: NONE, SlashCommand: NONE },
 };
 
-/** What Claude Code and codex have in common: codex took over its format (https://developers.openai.com/codex/hooks). */
+/** What Claude Code and codex have in common: codex took over its format (developers.openai.com/codex/hooks). */
 function claudeEvents(event: ToolInput, project: string | undefined): Happening | undefined {
   const cwd = text(event, "cwd");
   const where = { session: text(event, "session_id"), cwd, project: project ?? cwd };

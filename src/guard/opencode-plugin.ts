@@ -48,7 +48,8 @@ async function server({ directory, worktree }) {
       Object.assign(output.args, input);
     },
     "tool.execute.after": async ({ tool, sessionID, callID, args: input }, { output }) => {
-      await report({ ...where, phase: "after", session: sessionID, id: callID, tool, input, result: String(output ?? "") });
+      const result = String(output ?? "");
+      await report({ ...where, phase: "after", session: sessionID, id: callID, tool, input, result });
     },
   };
 }

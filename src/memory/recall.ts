@@ -96,7 +96,7 @@ function* termsOf(dialect: Dialect, scope: ScopeRow, query: string): Work<readon
     const token = `${scope.id}:${word}`;
     const ids = yield* newestWith(dialect, [token], 0);
     const oldest = ids.at(-1) ?? last;
-    // Only the newest memories with a common word are known. The word's frequency in older memories is assumed to be the same.
+    // Only the newest memories with a common word are known: its frequency in older ones is assumed to be the same.
     const count = ids.length < MOST_LISTED ? ids.length : (ids.length * (last - first + 1)) / (last - oldest + 1);
     return { token, ids, count, weight: part * weightOf(Math.min(count, scope.memories), scope.memories) };
   };

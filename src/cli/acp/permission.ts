@@ -68,7 +68,7 @@ export async function askClient(
   return answer === "once" || answer === "session" || answer === "always" ? { answer } : { answer: "refuse" };
 }
 
-/** The question as text: the sub-agent, the place, the call, the risk, the reason, and what a longer approval allows. */
+/** The question as text: sub-agent, place, call, risk, reason, and what a longer approval allows. */
 function questionText(call: CheckedCall, decision: Decision, host: string | undefined): string {
   const { agent } = call.request;
   const { risk, reason, scopes = [] } = decision;

@@ -1,6 +1,6 @@
 /** Whether the person has read what a key would answer: who still types has not. */
 export interface Attention {
-  /** Something was typed. Returns true if it may be an answer: it was quiet before, or the person chose the question. */
+  /** Something was typed. Returns true if it may be an answer: it was quiet before, or the question was chosen. */
   typed(): boolean;
   /** Another question is shown. */
   shown(): void;

@@ -17,8 +17,8 @@ export type LineActions = Pick<Actions, "steer" | "stop" | "leaveNow" | "command
 const PROMPT = "Message, or /help, and Enter: ";
 
 /**
- * A chat at a terminal without redrawing, for screen readers and simple terminals: the terminal edits a line, each event
- * is a line, and a prompt says what is expected. What is entered during a turn is sent after the running call.
+ * A chat at a terminal without redrawing, for screen readers and simple terminals: the terminal edits a line, each
+ * event is a line, and a prompt says what is expected. What is entered during a turn is sent after the running call.
  */
 export function lineFace(view: RunView, actions: LineActions): Face {
   const lines: string[] = [];

@@ -36,8 +36,8 @@ import type { TerminalChoices } from "../terminal.ts";
 
 /**
  * Chats with an agent: each message of the person is a turn. A terminal gets an editor, live blocks of the calls and a
- * status line, with `--plain` and `TERM=dumb` lines of words. Otherwise each line of stdin is a message, text goes to stdout and calls to stderr. Ends when the input
- * ends, with `/exit`, or with a second Ctrl-C.
+ * status line, with `--plain` and `TERM=dumb` lines of words. Otherwise each line of stdin is a message, text goes to
+ * stdout and calls to stderr. Ends when the input ends, with `/exit`, or with a second Ctrl-C.
  */
 export async function run(given: AgentOptions): Promise<void> {
   await inWorktree(given, chat);

@@ -1,5 +1,8 @@
 import { signal } from "@preact/signals";
-import type { Highlighter } from "./highlighter.ts";
+import type { Segment } from "./ansi.ts";
+
+/** Returns the segments of each line of code; `undefined` for an unknown language, and for code that is too long. */
+type Highlighter = (code: string, language: string) => readonly (readonly Segment[])[] | undefined;
 
 const highlighter = signal<Highlighter | undefined>(undefined);
 let isLoading = false;
@@ -17,8 +20,11 @@ export function highlighterFor(language: string | undefined): Highlighter | unde
 async function load(): Promise<void> {
   isLoading = true;
   try {
-    const { highlight } = await import("./highlighter.ts");
-    highlighter.value = highlight;
+    const { colouredCode } = await import("../../../util/coloured-code.ts");
+    highlighter.value = (code, language) =>
+      colouredCode(code, language)?.map((line) =>
+        line.map(({ text, kind }) => ({ text, look: kind === undefined ? "" : `c-${kind}` })),
+      );
   } catch {
     isLoading = false; // the next code tries again
   }
