@@ -5,33 +5,28 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Anthropic from "@anthropic-ai/sdk";
-import { asText, createToolkit } from "handrail";
+import { createToolkit } from "handrail";
+import { anthropic } from "handrail/anthropic";
 
 const workDir = await mkdtemp(join(tmpdir(), "handrail-example-"));
 
 const client = new Anthropic();
 const toolkit = await createToolkit({ preset: "coding", workDir, stateDir: `${workDir}-state` });
+const hand = anthropic(toolkit);
 
 /** @param {string} prompt */
 async function run(prompt) {
   /** @type {Anthropic.MessageParam[]} */
   const messages = [{ role: "user", content: prompt }];
   for (let round = 0; round < 20; round++) {
-    const tools = toolkit.definitions("anthropic");
+    const { tools } = hand;
     const reply = await client.messages.create({
       ...{ model: "claude-sonnet-4-5", max_tokens: 4096, messages },
       ...(tools && { tools }),
     });
     messages.push({ role: "assistant", content: reply.content });
-    const calls = reply.content.filter((block) => block.type === "tool_use");
-    if (calls.length === 0) return reply.content;
-    /** @type {Anthropic.ToolResultBlockParam[]} */
-    const results = [];
-    for (const { id, name, input } of calls) {
-      const result = await toolkit.call({ name, input });
-      results.push({ type: "tool_result", tool_use_id: id, content: asText(result), is_error: result.status !== "ok" });
-    }
-    messages.push({ role: "user", content: results });
+    if (reply.stop_reason !== "tool_use") return reply.content;
+    messages.push({ role: "user", content: await hand.results(reply) });
   }
   throw new Error("the model has not finished within 20 rounds");
 }

@@ -1,10 +1,10 @@
-import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import type { Content } from "../contract/content.ts";
 import type { CallId } from "../contract/identity.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { asContent } from "../engine/result.ts";
 import { type AdapterOptions, createHand } from "./hand.ts";
+import { type DescribedSchema, describedSchema } from "./schema.ts";
 
 export type { AdapterOptions } from "./hand.ts";
 
@@ -17,9 +17,7 @@ export interface AiSdkOptions extends AdapterOptions {
 export interface AiSdkTool {
   readonly title?: string;
   readonly description: string;
-  readonly inputSchema: StandardSchemaV1<unknown, unknown> & {
-    readonly "~standard": { readonly jsonSchema: StandardJSONSchemaV1.Converter };
-  };
+  readonly inputSchema: DescribedSchema;
   readonly strict: boolean;
   readonly needsApproval: (input: unknown, options: { readonly toolCallId: CallId }) => Promise<boolean>;
   readonly execute: (
@@ -67,7 +65,7 @@ export function aiSdk(toolkit: Toolkit, { strict = true, ...options }: AiSdkOpti
             {
               ...(title !== undefined && { title }),
               description,
-              inputSchema: schemaOf(parameters),
+              inputSchema: describedSchema(parameters),
               strict: isStrict,
               needsApproval: async (input, { toolCallId }) => (await question(toolCallId, name, input)) !== undefined,
               execute: (input, { toolCallId: id, abortSignal }) => hand.run({ id, name, input }, abortSignal),
@@ -85,20 +83,8 @@ export function aiSdk(toolkit: Toolkit, { strict = true, ...options }: AiSdkOpti
   };
 }
 
-/** The schema for the model. It validates nothing: the toolkit checks the arguments, and tells the model what is wrong. */
-function schemaOf(parameters: object): AiSdkTool["inputSchema"] {
-  const described = () => structuredClone(parameters) as Record<string, unknown>; // the SDK changes it
-  return {
-    "~standard": {
-      version: 1,
-      vendor: "handrail",
-      validate: (value) => ({ value }),
-      jsonSchema: { input: described, output: described },
-    },
-  };
-}
-
-function outputOf(result: ToolResult): AiSdkOutput {
+/** A result as a model of the AI SDK reads it, with its images. */
+export function outputOf(result: ToolResult): AiSdkOutput {
   const { content, isError } = asContent(result);
   const value = content.map((part) => partOf(part));
   const [first, ...others] = value;
