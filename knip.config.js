@@ -22,6 +22,7 @@ export default {
   ignoreBinaries: [
     ...["bwrap", "mkfifo", "shellcheck", "mount", "script", "umount", "unshare"],
     ...["dockerd", "ldd", "script", "ssh-keygen", "useradd", "userdel", "usermod"],
+    "redis-server",
   ],
   // Started by their names: by scripts/check.mjs, and what bench/workloads/latency.mjs compares with; and the linter's helper program.
   ignoreDependencies: [

@@ -40,7 +40,7 @@ const JAVASCRIPT_SOURCES = [...SOURCE_FOLDERS, "package.json", "package-lock.jso
  * Packages that contain binaries, or are too large. They are installed next to ours and imported when they are used, and
  * may be missing.
  */
-const INSTALLED = ["@vscode/ripgrep", "libsql", "pg", "playwright-core", "sharp"];
+const INSTALLED = ["@vscode/ripgrep", "bullmq", "ioredis", "libsql", "pg", "playwright-core", "sharp"];
 
 /** The path of the spawner, relative to the chunks of dist. */
 const SPAWNER = "../spawner.js";

@@ -90,6 +90,13 @@ export interface ToolkitOptions extends ToolChoice, Omit<TargetOptions, "sandbox
   /** Default: a store in memory. Closed with the toolkit. */
   readonly store?: Store;
   /**
+   * The Redis server that wakes workers, for a target "worker:NAME": `redis://HOST:PORT` or `rediss://…` with TLS. Needs
+   * the packages bullmq and ioredis. Default: workers are woken by the store alone.
+   */
+  readonly queue?: string;
+  /** Makes the calls that are delivered to a worker with this id, which its jobs and saved outputs begin with. */
+  readonly workerId?: string;
+  /**
    * Who shares the memories in `stateDir`: all workspaces of the user, or only sessions in the same folder. Default
    * "user".
    */
@@ -170,6 +177,7 @@ const OPTIONS: { readonly [name in keyof Required<ToolkitOptions>]: true } = {
   policies: true,
   policy: true,
   preset: true,
+  queue: true,
   sandbox: true,
   sources: true,
   stateDir: true,
@@ -182,6 +190,7 @@ const OPTIONS: { readonly [name in keyof Required<ToolkitOptions>]: true } = {
   toolsets: true,
   undo: true,
   workDir: true,
+  workerId: true,
 };
 
 const PLACE_OPTIONS = ["workDir", "passEnv", "sandbox", "terminal"] as const;

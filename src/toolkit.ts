@@ -23,11 +23,12 @@ import type { SandboxMode } from "./contract/containment.ts";
 import type { JobInput } from "./contract/activity.ts";
 import type { BeforeAct } from "./contract/call.ts";
 import type { CallId, ThreadId } from "./contract/identity.ts";
-import type { Approver } from "./contract/policy.ts";
+import type { Approver, Policy } from "./contract/policy.ts";
 import type { Backend, ScriptShell } from "./contract/backend.ts";
 import type { Jobs, Notices } from "./contract/job.ts";
 import type { Outputs } from "./contract/tool.ts";
 import type { Toolkit } from "./contract/toolkit.ts";
+import type { Delivery } from "./contract/delivery.ts";
 import { createLiveTools } from "./engine/live-tools.ts";
 import { openToolkit } from "./engine/toolkit.ts";
 import { createWatch } from "./engine/watch.ts";
@@ -65,6 +66,7 @@ import { pause } from "./util/abort.ts";
 import { absolutePath } from "./util/paths.ts";
 import { randomName } from "./util/identifier.ts";
 import { requireNode } from "./util/runtime.ts";
+import type { DeliveringOptions } from "./workers/deliver.ts";
 
 /**
  * Creates a toolkit: tools, policy, backend, store and saved outputs that work together.
@@ -102,10 +104,11 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const outputs = createOutputs({
     folder: outputsFolder(stateDir),
     owner: outputOwner,
+    ...(options.workerId !== undefined && { idPrefix: options.workerId }),
     ...(options.maxOutputBytes !== undefined && { maxBytes: options.maxOutputBytes }),
   });
   const oneCommand = options.lifetime === "call";
-  const around = surroundings(options.policy, limits, { stateDir, outputOwner, outputs, oneCommand });
+  const around = surroundings(options.policy, limits, { stateDir, outputOwner, outputs, oneCommand, store });
   const backend = await openBackend(place, around);
   const tools = backend.shell === "sh" ? toolsFor("sh") : usualTools;
   if (tools.has("cron_add")) await loadWords();
@@ -116,6 +119,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     backend,
     store: { append: (event) => store.append(mask.json(event)) },
     lifetime: options.lifetime ?? "toolkit",
+    ...(options.workerId !== undefined && { idPrefix: options.workerId }),
     alarms,
   });
   const workspace = { backend: backend.name, folder: backend.workDir };
@@ -125,14 +129,17 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const maxActs = options.policy?.maxActionsPerHour;
   const rate = maxActs === undefined ? undefined : createRateLimit({ max: maxActs, folder: `${stateDir}/acts` });
   const ownFolders = [stateDir, configFolder(), ...OWN_FOLDERS];
-  const policies = [
-    createPolicy({ ...presetPolicy(options.preset), ...options.policy }, backend, ownFolders, rules, {
-      conversations,
-      hasSecret: (text) => mask.text(text) !== text,
-    }),
-    ...(rate === undefined ? [] : [rate.policy]),
-    ...(options.policies ?? []),
-  ];
+  const policySettings = { ...presetPolicy(options.preset), ...options.policy };
+  const facts = { conversations, hasSecret: (text: string) => mask.text(text) !== text };
+  const ownPolicies = [...(rate === undefined ? [] : [rate.policy]), ...(options.policies ?? [])];
+  const policies = [createPolicy(policySettings, backend, ownFolders, rules, facts), ...ownPolicies];
+  const delivering =
+    backend.worker === undefined
+      ? undefined
+      : await openDelivering(options, {
+          ...{ name: backend.worker, store, policies: ownPolicies },
+          delivery: { policy: policySettings as Delivery["policy"], ...(mode === "on" && { contained: true }) },
+        });
   const permanentGrants = () =>
     createGrants({
       workspace,
@@ -168,6 +175,8 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   });
   const shared = {
     policies,
+    policiesOf: policiesOfCallers(backend, (settings) => createPolicy(settings, backend, ownFolders, undefined, facts)),
+    elsewhere: delivering?.elsewhere,
     permanentGrants,
     takeAct: rate?.take,
     beforeAct: [isLocal ? places(backend, stateDir, options) : undefined, undo?.beforeAct, options.beforeAct].filter(
@@ -217,9 +226,38 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     await memories.close();
     await schedules.close();
     watch.close();
+    await delivering?.close();
     await store.close();
   });
   return toolkit;
+}
+
+/** Loads what delivers calls to workers, and the queue if one is named. */
+async function openDelivering({ queue }: ToolkitOptions, options: Omit<DeliveringOptions, "queue">) {
+  const { createDelivering } = await import("./workers/deliver.ts");
+  const opened = queue === undefined ? undefined : (await import("./workers/queue.ts")).openQueue(queue, options.name);
+  return createDelivering({ ...options, queue: await opened });
+}
+
+/** How many policies of callers are kept. */
+const MOST_CALLERS = 64;
+
+/** Makes the policies of callers from their settings, once for each settings. */
+function policiesOfCallers(backend: Backend, policyOf: (settings: PolicySettings) => Policy) {
+  const known = new Map<string, Policy>();
+  return ({ policy, decision, contained }: Delivery): readonly Policy[] => {
+    const key = JSON.stringify(policy);
+    const judge = known.get(key) ?? policyOf(policy);
+    if (known.size >= MOST_CALLERS) known.clear();
+    known.set(key, judge);
+    const reason = "The caller runs commands only in the sandbox, and this worker has none";
+    const isOpen = contained === true && backend.sandbox === undefined;
+    return [
+      judge,
+      ...(decision === undefined ? [] : [async () => decision]),
+      ...(isOpen ? [async () => ({ verdict: "deny", risk: "high", rule: "sandbox", reason }) as const] : []),
+    ];
+  };
 }
 
 /** The pages of the browser, for people. */
@@ -411,7 +449,9 @@ function surroundings(
     outputOwner: owner,
     outputs,
     oneCommand,
+    store,
   }: {
+    readonly store: Surroundings["store"];
     readonly stateDir: string;
     readonly outputOwner: string;
     readonly outputs: { readonly folder: string };
@@ -421,6 +461,7 @@ function surroundings(
   const { allowedRoots = [], forbiddenPaths = [], network } = policy;
   return {
     outputFolder: outputs.folder,
+    store,
     programs: `${stateDir}/programs`,
     written: writtenPlaces(stateDir).list,
     jobs: { owner, folder: `${jobsFolder(stateDir)}/${owner}` },

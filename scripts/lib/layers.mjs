@@ -38,6 +38,7 @@ export const LEVELS = [
     { name: "agent", holds: "the loop, models, sub-agents" },
     { name: "adapters", holds: "the toolkit as tools of the SDKs that people use" },
     { name: "guard", holds: "tool calls of other agents, judged as ours are" },
+    { name: "workers", holds: "calls made on other machines: their delivery, and the process that makes them" },
     { name: "console", holds: "the web console and its HTTP API" },
   ],
   [{ name: "config", holds: "files, flags and environment, as one checked settings object" }],

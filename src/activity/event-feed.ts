@@ -6,7 +6,7 @@ import { all } from "../db/work.ts";
 import { Stop } from "../util/abort.ts";
 import { keyOf, threadKey } from "./event-rows.ts";
 import { type Choice, isAskedFor } from "./threads.ts";
-import { type Wake, createWake } from "./wake.ts";
+import { type Wake, createWake } from "../util/wake.ts";
 
 /** How many rows are in memory at a time. */
 const PAGE_ROWS = 100;

@@ -1,6 +1,6 @@
 import type { EventRow } from "./event-rows.ts";
 import { mergeUpdates } from "./updates.ts";
-import { type Wake, createWake } from "./wake.ts";
+import { type Wake, createWake } from "../util/wake.ts";
 
 /** Rows per transaction. They take some 6 ms, after which the event loop gets a turn. */
 export const BATCH_ROWS = 500;

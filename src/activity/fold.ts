@@ -51,6 +51,8 @@ export function foldMessage(message: ToolMessage | undefined, event: ActivityEve
       return withActivity(message, updated(activity, event.update));
     case "call.parked":
       return withActivity(message, updated(activity, { displayMessage: "Waiting for a person; no process waits" }));
+    case "call.delivered":
+      return withActivity(message, updated(activity, { displayMessage: `Waiting for ${event.target}` }));
     case "call.taken":
       return withActivity(message, updated(activity, { displayMessage: null }));
     case "call.finished":

@@ -27,6 +27,8 @@ type StartedBy = Parameters<Jobs["start"]>[2];
 export interface JobsOptions {
   readonly backend: Pick<Backend, "spawn" | "detached">;
   readonly store: Pick<Store, "append">;
+  /** The first letters of every job's id. Default: none. */
+  readonly idPrefix?: string;
   /** "call": the toolkit is closed after one call, so only detached jobs can be started. Default "toolkit". */
   readonly lifetime?: "call" | "toolkit";
   /** How many bytes of ended jobs' output are kept, besides the last job's, which is kept whole. Default 1 GiB. */
@@ -57,6 +59,7 @@ export interface JobManager extends Jobs {
 export function createJobs({
   backend,
   store,
+  idPrefix = "",
   lifetime: longest = "toolkit",
   mostEndedBytes = 1_073_741_824,
   alarms,
@@ -137,7 +140,7 @@ export function createJobs({
       requireRoom();
       starting++;
       const process = await backend.spawn(command).finally(() => starting--);
-      const id = isDetached ? process.id : String(++started);
+      const id = isDetached ? process.id : `${idPrefix}${++started}`;
       const job = kept({ id, command: script, startedMs: Date.now(), lifetime, process }, by);
       if (closed && !isDetached) await process.kill(); // the toolkit was closed meanwhile
       return job;
@@ -147,7 +150,7 @@ export function createJobs({
       if (longest === "call") throw new ToolFailure("this process ends with the one call of this command");
       requireRoom();
       const { startedMs } = by;
-      return kept({ id: String(++started), command: script, startedMs, lifetime: "toolkit", process }, by);
+      return kept({ id: `${idPrefix}${++started}`, command: script, startedMs, lifetime: "toolkit", process }, by);
     },
     list: all,
     get: async (id) => jobs.get(id) ?? (await all()).find((job) => job.id === id),

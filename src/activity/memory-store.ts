@@ -8,7 +8,7 @@ import { answerTo, openQuestion, parkedQuestion } from "./questions.ts";
 import { recordedJobs } from "./recorded-jobs.ts";
 import { createSearch } from "./search.ts";
 import { type Choice, isAskedFor, summarize } from "./threads.ts";
-import { type Wake, createWake } from "./wake.ts";
+import { type Wake, createWake } from "../util/wake.ts";
 
 export interface MemoryStoreOptions {
   /**

@@ -1,6 +1,7 @@
 import type { ParkedCall, ParkedFilter } from "../contract/parked.ts";
 import type { Value } from "../db/driver.ts";
 import type { Sql } from "../db/sql.ts";
+import type { Dialect } from "../db/dialect.ts";
 import { type Work, all, lock, run } from "../db/work.ts";
 import { insertEvents, keyOf, rowOf } from "./event-rows.ts";
 import { type Move, type Moved, moved } from "./parked.ts";
@@ -49,20 +50,42 @@ export function* writeParked(row: ParkedCall, session: number): Work<void> {
     `INSERT INTO parked_calls (call, question, thread, target, state, has_turn, until, session, body)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (call) DO UPDATE SET question = excluded.question, state = excluded.state, until = excluded.until,
-       session = excluded.session, body = excluded.body`,
+       has_turn = excluded.has_turn, session = excluded.session, body = excluded.body`,
     [
       ...[keyOf(call), keyOf(question), keyOf(thread), keyOf(target), state],
-      ...[turn === undefined ? 0 : 1, untilMs, session, JSON.stringify(row)],
+      // The caller of a worker waits for the result itself, until a question makes the call wait without it.
+      ...[turn === undefined || question === "" ? 0 : 1, untilMs, session, JSON.stringify(row)],
     ],
   );
+}
+
+/** What a model and people read about a call whose claim the record may have lost. */
+const CLAIM_LOST =
+  "interrupted: the database failed over and may have lost that a worker has taken the call. Whether it ran is " +
+  "unknown. It was not run again.";
+
+/** Ends the calls that were delivered before the database failed over: they may have been taken. */
+function* endDoubtful(dialect: Dialect, at: number): Work<number> {
+  const doubtful = yield* parkedIn(`state = 'ready' AND timeline <> ${dialect.timeline}`, []);
+  if (doubtful.length === 0) return 0;
+  yield* lock(...doubtful.map(({ call }) => keyOf(call)));
+  const rows = yield* parkedIn(`state = 'ready' AND timeline <> ${dialect.timeline}`, []);
+  const ends = rows.map(({ call, thread }) =>
+    rowOf({ call, thread, at, type: "call.finished", status: "interrupted", error: CLAIM_LOST }),
+  );
+  yield* insertEvents(NO_SESSION, ends);
+  return rows.length;
 }
 
 /** Ends the parked calls whose time is over. Returns how many calls it ended. */
 export async function expire(sql: Sql, at: number): Promise<number> {
   const late = () => parkedIn("state IN ('parked', 'ready', 'ended') AND until < ?", [at]);
-  const found = await sql.read(late);
-  if (found.length === 0) return 0;
+  const [found, doubtful] = await sql.read(function* () {
+    return [yield* late(), yield* all(`SELECT 1 FROM parked_calls WHERE timeline <> ${sql.dialect.timeline} LIMIT 1`)];
+  });
+  if (found.length + doubtful.length === 0) return 0;
   return await sql.transaction(function* () {
+    if (doubtful.length > 0 && found.length === 0) return yield* endDoubtful(sql.dialect, at);
     yield* lock(...found.map(({ call }) => keyOf(call)));
     const rows = yield* late();
     for (const row of rows) yield* moveIn(row, { to: "expired" }, { at, session: NO_SESSION });

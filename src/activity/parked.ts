@@ -9,7 +9,9 @@ import { MAX_ERROR } from "./fold.ts";
 export type Move =
   | ParkedMove
   | { readonly to: "ready"; readonly approval: Approval; readonly by: string }
-  | { readonly to: "expired" };
+  | { readonly to: "expired" }
+  /** The worker died. The call goes to another one, if it may be repeated. */
+  | { readonly to: "again" };
 
 /** What a store writes for a move, in one transaction. */
 export interface Moved {
@@ -49,12 +51,17 @@ export function moved(row: ParkedCall | undefined, move: Move, at: number): Move
       if (state === "taken" && row.claim === move.claim) return { row, events: [] };
       if (state !== "ready") return refuse(WHY_NOT[state]);
       if (row.target !== move.target) return refuse(`it belongs to ${row.target}`);
-      return { row: { ...row, state: "taken", claim: move.claim }, events: [{ ...of(row, at), type: "call.taken" }] };
+      return taken(row, move, at);
     case "withdrawn":
       if (!waits) return refuse(WHY_NOT[state]);
       return ended(row, { status: "aborted", error: `withdrawn by ${move.by} before it ran` }, at);
     case "expired":
       return state === "ended" && at > row.untilMs ? { row: undefined, events: [] } : refuse("its time is not over");
+    case "again": {
+      if (state !== "taken" || row.delivery?.repeatable !== true) return refuse(WHY_NOT[state]);
+      const { claim: _, worker: __, ...free } = row;
+      return { row: { ...free, state: "ready", untilMs: at + row.keepMs }, events: [] };
+    }
     case "delivered":
       return state === "ended" ? { row: undefined, events: [] } : refuse(WHY_NOT[state]);
   }
@@ -68,6 +75,11 @@ const WHY_NOT = {
 } as const;
 
 const of = ({ call, thread }: ParkedCall, at: number) => ({ call, thread, at });
+
+function taken(row: ParkedCall, { claim, worker }: Extract<Move, { to: "taken" }>, at: number): Moved {
+  const by = worker !== undefined && { worker };
+  return { row: { ...row, state: "taken", claim, ...by }, events: [{ ...of(row, at), type: "call.taken", ...by }] };
+}
 
 /** A refusal ends the call at once, because there is nothing to run. */
 function answered(row: ParkedCall, approval: Approval, by: string, at: number): Moved {
@@ -101,8 +113,9 @@ export function afterEnd(row: ParkedCall): ParkedCall | undefined {
   return row.turn === undefined ? undefined : { ...row, state: "ended" };
 }
 
-function lateness({ state, keepMs }: ParkedCall): string {
+function lateness({ state, keepMs, question }: ParkedCall): string {
   const time = keepMs >= DAY_MS ? plural(Math.round(keepMs / DAY_MS), "day") : `${keepMs / 1_000} s`;
+  if (question === "") return `no worker took it within ${time}, so it was not run`;
   return state === "parked"
     ? `nobody answered within ${time}, so it was not run`
     : `it was approved, and no process ran it within ${time}`;

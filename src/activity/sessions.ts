@@ -2,6 +2,8 @@ import type { CallEvent } from "../contract/activity.ts";
 import { type Dialect, silentProcesses } from "../db/dialect.ts";
 import type { Sql } from "../db/sql.ts";
 import { type Work, all, lock, run } from "../db/work.ts";
+import { moved } from "./parked.ts";
+import { NO_SESSION, moveIn, parkedIn } from "./parked-rows.ts";
 import { type EventRow, insertEvents, keyOf, rowOf } from "./event-rows.ts";
 import {
   type Liveness,
@@ -82,6 +84,7 @@ export async function closeSession(sql: Sql, session: number, at: number): Promi
     const left = yield* inProgress(session);
     const endings = new Map<string, EventRow>();
     for (const event of left.slice(0, MOST_ENDINGS)) {
+      if (yield* takenAgain(event, at)) continue;
       const row = rowOf(yield* ending(event, at));
       endings.set(row.body, row); // a call ends once
     }
@@ -114,6 +117,17 @@ function* inProgress(session: number): Work<readonly Begun[]> {
     if (event.type === "call.started" || (event.lifetime === "toolkit" && !(yield* hasEnded(event)))) left.push(event);
   }
   return left;
+}
+
+/** Gives a call of a worker to another worker, if the call may be repeated. */
+function* takenAgain({ type, call }: Begun, at: number): Work<boolean> {
+  if (type !== "call.started") return false;
+  const [row] = yield* parkedIn("call = ?", [keyOf(call)]);
+  const { refused } = moved(row, { to: "again" }, at);
+  if (refused !== undefined) return false;
+  yield* lock(keyOf(call));
+  const [still] = yield* parkedIn("call = ?", [keyOf(call)]);
+  return (yield* moveIn(still, { to: "again" }, { at, session: NO_SESSION })).refused === undefined;
 }
 
 function* hasEnded({ call, job }: Extract<Begun, { type: "job.started" }>): Work<boolean> {

@@ -1,6 +1,7 @@
 import type { Store } from "../contract/activity.ts";
 import type { Sql } from "../db/sql.ts";
-import { lock } from "../db/work.ts";
+import { SILENT_WORKER_MS } from "../contract/worker.ts";
+import { lock, run } from "../db/work.ts";
 import { pause } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
 import { createAttendance } from "./attendance.ts";
@@ -16,6 +17,7 @@ import { searchIn } from "./search.ts";
 import { endTurn, giveBack, takeThread } from "./taken-threads.ts";
 import { threadsIn } from "./threads.ts";
 import { closeSession, liveProcesses, sessionsThatAre } from "./sessions.ts";
+import { claimIn, deliverIn, holdsIn, isWaitingIn, reportIn, workersIn } from "./worker-calls.ts";
 
 export interface SqlStoreOptions {
   /** Opens the database; called with the first event that is recorded or read. */
@@ -222,6 +224,31 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
         await using(({ transaction }) => transaction(() => giveBack(thread, turn))).catch(() => undefined);
         endTurn(turn); // not earlier: the next turn of this process reads what this one wrote
       };
+    },
+    workers: {
+      async deliver(call) {
+        const outcome = await writer.transact(({ dialect }) => deliverIn(dialect, call, now()));
+        feed.wake();
+        return outcome;
+      },
+      async claim(by) {
+        const isThere = by.again === true || (await using(({ read }) => read(() => isWaitingIn(by.targets))));
+        if (!isThere) return undefined;
+        const row = await writer.transact(({ dialect }, session) => claimIn(dialect, by, { at: now(), session }));
+        feed.wake();
+        return row;
+      },
+      holds: (call, claim) => using(({ read }) => read(() => holdsIn(call, claim))),
+      report: (worker) =>
+        afterClosing(async (database) => {
+          database.shortenPatience(SILENT_WORKER_MS);
+          await database.transaction(() => reportIn(database.dialect, worker, now()));
+        }),
+      leave: (worker) =>
+        using(async ({ transaction }) => {
+          await transaction(() => run("DELETE FROM workers WHERE id = ?", [worker]));
+        }),
+      list: () => afterClosing(({ dialect, read }) => read(() => workersIn(dialect, now()))),
     },
     jobs: () => afterClosing(({ dialect, read }) => read(() => jobsIn(dialect))),
     health: () =>

@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { Store } from "../contract/activity.ts";
 import type { Backend, Process } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { SourceProgram } from "../contract/tool-source.ts";
@@ -21,6 +22,8 @@ export interface Surroundings {
   readonly sandbox: Omit<SandboxOptions, "required">;
   /** The folder in which programs of tool sources start that run outside the sandbox. No model can write there. */
   readonly programs: string;
+  /** The store of the toolkit, which knows workers. */
+  readonly store: Pick<Store, "workers">;
   /** Returns what models could write in any session, as real paths. */
   readonly written: () => Promise<readonly string[]>;
 }
@@ -151,13 +154,14 @@ async function openHere(
 function openTarget(
   { kind, scheme, address }: FoundTarget,
   { workDir, passEnv }: TargetOptions,
-  { outputFolder, jobs }: Surroundings,
+  { outputFolder, jobs, store }: Surroundings,
 ): Promise<Backend> {
   return kind.open(
     { scheme, address },
     {
       outputFolder,
       detachedOwner: jobs.owner,
+      store,
       ...(workDir !== undefined && { workDir }),
       ...(passEnv !== undefined && { passEnv }),
     },

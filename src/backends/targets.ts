@@ -5,13 +5,14 @@ import type { TargetAddress, TargetKind } from "../contract/target.ts";
 import { containerTarget } from "./container/target.ts";
 import { sshTarget } from "./ssh/target.ts";
 import type { Pane } from "./tmux/beside-pane.ts";
+import { workerTarget } from "./worker/target.ts";
 
 /** The built-in kinds of targets. To add a kind: a folder with its entry, and a line here. */
-export const TARGETS: readonly TargetKind[] = [containerTarget, sshTarget];
+export const TARGETS: readonly TargetKind[] = [containerTarget, sshTarget, workerTarget];
 
 /** Where work happens. */
 export interface TargetOptions {
-  /** "local" (default), "ssh:deploy@host", "docker:web", "podman:web", or a backend, closed with the toolkit. */
+  /** "local" (default), "ssh:deploy@host", "docker:web", "podman:web", "worker:build", or a backend, closed with the toolkit. */
   readonly target?: string | Backend;
   /** Kinds of targets besides the built-in ones. Default: none. */
   readonly targets?: readonly TargetKind[];
@@ -80,6 +81,7 @@ export function requireContainment(place: TargetOptions): void {
 /** Why commands at the place cannot be contained; `undefined` if this machine decides. */
 function uncontained({ target, targets, terminal = false }: TargetOptions): string | undefined {
   const found = typeof target === "object" ? undefined : findTarget(target, targets);
+  if (found?.kind.contains === true) return undefined;
   if (found !== undefined) return `it contains commands on this machine only, not on ${found.name}`;
   return terminal === false || typeof terminal === "object"
     ? undefined

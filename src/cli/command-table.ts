@@ -118,6 +118,22 @@ export const COMMANDS: CommandTable = {
     ],
     load: () => import("./commands/serve.ts"),
   },
+  worker: {
+    summary: "make the calls that callers with --worker NAME deliver, on this machine",
+    person: true,
+    flags: [
+      ["--name <name>", "the name that callers use", { parse: workerName }],
+      ["--concurrency <n>", "how many calls run at once (default: 4)", { parse: wholeNumber }],
+      ["--max-waiting <n>", "how many calls may wait for this worker (default: 100)", { parse: wholeNumber }],
+      ["--limit <tool=n...>", "how many calls of a tool run at once: --limit bash=1 (default: no limit)"],
+    ],
+    load: () => import("./commands/worker.ts"),
+  },
+  workers: {
+    summary: "list the workers that run, with what they do",
+    flags: [AS_JSON],
+    load: () => import("./commands/workers.ts"),
+  },
   policy: {
     summary: "ask the policy; list and revoke grants",
     commands: {
@@ -423,6 +439,12 @@ export const COMMANDS: CommandTable = {
     },
   },
 };
+
+function workerName(value: string): string {
+  if (!/^[A-Za-z0-9][\w-]{0,39}$/.test(value))
+    throw new InvalidArgumentError("expected 1 to 40 letters, digits, - or _");
+  return value;
+}
 
 function wholeNumber(value: string): number {
   if (!/^[1-9]\d{0,8}$/.test(value)) throw new InvalidArgumentError("expected a whole number above 0");

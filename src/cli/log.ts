@@ -113,6 +113,7 @@ export function loggedStore(store: Store, log: DebugLog): Store {
     takeThread: (thread, signal) => store.takeThread(thread, signal),
     jobs: () => store.jobs(),
     ...(store.health && { health: store.health.bind(store) }),
+    ...(store.workers !== undefined && { workers: store.workers }),
     ...(store.url !== undefined && { url: store.url }),
     close: () => store.close().catch(fail),
   };
@@ -142,6 +143,7 @@ const LEVELS: {
   "approval.requested": "info",
   "approval.decided": "info",
   "call.parked": "info",
+  "call.delivered": "debug",
   "call.taken": "info",
   "stop.requested": "info",
   "turn.ended": "info",

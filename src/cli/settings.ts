@@ -238,6 +238,7 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
     ...(settings.state.outputs !== undefined && { maxOutputBytes: settings.state.outputs }),
     browser: settings.browser,
     undo: settings.undo === "on",
+    ...(settings.queue !== undefined && { queue: settings.queue }),
     park: settings.park,
     ...(Object.keys(settings.approvers).length > 0 && { approvers: settings.approvers }),
     ...(settings.state.parkedMs !== undefined && { keepParkedMs: settings.state.parkedMs }),

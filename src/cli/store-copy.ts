@@ -33,10 +33,14 @@ const FILES: readonly { readonly file: string; readonly made: readonly string[];
       tables: [
         table("sessions", "id host boot pid_namespace pid process_start opened_at", { key: "id", isNumbered: true }),
         table("events", "id session call thread at type body", { key: "id" }),
-        table("parked_calls", "call question thread target state has_turn until session body rowid", {
-          key: "rowid",
-          isNumbered: true,
-        }),
+        table(
+          "parked_calls",
+          "call question thread target state has_turn until session body rowid tool place timeline",
+          {
+            key: "rowid",
+            isNumbered: true,
+          },
+        ),
       ],
     },
     {

@@ -495,6 +495,19 @@ export const ROWS = {
         "`memory`, until the program ends (memories and schedules are in the state folder then)",
     },
   ),
+  queue: optional(
+    text("redis://HOST:PORT, or rediss:// with TLS", {
+      pattern: "^rediss?://[^\\s]+$",
+      advice: "See docs/workers.md.",
+    }),
+    "none",
+    never("it wakes your workers"),
+    {
+      doc:
+        "the Redis server that wakes [workers](workers.md): `redis://HOST:PORT`, or `rediss://…` with TLS; without it, " +
+        "the store alone wakes them",
+    },
+  ),
   "state.outputs_mb": optional(integer(1, MOST_MB), "`2048`", never("they belong to all projects"), {
     doc: "MiB for all saved outputs in the state folder; the oldest are removed first, and each after 7 days",
   }),

@@ -10,6 +10,7 @@ import type { AnswerOutcome, OpenQuestion, QuestionId } from "./question.ts";
 import type { ToolStatus } from "./result.ts";
 import type { Json } from "./schema.ts";
 import type { JobLifetime } from "./lifetime.ts";
+import type { WorkerStore } from "./worker.ts";
 
 /** An event that a store has not numbered yet. Events are facts: noun and past participle. */
 export type ActivityEvent = CallEvent | ThreadEvent;
@@ -127,8 +128,13 @@ export type CallEvent = {
       readonly untilMs: number;
       readonly changed?: readonly string[];
     }
-  /** One process has claimed the parked call. It runs the call if the call is still what was approved. */
-  | { readonly type: "call.taken" }
+  /** The call waits for a worker: "worker:build". */
+  | { readonly type: "call.delivered"; readonly target: string }
+  /**
+   * One process has claimed the parked call, or the worker with this id a call that was delivered to it. It runs the
+   * call if the call is still what was approved.
+   */
+  | { readonly type: "call.taken"; readonly worker?: string }
   /** A request to stop the call. With `job`, to stop only that job of the call. `by` as in `approval.decided`. */
   | { readonly type: "stop.requested"; readonly by: string; readonly job?: string }
   | { readonly type: "call.updated"; readonly update: CallUpdate }
@@ -333,5 +339,7 @@ export interface Store {
   health?(): Promise<StoreHealth>;
   /** The database server, which then keeps memories and schedules too. Default: files of this machine. */
   readonly url?: string;
+  /** Calls that workers make. Absent in a store of one process. */
+  readonly workers?: WorkerStore;
   close(): Promise<void>;
 }

@@ -24,6 +24,10 @@ export interface Backend {
   readonly programFolders?: readonly string[];
   /** How people access the target from this machine. Omit it when the backend is this machine. */
   readonly access?: Access;
+  /**
+   * Present when workers make the calls of this target: their name. The backend then gives access to nothing itself.
+   */
+  readonly worker?: string;
   readonly files: Files;
   /** Files as uncontained programs see them, if contained commands see others. Default: `files`. */
   readonly outside?: Files;

@@ -85,9 +85,9 @@ export function stricter(one: Decision | undefined, other: Decision | undefined)
   const { scopes: _, runs: __, ...decision } = difference > 0 ? other : one;
   const scopes = scopesOfBoth(one, other);
   const except = [...new Set([...(one.except ?? []), ...(other.except ?? [])])];
-  const runs = [...(one.runs ?? []), ...(other.runs ?? [])];
+  const runs = ofBoth(one.runs, other.runs);
   const within = one.within && other.within ? narrower(one.within, other.within) : (one.within ?? other.within);
-  const parts = [...(one.parts ?? []), ...(other.parts ?? [])];
+  const parts = ofBoth(one.parts, other.parts);
   return {
     ...decision,
     ...(scopes !== undefined && { scopes }),
@@ -102,7 +102,14 @@ export function stricter(one: Decision | undefined, other: Decision | undefined)
 function scopesOfBoth(one: Decision, other: Decision): readonly Scope[] | undefined {
   if (one.verdict !== "ask") return other.verdict === "ask" ? other.scopes : undefined;
   if (other.verdict !== "ask") return one.scopes;
-  return one.scopes && other.scopes && [...one.scopes, ...other.scopes];
+  return one.scopes && other.scopes && ofBoth(one.scopes, other.scopes);
+}
+
+/** The entries of both lists. Two policies that judge alike give each entry once. */
+function ofBoth<T>(one: readonly T[] = [], other: readonly T[] = []): readonly T[] {
+  if (one.length === 0 || other.length === 0) return one.length === 0 ? other : one;
+  const known = new Set(one.map((entry) => JSON.stringify(entry)));
+  return [...one, ...other.filter((entry) => !known.has(JSON.stringify(entry)))];
 }
 
 /** What a person filled into a form: a value for some of the form's fields. It is not checked against the form. */

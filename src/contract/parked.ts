@@ -2,6 +2,7 @@ import type { Approval } from "./decision.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { QuestionId } from "./question.ts";
 import type { Json } from "./schema.ts";
+import type { Delivery } from "./delivery.ts";
 
 /**
  * The state of a parked call. "parked": its question waits for an answer. "ready": it was approved and waits for a
@@ -13,6 +14,7 @@ export type ParkedState = "parked" | "ready" | "taken" | "ended";
 export interface Parking {
   readonly call: CallId;
   readonly thread: ThreadId;
+  /** "" for a call for a worker about which nobody was asked yet. */
   readonly question: QuestionId;
   /** The backend and its working directory: the call may run only there. "local:/home/ann/shop". */
   readonly target: string;
@@ -35,6 +37,8 @@ export interface Parking {
   readonly refusal: string;
   /** How long the call waits for its answer, and then again for its process. Milliseconds. */
   readonly keepMs: number;
+  /** For a call that a worker makes. */
+  readonly delivery?: Delivery;
 }
 
 /** A parked call, as the store keeps it. Times are in milliseconds since 1970. */
@@ -48,12 +52,14 @@ export interface ParkedCall extends Parking {
   readonly by?: string;
   /** A random name of the process's claim. Present in the state "taken" and later. */
   readonly claim?: string;
+  /** The worker that has claimed it. */
+  readonly worker?: string;
 }
 
 /** One step of a parked call. Of several steps at the same time, only a step that is still allowed happens. */
 export type ParkedMove =
   /** By the one process that will run the call. Repeating a claim with the same name succeeds again. */
-  | { readonly to: "taken"; readonly claim: string; readonly target: string }
+  | { readonly to: "taken"; readonly claim: string; readonly target: string; readonly worker?: string }
   /** By a person who no longer wants the call to run. */
   | { readonly to: "withdrawn"; readonly by: string }
   /** The agent has added the result to its thread. */

@@ -1,3 +1,4 @@
+import type { Store } from "./activity.ts";
 import type { Backend } from "./backend.ts";
 
 /**
@@ -18,6 +19,8 @@ export interface TargetKind {
   open(target: TargetAddress, options: TargetOptions): Promise<Backend>;
   /** Texts and flag for the command line. Default: none, and no flag for this kind. */
   readonly commandLine?: TargetCommandLine;
+  /** True if commands may be contained on the target. Default: only this machine contains commands. */
+  readonly contains?: true;
 }
 
 /** The two parts of a target. */
@@ -36,6 +39,8 @@ export interface TargetOptions {
   readonly outputFolder: string;
   /** Backends with the same owner share their detached processes. */
   readonly detachedOwner: string;
+  /** The store of the toolkit: it knows the workers. */
+  readonly store?: Pick<Store, "workers">;
 }
 
 /** How people name targets of this kind at a shell, and how they find out why a target does not work. */

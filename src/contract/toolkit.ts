@@ -127,9 +127,10 @@ export interface Toolkit {
   /**
    * Makes a parked call that was approved, unless another process has claimed it. The call is judged again, and parked
    * again if what would happen is not what was approved. Resolves to the call's result, also if the call ended before,
-   * and to "parked" while the call waits. Never rejects.
+   * and to "parked" while the call waits. Given the row instead of the id, makes a call that this process has claimed.
+   * Never rejects.
    */
-  resume(call: CallId, options?: Omit<CallOptions, "park">): Promise<ToolResult>;
+  resume(call: CallId | ParkedCall, options?: Omit<CallOptions, "park">): Promise<ToolResult>;
   /**
    * Takes a person's message. For `policy.network.fetch`, the thread then knows its URLs and hosts. Undo begins to keep
    * the first state of the workspace. Never pass text that a model wrote.

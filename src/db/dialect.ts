@@ -13,6 +13,11 @@ export interface Dialect {
   like(column: string): string;
   /** A condition that a memory has all these words, with its parameter. */
   hasWords(words: readonly string[]): { readonly sql: string; readonly value: string };
+  /**
+   * The history that the server follows: a standby that is promoted begins a new one, and may lack the last commits of
+   * the old one. Always 0 for a file.
+   */
+  readonly timeline: string;
   /** The current time, in milliseconds since 1970: "?" for a parameter of this process, else the server's. */
   readonly clock: string;
   /** How many ids a search looks at in one statement. */
@@ -31,12 +36,16 @@ export const SQLITE: Dialect = {
     sql: "memory_words MATCH ?",
     value: words.map((word) => `"${word}"`).join(" AND "),
   }),
+  timeline: "0",
   clock: "?",
   searchedIds: 2_000, // the event loop gets a turn in between
   roughCount: "SELECT (SELECT max(id) FROM events) - (SELECT min(id) FROM events) + 1 AS count",
 };
 
-/** After this time without a report, a process that this process cannot see counts as dead. Milliseconds. */
+/**
+ * After this time without a report, a process that this process cannot see counts as dead, unless it has asked for
+ * less patience. Milliseconds.
+ */
 export const SILENT_MS = 30_000;
 
 /** The server's clock, because the clocks of several machines differ. Milliseconds since 1970. */
@@ -47,10 +56,11 @@ export const POSTGRES: Dialect = {
   indexed: () => "",
   like: (column) => `${column} COLLATE "C" ILIKE ? ESCAPE '^'`,
   hasWords: (words) => ({ sql: "tokens @> string_to_array(?, ' ')", value: words.join(" ") }),
+  timeline: "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint",
   clock: SERVER_CLOCK,
   searchedIds: Number.MAX_SAFE_INTEGER,
   roughCount: "SELECT reltuples::bigint AS count FROM pg_class WHERE oid = 'events'::regclass",
-  silent: `SELECT process FROM beats WHERE beat_at < ${SERVER_CLOCK} - ${SILENT_MS}`,
+  silent: `SELECT process FROM beats WHERE beat_at < ${SERVER_CLOCK} - patience`,
 };
 
 const NONE: ReadonlySet<string> = new Set();

@@ -65,6 +65,14 @@ export const RECORD_TABLES: readonly string[] = [
      DELETE FROM parked_calls WHERE call = NEW.call AND has_turn = 0;
      UPDATE parked_calls SET state = 'ended' WHERE call = NEW.call;
    END`,
+  // Calls for workers: `tool`, `place` (the order in which they are taken) and `timeline` are null for other calls.
+  `ALTER TABLE parked_calls ADD COLUMN tool TEXT;
+   ALTER TABLE parked_calls ADD COLUMN place INTEGER;
+   ALTER TABLE parked_calls ADD COLUMN timeline INTEGER;
+   CREATE INDEX parked_calls_place ON parked_calls (target, place) WHERE place IS NOT NULL;
+   CREATE TABLE workers (
+     id TEXT PRIMARY KEY, name TEXT NOT NULL, beat_at INTEGER NOT NULL, body TEXT NOT NULL
+   ) WITHOUT ROWID;`,
 ];
 
 /**

@@ -134,4 +134,9 @@ export const POSTGRES_TABLES: readonly string[] = [
    CREATE INDEX runs_thread ON runs (thread);
    CREATE TABLE runners (target TEXT NOT NULL, process TEXT NOT NULL, PRIMARY KEY (target, process));
    CREATE TABLE signatures (signature TEXT PRIMARY KEY, until_ms BIGINT NOT NULL);`,
+  // Calls for workers: `tool`, `place` (the order in which they are taken) and `timeline` are null for other calls.
+  `ALTER TABLE beats ADD COLUMN patience BIGINT NOT NULL DEFAULT 30000;
+   ALTER TABLE parked_calls ADD COLUMN tool TEXT, ADD COLUMN place BIGINT, ADD COLUMN timeline BIGINT;
+   CREATE INDEX parked_calls_place ON parked_calls (target, place) WHERE place IS NOT NULL;
+   CREATE TABLE workers (id TEXT PRIMARY KEY, name TEXT NOT NULL, beat_at BIGINT NOT NULL, body TEXT NOT NULL);`,
 ];

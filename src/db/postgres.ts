@@ -103,6 +103,7 @@ async function connect(url: string): Promise<Sql> {
       patiently(async () => (await query<{ id: number | null }>("SELECT max(id) AS id FROM events"))[0]?.id ?? 0),
     watch: watchers.add,
     lapses: pulse.lapses,
+    shortenPatience: pulse.shortenPatience,
     usedBytes: async () => undefined,
     giveBack: async () => true, // the server's own vacuum does this
     tidy: () => {},
@@ -365,12 +366,13 @@ function readableOn({ query, saw }: Server, changed: () => void) {
 }
 
 /**
- * Reports that this process lives, now and every five seconds. A server that starts is waited for, one that is away is
+ * Reports that this process lives, now and every five seconds, or more often with less patience. A server that starts is waited for, one that is away is
  * not: it may be the wrong name.
  */
 async function pulseOn({ query, explain, close }: Server) {
   const process = identityText(thisProcess());
-  const report = () => query(BEAT, [process]);
+  let patienceMs = SILENT_MS;
+  const report = () => query(BEAT, [process, patienceMs]);
   for (const begun = performance.now(); ;) {
     const failure = await report().then(
       () => undefined,
@@ -388,13 +390,24 @@ async function pulseOn({ query, explain, close }: Server) {
   const beat = () =>
     report().then(
       () => {
-        if (Date.now() - beatAt > SILENT_MS) lapses += 1;
+        // Earlier than others count it as dead: their clock began before the last report was known here.
+        if (Date.now() - beatAt > patienceMs * 0.75) lapses += 1;
         beatAt = Date.now();
       },
       () => {}, // the server may be unreachable: the next report comes soon
     );
-  const beats = setInterval(() => void beat(), BEAT_MS).unref();
-  return { lapses: () => lapses, stop: () => clearInterval(beats) };
+  let beats = setInterval(() => void beat(), BEAT_MS).unref();
+  return {
+    lapses: () => lapses,
+    shortenPatience(milliseconds: number) {
+      if (milliseconds >= patienceMs) return;
+      patienceMs = milliseconds;
+      clearInterval(beats);
+      beats = setInterval(() => void beat(), Math.min(BEAT_MS, milliseconds / 6)).unref();
+      void beat();
+    },
+    stop: () => clearInterval(beats),
+  };
 }
 
 /** Transactions of Handrail have the lock before they have a number: see EXACT_BOUND. */
@@ -425,8 +438,8 @@ const EXACT_BOUND = `WITH open AS MATERIALIZED (
       AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database()))) AS "end"
   FROM positions, open`;
 
-const BEAT = `INSERT INTO beats (process, beat_at) VALUES ($1, ${SERVER_CLOCK})
-  ON CONFLICT (process) DO UPDATE SET beat_at = excluded.beat_at`;
+const BEAT = `INSERT INTO beats (process, beat_at, patience) VALUES ($1, ${SERVER_CLOCK}, $2)
+  ON CONFLICT (process) DO UPDATE SET beat_at = excluded.beat_at, patience = excluded.patience`;
 
 /** `at` may have a fraction. The unique index of ends drops a second end. */
 const INSERT = `INSERT INTO events (id, session, call, thread, at, type, body, facet)

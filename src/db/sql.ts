@@ -41,6 +41,11 @@ export interface Sql {
   watch(changed: () => void): () => void;
   /** How often other processes have taken this process for dead because it did not report: they closed its sessions. */
   lapses(): number;
+  /**
+   * From now on, this process counts as dead after fewer milliseconds without a report, and reports more often. Does
+   * nothing for a file: all its processes see each other.
+   */
+  shortenPatience(milliseconds: number): void;
   /** The size of the data, in bytes; `undefined` where it cannot be limited. */
   usedBytes(): Promise<number | undefined>;
   /** Returns some unused space to the system. Resolves to true when none is left. */

@@ -66,6 +66,7 @@ function overDatabase(database: Database, lookMs: number): Sql {
       };
     },
     lapses: () => 0,
+    shortenPatience: () => {},
     usedBytes: () =>
       patiently(() => {
         const [pages] = connection.all<{ bytes: number }>(

@@ -151,11 +151,13 @@ async function nobodyAnswers(withinMs: number, host: Host, record: Recorder, sig
 }
 
 /** Recorded as the author of a refusal that no person made. */
-const NO_ANSWER = "nobody";
+export const NO_ANSWER = "nobody";
 
-const NOBODY = "there is nobody to ask";
+/** Why, when no person can be asked. */
+export const NOBODY = "there is nobody to ask";
 
-function inWords(milliseconds: number): string {
+/** A time in words: "10 minutes". */
+export function inWords(milliseconds: number): string {
   const seconds = Math.round(milliseconds / 1_000);
   return seconds >= 120 ? plural(Math.round(seconds / 60), "minute") : plural(seconds, "second");
 }
@@ -168,6 +170,11 @@ async function isAttended({ store }: Pick<Host, "store">): Promise<boolean> {
   return store.isAttended().catch(() => false);
 }
 
-function denied({ reason = "This call requires approval" }: Decision, why: string, { howToApprove }: Host): CallEnded {
+/** The end of a call that a person must approve, when `why` nobody did. */
+export function denied(
+  { reason = "This call requires approval" }: Decision,
+  why: string,
+  { howToApprove }: Host,
+): CallEnded {
   return new CallEnded({ status: "denied", reason: `${reason}, and ${why}. ${howToApprove}`, by: "nobody" });
 }

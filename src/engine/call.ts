@@ -23,6 +23,8 @@ export async function callTool(given: ToolCall, host: Host, stop: Stop, parked?:
   let approved: ApprovedCall | undefined;
   try {
     const checked = await check(request, host);
+    const made = parked === undefined ? await host.elsewhere?.call(checked, host, stop) : undefined;
+    if (made !== undefined) return { ...made, id: request.id };
     approved = await approve(checked, host, record, stop, parked);
     const run = approved;
     const nest = (nested: ToolCall) => callNested(nested, host, stop);

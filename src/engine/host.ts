@@ -5,7 +5,9 @@ import type { BeforeAct, CheckedCall } from "../contract/call.ts";
 import type { Approval, Decision } from "../contract/decision.ts";
 import type { Jobs, Notices } from "../contract/job.ts";
 import type { Memories } from "../contract/memory.ts";
+import type { ParkedCall } from "../contract/parked.ts";
 import type { Approver, Policy } from "../contract/policy.ts";
+import type { ToolResult } from "../contract/result.ts";
 import type { Schedules } from "../contract/schedule.ts";
 import type { QuestionId } from "../contract/question.ts";
 import type { Toolset } from "../contract/toolkit.ts";
@@ -15,6 +17,7 @@ import type { Alarms } from "../contract/containment.ts";
 import type { Fetcher } from "../network/fetch.ts";
 import type { Mask } from "../output/mask.ts";
 import type { Conversations } from "../provenance/conversations.ts";
+import type { Stop } from "../util/abort.ts";
 import type { Watch } from "./watch.ts";
 
 /** Everything that the stages of a call need. Built by the composition root; the stages only read it. */
@@ -51,6 +54,8 @@ export interface Host {
   /** Awaited one after the other before an act's first effect, once the act is recorded and counted. */
   readonly beforeAct: readonly BeforeAct[];
   readonly backend: Backend;
+  /** Makes calls on workers. Default: every call is made here. */
+  readonly elsewhere?: Elsewhere | undefined;
   /** Makes the network requests of tools. */
   readonly fetcher: Pick<Fetcher, "fetch">;
   /** What the conversations of threads have seen. */
@@ -70,6 +75,17 @@ export interface Host {
   readonly alarms?: Alarms | undefined;
   /** Gets this call's events as they are recorded. */
   readonly onEvent?: ((event: CallEvent) => void) | undefined;
+}
+
+/** Where calls are made that are not made in this process. */
+export interface Elsewhere {
+  /**
+   * Makes a checked call and records its end. Resolves to `undefined`, and does nothing, for a call to make here.
+   * Rejects if nothing was done elsewhere.
+   */
+  call(call: CheckedCall, host: Host, stop: Stop): Promise<ToolResult | undefined>;
+  /** Waits for the end of a call that was parked elsewhere, or until it is parked again. Never rejects. */
+  resume(parked: ParkedCall, host: Host, stop: Stop): Promise<ToolResult>;
 }
 
 /** A question that waits for somebody who is not here. */

@@ -6,6 +6,7 @@ import { ToolFailure } from "../contract/failure.ts";
 import type { ParkedCall } from "../contract/parked.ts";
 import type { QuestionId } from "../contract/question.ts";
 import type { Json } from "../contract/schema.ts";
+import { workerTargetName } from "../contract/worker.ts";
 import { messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
 import type { Host } from "./host.ts";
@@ -14,8 +15,8 @@ import { CallEnded, refusal } from "./result.ts";
 import type { Decided } from "./watch.ts";
 
 /** The backend and its working directory: a parked call runs only there. The call's containment is in the decision. */
-export const targetOf = ({ name, workDir }: Pick<Backend, "name" | "workDir">): string =>
-  `${machineOf(name)}:${workDir}`;
+export const targetOf = ({ name, workDir, worker }: Pick<Backend, "name" | "workDir" | "worker">): string =>
+  worker === undefined ? `${machineOf(name)}:${workDir}` : workerTargetName(worker);
 
 /** The target without its sandbox and terminal: a thread continues with or without these. */
 export function machineOf(target: string): string {
@@ -27,8 +28,12 @@ export function machineOf(target: string): string {
  * Whether a call can be made again later from its record. A call that another call makes cannot: that other call waits
  * for it. A call with a secret in its arguments cannot either, because secrets are not recorded.
  */
-export function canPark({ request: { parent, input } }: CheckedCall, { mask }: Pick<Host, "mask">): boolean {
-  if (parent !== undefined) return false;
+export function canPark({ request: { parent, input } }: CheckedCall, host: Pick<Host, "mask">): boolean {
+  return parent === undefined && isRecordable(input, host);
+}
+
+/** Whether arguments are JSON without a known secret: they can be recorded, and read again as they are. */
+export function isRecordable(input: unknown, { mask }: Pick<Host, "mask">): boolean {
   try {
     const text = JSON.stringify(input);
     return text === JSON.stringify(mask.json(input)) && JSON.stringify(JSON.parse(text)) === text;
@@ -47,12 +52,19 @@ export async function park(
   call: CheckedCall,
   decision: Decision,
   host: Host,
-  again: { readonly claim?: string; readonly changed?: readonly string[]; readonly about?: About } = {},
+  again: {
+    readonly claim?: string;
+    readonly changed?: readonly string[];
+    readonly about?: About;
+    /** The call as it is parked until now. */
+    readonly row?: ParkedCall;
+  } = {},
 ): Promise<Decided> {
   const { id, thread, name, input, turn, agent, trace } = call.request;
-  const { claim, changed, about = await aboutOf(call, decision, host) } = again;
+  const { claim, changed, about = await aboutOf(call, decision, host), row: { target, delivery } = {} } = again;
   const parking = {
-    ...{ call: id, thread, question, target: targetOf(host.backend), name, input: input as Json, about },
+    ...{ call: id, thread, question, target: target ?? targetOf(host.backend), name, input: input as Json, about },
+    ...(delivery !== undefined && { delivery }),
     ...(turn !== undefined && { turn }),
     ...(agent !== undefined && { agent }),
     ...(trace !== undefined && { trace }),
@@ -78,7 +90,7 @@ export async function park(
 /**
  * Returns the approval of a parked call, if what would happen now is what was approved.
  *
- * @throws CallEnded "parked" after the function has asked again, naming what has changed.
+ * @throws CallEnded "parked" after the function has asked: again, naming what has changed, or about a worker's call.
  */
 export async function stillApproved(
   call: CheckedCall,
@@ -96,7 +108,8 @@ export async function stillApproved(
     return approval.answer === "session" ? { answer: "once" } : approval;
   const question = randomName(16);
   record.asked(question, call.effects, decision);
-  const again = { changed, about, ...(claim !== undefined && { claim }) };
+  const isAgain = approval !== undefined; // nobody was asked about a call that has just come to a worker
+  const again = { about, row: parked, ...(isAgain && { changed }), ...(claim !== undefined && { claim }) };
   return (await park(question, call, decision, host, again)).approval;
 }
 

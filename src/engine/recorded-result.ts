@@ -1,4 +1,4 @@
-import type { Store } from "../contract/activity.ts";
+import type { CallEvent, Store } from "../contract/activity.ts";
 import { text } from "../contract/content.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { ParkedState } from "../contract/parked.ts";
@@ -10,19 +10,23 @@ import { asText } from "./result.ts";
 export async function recordedResult(store: Store, call: CallId): Promise<ToolResult> {
   try {
     for await (const event of store.events({ call, types: ["call.finished"] })) {
-      if (event.type !== "call.finished") continue;
-      const { status, error = "", data = null } = event;
-      const content = (event.content ?? []).map((part) => (part.type === "text" ? part : text(`[${part.mimeType}]`)));
-      const all = content.map((part) => ("text" in part ? part.text : "")).join("\n");
-      if (status === "ok") return { status, content, data };
-      if (status === "denied") return { status, reason: all || error, by: "person" };
-      if (status === "aborted") return { status, content };
-      return { status: "failed", message: all.replace(/^Tool error: /, "") || error };
+      if (event.type === "call.finished") return resultOf(event);
     }
     return notHere(`there is no parked call ${call}`);
   } catch (error) {
     return notHere(messageOf(error));
   }
+}
+
+/** The result in the event of a call's end. */
+export function resultOf(event: Extract<CallEvent, { type: "call.finished" }>): ToolResult {
+  const { status, error = "", data = null } = event;
+  const content = (event.content ?? []).map((part) => (part.type === "text" ? part : text(`[${part.mimeType}]`)));
+  const all = content.map((part) => ("text" in part ? part.text : "")).join("\n");
+  if (status === "ok") return { status, content, data };
+  if (status === "denied") return { status, reason: all || error, by: "person" };
+  if (status === "aborted") return { status, content };
+  return { status: "failed", message: all.replace(/^Tool error: /, "") || error };
 }
 
 /** The state of this thread's parked call, as the model reads it; `undefined` for a call that was not parked. */

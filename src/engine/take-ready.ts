@@ -53,6 +53,7 @@ export function takeReady(toolkit: Toolkit, { agents, thread: only }: TakeReadyO
 
   const take = (parked: ParkedCall) => {
     const { call, name, thread, turn, state } = parked;
+    if (turn === undefined && parked.delivery !== undefined) return; // a worker makes it
     if (turn !== undefined && agents !== undefined) {
       if (agents !== "leave") begin(`thread ${thread}`, parked, () => agents(thread).catch(() => toolkit.resume(call)));
     } else if (state === "ready" && findTool(toolkit.tools, name) !== undefined)

@@ -3,6 +3,9 @@ import type { CallId, ThreadId } from "../contract/identity.ts";
 import { defineTool } from "../contract/tool.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { CallOptions, CallRequest, DerivedOptions, Toolkit, Toolset } from "../contract/toolkit.ts";
+import type { ParkedCall } from "../contract/parked.ts";
+import type { Policy } from "../contract/policy.ts";
+import type { Delivery } from "../contract/delivery.ts";
 import { createSeenFiles } from "../files/seen.ts";
 import { Stop } from "../util/abort.ts";
 import { previewOf } from "./approve.ts";
@@ -24,6 +27,8 @@ export type Shared = Omit<Host, keyof Own | "onEvent" | "absent" | "schedules"> 
   readonly schedules: Toolkit["schedules"];
   readonly notify: Toolkit["notify"];
   readonly pages: Toolkit["pages"];
+  /** The policies of the caller of a call that a worker makes. */
+  readonly policiesOf: (delivery: Delivery) => readonly Policy[];
   /** Returns the permanent grants, without those of the session. */
   readonly permanentGrants: () => Grants;
   /** Called with each message of a person to an agent, secrets masked, because acts may follow. */
@@ -62,7 +67,7 @@ function toolkitOf(
   above: readonly Calls[],
 ): Toolkit {
   const { tools, seen, approver, grants, isApproved, parkAfterMs } = own;
-  const { backend, policies, store, jobs, memories, schedules, outputs, mask, live } = shared;
+  const { backend, policies, policiesOf, store, jobs, memories, schedules, outputs, mask, live } = shared;
   const calls: Calls = { closed: undefined, running: new Map() };
   const all = [...above, calls];
 
@@ -77,6 +82,9 @@ function toolkitOf(
     usual = { ...shared, tools: now, absent: live.absent, approver, seen, grants, isApproved, parkAfterMs };
     return usual;
   };
+
+  const judgedFor = ({ delivery }: ParkedCall, host: Host): Host =>
+    delivery === undefined ? host : { ...host, policies: [...policies, ...policiesOf(delivery)] };
 
   /** Runs a call that can be stopped, and is stopped with the toolkit. */
   const run = async (
@@ -140,12 +148,16 @@ function toolkitOf(
       return run(request, options, (host, stop) => callTool(request, host, stop));
     },
     parked: () => store.parked({ target: targetOf(backend) }),
-    async resume(id, options = {}) {
-      const [parked] = await store.parked({ call: id }).catch(() => []);
+    async resume(given, options = {}) {
+      const id = typeof given === "string" ? given : given.call;
+      const [parked] = typeof given === "string" ? await store.parked({ call: id }).catch(() => []) : [given];
       if (parked === undefined) return recordedResult(store, id);
-      const request = parse(parked);
+      const request = { ...parse(parked), id };
       // The stop is followed before the call is claimed, so that no stop is missed.
-      return run({ ...request, id }, options, (host, stop) => claimAndCall({ ...request, id }, parked, host, stop));
+      return run(request, options, (host, stop) => {
+        if (typeof given !== "string") return callTool(request, judgedFor(parked, host), stop, parked);
+        return host.elsewhere?.resume(parked, host, stop) ?? claimAndCall(request, parked, host, stop);
+      });
     },
     with(options) {
       const theirs = derived(own, options, shared);

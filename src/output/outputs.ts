@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { constants, type FileHandle, link, lstat, lutimes, open, rename, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { OpenFile, OutputLog } from "../contract/backend.ts";
@@ -9,6 +8,7 @@ import { liveFileName } from "./live-file.ts";
 import type { WritableOutputLog } from "./log.ts";
 import type { MaskedOutput } from "./masked-output.ts";
 import { messageOf } from "../util/errors.ts";
+import { randomName } from "../util/identifier.ts";
 import { createPrivateFile, hasCode, isMissing, makePrivateFolder, readRange } from "../util/private-file.ts";
 import { removeOld, takenBytes } from "./remove-old.ts";
 import { formatSize } from "./size.ts";
@@ -18,6 +18,8 @@ export interface OutputsOptions {
   readonly folder: string;
   /** The owner of these outputs: 1 to 64 letters, digits, `-` and `_`. Other owners cannot open them. */
   readonly owner: string;
+  /** The first letters of every id, of the same alphabet. Default: random letters, like the others. */
+  readonly idPrefix?: string;
   /** Milliseconds after which a saved output is removed. Default 7 days. */
   readonly maxAgeMs?: number;
   /**
@@ -55,8 +57,6 @@ const LEAVE = 3 / 4;
 
 const DAY = 24 * 60 * 60 * 1000;
 const OWNER = /^[A-Za-z0-9_-]{1,64}$/;
-/** Lower-case letters and digits without the confusable i, l, o, u (as in Crockford's base 32). */
-const LETTERS = "0123456789abcdefghjkmnpqrstvwxyz";
 const ID = /^[0-9a-hjkmnp-tv-z]{16}$/;
 /** The size of the pieces in which a log is copied, in bytes. */
 const PIECE = 1024 * 1024;
@@ -76,7 +76,14 @@ const PIECE = 1024 * 1024;
  * @throws RangeError for a `maxAgeMs` or `maxBytes` that is not above 0.
  */
 export function createOutputs(options: OutputsOptions): OutputsStore {
-  const { folder, owner, maxAgeMs = 7 * DAY, maxBytes = DEFAULT_MAX_OUTPUT_BYTES, now = Date.now } = options;
+  const {
+    folder,
+    owner,
+    idPrefix = "",
+    maxAgeMs = 7 * DAY,
+    maxBytes = DEFAULT_MAX_OUTPUT_BYTES,
+    now = Date.now,
+  } = options;
   if (!OWNER.test(owner)) {
     throw new TypeError(`owner ${JSON.stringify(owner)}: expected 1 to 64 letters, digits, "-" or "_"`);
   }
@@ -112,7 +119,7 @@ export function createOutputs(options: OutputsOptions): OutputsStore {
   };
 
   const save = async (content: MaskedOutput): Promise<string> => {
-    const id = Array.from(randomBytes(16), (byte) => LETTERS.charAt(byte % 32)).join("");
+    const id = `${idPrefix}${randomName(16)}`.slice(0, 16);
     const path = join(own, id);
     try {
       await makePrivateFolder(own);

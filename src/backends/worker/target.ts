@@ -1,0 +1,26 @@
+import type { TargetKind } from "../../contract/target.ts";
+
+/** Workers by name: "worker:build". Their calls are delivered to them (`src/workers/`). */
+export const workerTarget: TargetKind = {
+  schemes: ["worker"],
+  address: "NAME",
+  contains: true,
+  open: async ({ address }, options) => (await import("./worker.ts")).worker(address, options),
+  commandLine: {
+    flag: "--worker <name>",
+    description: "let a worker of this name make the calls: handrail worker --name NAME runs on its machine",
+    use: "let workers make calls with --worker NAME and queue: redis://…",
+    program: "bullmq",
+    package: "redis-server",
+    async look() {
+      const [queue, client] = await Promise.allSettled([import("bullmq"), import("ioredis")]);
+      const works = queue.status === "fulfilled" && client.status === "fulfilled";
+      return {
+        works,
+        detail: works ? "installed, with ioredis" : "not installed: workers are then woken by the store alone",
+        fix: "npm install bullmq ioredis",
+      };
+    },
+    fix: () => "handrail workers",
+  },
+};

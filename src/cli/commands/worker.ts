@@ -1,0 +1,68 @@
+import { createToolkit } from "../../toolkit.ts";
+import { messageOf } from "../../util/errors.ts";
+import { randomName } from "../../util/identifier.ts";
+import { createClaims, startWorker } from "../../workers/worker.ts";
+import type { GlobalOptions } from "../options.ts";
+import { warn } from "../say.ts";
+import { settingsFrom, tellHowToAttach, toolkitOptions } from "../settings.ts";
+import { untilStopped } from "../signals.ts";
+
+export interface WorkerCommandOptions extends GlobalOptions {
+  readonly name?: string;
+  readonly concurrency?: number;
+  readonly maxWaiting?: number;
+  /** Limits of tools: "bash=1". */
+  readonly limit?: readonly string[];
+}
+
+const DEFAULT_CONCURRENCY = 4;
+const DEFAULT_WAITING = 100;
+
+/** Makes the calls that are delivered to workers of this name, until the process is asked to end. */
+export async function run({ name, concurrency, maxWaiting, limit = [], ...options }: WorkerCommandOptions) {
+  if (name === undefined) throw new Error("a worker needs a name, which its callers use: --name build");
+  const { queue, store } = await settingsFrom(options);
+  if (store === "memory") throw new Error("a worker shares its store with callers. Set store: postgres://… or sqlite");
+  const given = await toolkitOptions({ preset: "all", ...options }, { sources: true });
+  const claims = createClaims();
+  const id = randomName(4);
+  const toolkit = await createToolkit({
+    ...given,
+    beforeAct: claims.beforeAct,
+    grants: "once", // the caller has the grants of its person
+    outputOwner: "worker",
+    workerId: id,
+  });
+  const stopped = untilStopped();
+  const slots = concurrency ?? DEFAULT_CONCURRENCY;
+  const onError = (message: string) => warn([message]);
+  try {
+    await tellHowToAttach(toolkit);
+    await toolkit.ready;
+    const take =
+      queue === undefined
+        ? undefined
+        : async (work: () => Promise<void>) => {
+            const { takeFromQueue } = await import("../../workers/queue.ts");
+            return await takeFromQueue(queue, { name, concurrency: slots, work, onError });
+          };
+    const worker = await startWorker(toolkit, claims, {
+      ...{ name, id, concurrency: slots, maxWaiting: maxWaiting ?? DEFAULT_WAITING, onError },
+      toolLimits: Object.fromEntries(limit.map(limitOf)),
+      ...(take !== undefined && { queue: take }),
+    });
+    process.stdout.write(`worker:${name} (${id}) makes calls in ${toolkit.backend.workDir}\n`);
+    if (!stopped.signal.aborted)
+      await new Promise((resolve) => stopped.signal.addEventListener("abort", resolve, { once: true }));
+    await worker.close();
+  } finally {
+    await toolkit.close().catch((error: unknown) => warn([messageOf(error)]));
+    stopped.release();
+  }
+}
+
+function limitOf(written: string): [string, number] {
+  const [, tool, calls] = /^([A-Za-z_][\w-]*)=([1-9]\d{0,5})$/.exec(written) ?? [];
+  if (tool === undefined) throw new Error(`--limit ${written}: expected TOOL=CALLS, such as bash=1`);
+  return [tool, Number(calls)];
+}

@@ -1,0 +1,309 @@
+import type { CallEvent, Store } from "../contract/activity.ts";
+import type { CheckedCall } from "../contract/call.ts";
+import { type Decision, stricter } from "../contract/decision.ts";
+import { type Effect, isAct } from "../contract/effect.ts";
+import { ToolFailure } from "../contract/failure.ts";
+import type { ParkedCall } from "../contract/parked.ts";
+import type { Policy } from "../contract/policy.ts";
+import type { QuestionId } from "../contract/question.ts";
+import type { ToolResult } from "../contract/result.ts";
+import type { Json } from "../contract/schema.ts";
+import type { Delivery } from "../contract/delivery.ts";
+import { type DeliveredCall, type DeliveryOutcome, workerTargetName } from "../contract/worker.ts";
+import { NOBODY, NO_ANSWER, denied, inWords } from "../engine/ask.ts";
+import { check } from "../engine/check.ts";
+import type { Elsewhere, Host } from "../engine/host.ts";
+import { isRecordable } from "../engine/park.ts";
+import { parse } from "../engine/parse.ts";
+import { notHere, recordedResult, resultOf } from "../engine/recorded-result.ts";
+import { CallEnded, refusal } from "../engine/result.ts";
+import { type Stop, onAbort, pause } from "../util/abort.ts";
+import { messageOf } from "../util/errors.ts";
+import { plural } from "../util/text.ts";
+import { createInbox } from "./inbox.ts";
+import type { WakeQueue } from "./queue.ts";
+
+/** How long a call waits for a worker, while workers of its name live. Milliseconds. */
+const KEEP_MS = 600_000;
+
+/** How often to check that a person who can answer is still connected. Milliseconds. */
+const LOOK_MS = 2_000;
+
+/** After a stop, how long to wait for the worker's end of the call. More than a tool may take to end. Milliseconds. */
+const STOPPED_MS = 15_000;
+
+/** The pauses before a delivery is repeated whose reply was lost. Milliseconds. */
+const REPEATS_MS = [0, 100, 1_000, 5_000];
+
+/** Effects on the target. Calls that have none are made here: fetches, memories, schedules, tools of other programs. */
+const THERE: ReadonlySet<Effect["kind"]> = new Set<Effect["kind"]>(["read", "write", "exec", "terminal", "output"]);
+
+export interface DeliveringOptions {
+  /** The workers' name. */
+  readonly name: string;
+  readonly store: Store;
+  /** Wakes workers. Without it, they notice the delivery in the record. */
+  readonly queue: WakeQueue | undefined;
+  /** What the worker is told about the caller's policy, and the caller's policies that are functions. */
+  readonly delivery: Pick<Delivery, "policy" | "contained">;
+  readonly policies: readonly Policy[];
+}
+
+/** Makes the calls of a toolkit on workers. */
+export function createDelivering({ name, store, queue, delivery, policies }: DeliveringOptions) {
+  const inbox = createInbox(store);
+  /** Reports that people can answer here, while this toolkit has calls with an approver. */
+  let attending: Promise<() => Promise<void>> | undefined;
+
+  const elsewhere: Elsewhere = {
+    async call(checked, host, stop) {
+      const { request, effects, tool } = checked;
+      if (!effects.some(({ kind }) => THERE.has(kind)) || (await isOutputHere(effects, host))) return undefined;
+      if (!isRecordable(request.input, host)) {
+        throw new ToolFailure("the arguments contain a secret, which would be recorded for the worker", {
+          hint: "Nothing was run. Name the variable of the worker that holds it.",
+        });
+      }
+      const decision = await decisionOf(policies, checked);
+      if (decision?.verdict === "deny") {
+        throw new CallEnded({ status: "denied", reason: decision.reason ?? "Denied by the policy", by: "policy" });
+      }
+      const { id: call, thread, input, turn, agent, trace } = request;
+      const row: DeliveredCall = {
+        ...{ call, thread, target: await targetFor(checked, store, name), name: tool.name, input: input as Json },
+        ...(turn !== undefined && { turn }),
+        ...(agent !== undefined && { agent }),
+        ...{ refusal: refusal(checked), keepMs: KEEP_MS },
+        delivery: {
+          ...delivery,
+          ...(decision !== undefined && { decision }),
+          ...(!effects.some(isAct) && { repeatable: true }),
+        },
+      };
+      const refused = effects.some(isAct) ? await host.takeAct?.() : undefined;
+      if (refused !== undefined) throw new CallEnded({ status: "denied", reason: refused, by: "policy" });
+      stop.throwIfAborted();
+      const waiting = waitFor(row, checked, host, stop);
+      try {
+        requireDelivered(await surely(() => store.workers?.deliver(row)), row);
+      } catch (error) {
+        waiting.end();
+        throw error;
+      }
+      void queue?.wake(call);
+      return await waiting.result;
+    },
+    async resume(parked, host, stop) {
+      try {
+        const request = { ...parse(parked), id: parked.call };
+        const waiting = waitFor(parked, await check(request, host), host, stop);
+        if (parked.state === "ended") waiting.end();
+        return parked.state === "ended" ? await recordedResult(store, parked.call) : await waiting.result;
+      } catch (error) {
+        return notHere(messageOf(error));
+      }
+    },
+  };
+
+  /** Follows a call to its end. Shows questions to the approver, passes stops on. `result` never rejects. */
+  function waitFor(
+    { call, thread, turn }: Pick<ParkedCall, "call" | "thread" | "turn">,
+    checked: CheckedCall,
+    host: Host,
+    stop: Stop,
+  ): { readonly result: Promise<ToolResult>; readonly end: () => void } {
+    const over = new AbortController();
+    const questions = new Map<QuestionId, AbortController>();
+    let settle = (_: ToolResult) => {};
+    let wasParked = false;
+    const result = new Promise<ToolResult>((resolve) => (settle = resolve)).finally(() => over.abort());
+
+    const asked = async ({ question, effects, decision }: Extract<CallEvent, { type: "approval.requested" }>) => {
+      const closed = new AbortController();
+      questions.set(question, closed);
+      over.signal.addEventListener("abort", () => closed.abort());
+      const about = { ...checked, effects };
+      const answer = await answerFor(question, about, decision, host, closed.signal).catch((error: unknown) => {
+        return { status: "failed", message: messageOf(error) } as const;
+      });
+      if (answer !== undefined) settle(answer);
+    };
+
+    const heard = (event: CallEvent) => {
+      if (event.type !== "call.started") tried(() => host.onEvent?.(event));
+      if (event.type === "approval.requested") void asked(event);
+      if (event.type === "approval.decided") questions.get(event.question)?.abort(new Error("answered"));
+      if (event.type === "call.parked") wasParked = true;
+      if (event.type !== "call.finished") return;
+      // A call that was parked keeps its result for the agent's turn, which has it now.
+      if (wasParked && turn !== undefined) void store.move(call, { to: "delivered" }).catch(() => undefined);
+      settle(resultOf(event));
+    };
+
+    const stopped = async () => {
+      const outcome = await store.move(call, { to: "withdrawn", by: "its caller" }).catch(() => undefined);
+      if (outcome?.status !== "moved") {
+        const by = stop.reason instanceof Error ? stop.reason.message : "its caller";
+        tried(() => store.append({ type: "stop.requested", call, thread, at: Date.now(), by }));
+        await pause(STOPPED_MS, over.signal);
+      }
+      settle({ status: "aborted" });
+    };
+
+    const leave = inbox.listen(thread, call, heard);
+    const release = onAbort(stop, () => void stopped());
+    over.signal.addEventListener("abort", () => {
+      leave();
+      release();
+    });
+    return { result, end: () => over.abort() };
+  }
+
+  /** Answers a question of a worker, if somebody here can. Resolves to the call's result if the call ends with it. */
+  async function answerFor(
+    question: QuestionId,
+    about: CheckedCall,
+    decision: Decision,
+    host: Host,
+    closed: AbortSignal,
+  ): Promise<ToolResult | undefined> {
+    const { approver, parkAfterMs, answerWithinMs, grants } = host;
+    const call = about.request.id;
+    const left = await grants.remaining(about, decision);
+    if (left === undefined) {
+      await store.answer(question, { answer: "once" }, "an earlier approval");
+      return undefined;
+    }
+    if (approver !== undefined) {
+      attending ??= store.attend();
+      void attending.catch(() => (attending = undefined));
+      const tooLate = parkAfterMs === undefined || parkAfterMs === 0 ? undefined : pause(parkAfterMs, closed);
+      const asking = approver(about, left, closed).catch((error: unknown) => {
+        closed.throwIfAborted();
+        return { answer: "refuse", reason: `Asking for approval failed: ${messageOf(error)}` } as const;
+      });
+      const given = await Promise.race([asking.catch(() => undefined), ...(tooLate === undefined ? [] : [tooLate])]);
+      if (closed.aborted) return undefined;
+      if (given === undefined) return { status: "parked", call };
+      const { by = "approver", ...approval } = given as Awaited<typeof asking> & { readonly by?: string };
+      const outcome = await store.answer(question, host.mask.json(approval), by);
+      if (outcome.status === "answered") await grants.remember(left, approval);
+      return undefined;
+    }
+    host.onWaiting?.({ question, call: about, decision: left });
+    if (parkAfterMs !== undefined) {
+      await pause(parkAfterMs, closed);
+      return closed.aborted ? undefined : { status: "parked", call };
+    }
+    const deadline = performance.now() + answerWithinMs;
+    let why = NOBODY;
+    while (await store.isAttended().catch(() => false)) {
+      const leftMs = deadline - performance.now();
+      why = "nobody who can answer is connected any more";
+      if (leftMs <= 0) why = `nobody answered within ${inWords(answerWithinMs)}`;
+      if (leftMs <= 0) break;
+      await pause(Math.min(leftMs, LOOK_MS), closed);
+      if (closed.aborted) return undefined;
+    }
+    const outcome = await store.answer(question, { answer: "refuse", reason: why }, NO_ANSWER);
+    return outcome.status === "answered" ? denied(decision, why, host).result : undefined;
+  }
+
+  return {
+    elsewhere,
+    async close() {
+      inbox.close();
+      await (
+        await attending?.catch(() => undefined)
+      )?.();
+      await queue?.close();
+    },
+  };
+}
+
+/** Whether the call only reads a saved output of this machine: of a tool that is run here. */
+async function isOutputHere(effects: readonly Effect[], { outputs }: Host): Promise<boolean> {
+  if (!effects.every(({ kind }) => kind === "output")) return false;
+  const ids = effects.flatMap((effect) => (effect.kind === "output" ? [effect.id] : []));
+  const found = await Promise.all(
+    ids.map((id) =>
+      outputs.open(id).then(
+        async (file) => (await file.close(), true),
+        () => false,
+      ),
+    ),
+  );
+  return found.every(Boolean);
+}
+
+/** What the caller's own policies decide. They know the call as it was declared: only the worker knows real paths. */
+async function decisionOf(policies: readonly Policy[], call: CheckedCall): Promise<Decision | undefined> {
+  let strictest: Decision | undefined;
+  for (const policy of policies) {
+    const decision = await policy(call).catch((error: unknown): Decision => {
+      const reason = `The policy could not judge this call: ${messageOf(error)}`;
+      return { verdict: "deny", risk: "high", rule: "error", reason };
+    });
+    strictest = stricter(strictest, decision);
+  }
+  return strictest;
+}
+
+/** Any worker of the name; for a call about a job or a saved output, the worker that has it. */
+async function targetFor({ effects, request }: CheckedCall, store: Store, name: string): Promise<string> {
+  const ids = effects.flatMap((effect) => {
+    if (effect.kind === "output") return [effect.id.replace(/^job-/, "")];
+    return effect.kind === "terminal" && effect.job !== undefined ? [effect.job] : [];
+  });
+  if (request.name === "jobs" && ids.length === 0) {
+    const own = (await store.jobs()).filter(({ thread }) => thread === request.thread);
+    ids.push(...own.slice(-1).map(({ job }) => job));
+  }
+  if (ids.length === 0) return workerTargetName(name);
+  const workers = (await store.workers?.list()) ?? [];
+  const having = workers.find((each) => each.name === name && ids.some((id) => id.startsWith(each.id)));
+  return workerTargetName(name, having?.id);
+}
+
+/** @throws ToolFailure that says why no worker makes the call. */
+function requireDelivered(outcome: DeliveryOutcome | undefined, { target, name }: DeliveredCall): void {
+  switch (outcome?.status) {
+    case "delivered":
+      return;
+    case "full": {
+      const { waiting, waitMs } = outcome;
+      throw new ToolFailure(
+        `${target} has no room: ${plural(waiting, "call")} wait there, for about ${Math.ceil(waitMs / 1_000)} s`,
+        { hint: "Nothing was run. Try again later." },
+      );
+    }
+    case "no-tool":
+      throw new ToolFailure(`${target} has no tool "${name}"`, {
+        hint: `Nothing was run. It has: ${outcome.names.join(", ")}.`,
+      });
+    default:
+      throw new ToolFailure(`no worker makes calls for ${target} now`, {
+        hint: "Nothing was run. `handrail workers` lists the workers that run.",
+      });
+  }
+}
+
+/** Repeats a delivery whose reply may have been lost: it changes nothing the second time. */
+async function surely<T>(work: () => Promise<T> | undefined): Promise<T | undefined> {
+  for (const ms of REPEATS_MS) {
+    try {
+      return await work();
+    } catch {
+      await pause(ms);
+    }
+  }
+  return await work();
+}
+
+function tried(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // a listener or a store that fails does not end the call
+  }
+}
