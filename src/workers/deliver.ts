@@ -73,6 +73,7 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
         ...{ call, thread, target: await targetFor(checked, store, name), name: tool.name, input: input as Json },
         ...(turn !== undefined && { turn }),
         ...(agent !== undefined && { agent }),
+        ...(trace !== undefined && { trace }),
         ...{ refusal: refusal(checked), keepMs: KEEP_MS },
         delivery: {
           ...delivery,
