@@ -1,6 +1,6 @@
 import { chmod, copyFile, mkdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import type { Node, ParseError } from "jsonc-parser";
+import type { ModificationOptions, ParseError } from "jsonc-parser";
 import { oneLine } from "../output/terminal-text.ts";
 import { isMissing, replacePrivateFile } from "../util/private-file.ts";
 
@@ -18,8 +18,8 @@ export async function readClientFile(path: string): Promise<string | undefined> 
 }
 
 /**
- * Returns the text with a value at the end of these keys, and what was there before. Everything else stays as it is,
- * comments too. Maps on the way are created.
+ * Returns the text with a value at the end of these keys, and what was there before. Everything else stays, comments
+ * too. Maps on the way are created.
  *
  * @throws Error when the text cannot be read, or a key on the way has something other than a map.
  */
@@ -34,7 +34,8 @@ export async function withValue(
 }
 
 async function jsonWith(text: string, path: readonly string[], value: unknown) {
-  const { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode } = await import("jsonc-parser");
+  const { applyEdits, findNodeAtLocation, getNodeValue, modify, parseTree, printParseErrorCode } =
+    await import("jsonc-parser");
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: true });
   const [error] = errors;
@@ -42,60 +43,23 @@ async function jsonWith(text: string, path: readonly string[], value: unknown) {
     const line = text.slice(0, error.offset).split("\n").length;
     throw new Error(`line ${line} is not JSON (${printParseErrorCode(error.error)}); repair the file first`);
   }
-  const way = [root, ...path.map((_, index) => root && findNodeAtLocation(root, path.slice(0, index + 1)))];
-  const missing = way.indexOf(undefined);
-  const maps = missing === -1 ? way.slice(0, -1) : way.slice(0, missing);
-  const [map, there] = [maps.at(-1), way.at(-1)];
-  const wrong = maps.findIndex((node) => node?.type !== "object");
-  if (map === undefined || wrong !== -1) throw notMap(path.slice(0, wrong));
-  if (there !== undefined) {
-    const before: unknown = JSON.parse(JSON.stringify(getNodeValue(there)));
-    return { text: spliced(text, there, written(text, value, indentAt(text, there.offset))), before };
-  }
-  const inner = path.slice(missing).reduceRight((all, key) => ({ [key]: all }), value);
-  return { text: withMember(text, map, path[missing - 1] ?? "", inner) };
+  const at = (length: number) => root && findNodeAtLocation(root, path.slice(0, length));
+  const wrong = path.findIndex((_, length) => (at(length)?.type ?? "object") !== "object");
+  if (wrong !== -1) throw notMap(path.slice(0, wrong));
+  const there = at(path.length);
+  const edits = modify(text, [...path], value, { ...styleOf(text), getInsertionIndex: () => 0 });
+  return {
+    text: applyEdits(text, edits),
+    ...(there !== undefined && { before: JSON.parse(JSON.stringify(getNodeValue(there))) as unknown }),
+  };
 }
 
-/** Adds a member at the beginning of a map: comments stay with what they are about. */
-function withMember(text: string, { offset, length, children = [] }: Node, key: string, value: unknown): string {
-  const from = offset + 1;
-  const [first] = children;
-  const gap = text.slice(from, first?.offset ?? offset + length - 1);
-  const isOneLine = first !== undefined && !gap.includes("\n");
-  if (isOneLine) return spliced(text, { offset: from, length: 0 }, ` ${oneLineJson({ [key]: value }).slice(2, -2)},`);
-  const own = indentAt(text, offset);
-  const indent = first === undefined ? own + unitOf(text) : indentAt(text, first.offset);
-  const eol = eolOf(text);
-  const member = `${eol}${indent}${JSON.stringify(key)}: ${written(text, value, indent)}`;
-  const [sameLine = ""] = /^[ \t]*\S.*/.exec(gap.split("\n")[0] ?? "") ?? []; // a comment behind the brace
-  const at = from + (gap.includes("\n") ? sameLine.length : gap.length);
-  if (first !== undefined) return spliced(text, { offset: at, length: 0 }, `${member},`);
-  return spliced(text, { offset: from, length: gap.length }, `${gap.trimEnd()}${member}${eol}${own}`);
-}
-
-function spliced(text: string, { offset, length }: Pick<Node, "offset" | "length">, by: string): string {
-  return text.slice(0, offset) + by + text.slice(offset + length);
-}
-
-/** A value with the indentation and line ends that the file has. */
-function written(text: string, value: unknown, indent: string): string {
-  return JSON.stringify(value, undefined, unitOf(text)).replaceAll("\n", `${eolOf(text)}${indent}`);
-}
-
-function oneLineJson(value: object): string {
-  return JSON.stringify(value, undefined, " ").replaceAll(/\n */g, " ");
-}
-
-function indentAt(text: string, offset: number): string {
-  return /[ \t]*/.exec(text.slice(text.lastIndexOf("\n", offset - 1) + 1))?.[0] ?? "";
-}
-
-function unitOf(text: string): string {
-  return /^[ \t]+(?=")/m.exec(text)?.[0] ?? "  ";
-}
-
-function eolOf(text: string): string {
-  return text.includes("\r\n") ? "\r\n" : "\n";
+/** The indentation and line ends that the file has. What is in one line stays so. */
+function styleOf(text: string): ModificationOptions {
+  const isOneLine = /^[^\n]*"[^\n]*\s*$/.test(text);
+  const unit = /^[ \t]+(?=")/m.exec(text)?.[0] ?? "  ";
+  const eol = text.includes("\r\n") ? "\r\n" : "\n";
+  return isOneLine ? {} : { formattingOptions: { insertSpaces: !unit.includes("\t"), tabSize: unit.length, eol } };
 }
 
 async function yamlWith(text: string, path: readonly string[], value: unknown) {

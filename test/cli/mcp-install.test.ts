@@ -41,7 +41,7 @@ const CLIENTS = [
     client: "claude-code",
     path: ".claude.json",
     before: '{"numStartups":3,"mcpServers":{"other":{"command":"x"}}}',
-    stays: '"numStartups":3,"mcpServers":{ "handrail": { "type": "stdio",',
+    stays: '{"numStartups":3,"mcpServers":{"handrail": {"type":"stdio",',
     after: { numStartups: 3, mcpServers: { other: { command: "x" }, handrail: { type: "stdio", ...START } } },
   },
   {
@@ -63,7 +63,7 @@ const CLIENTS = [
     client: "zed",
     path: ".config/zed/settings.json",
     before: '// Zed\n{ // all\n\t// the theme\n\t"theme": "One Dark", /* dark */\n}\n',
-    stays: '\n\t},\n\t// the theme\n\t"theme": "One Dark", /* dark */\n}\n',
+    stays: '\n\t}, // all\n\t// the theme\n\t"theme": "One Dark", /* dark */\n}\n',
     after: { theme: "One Dark", context_servers: { handrail: { ...START, env: {} } } },
   },
   {
@@ -87,14 +87,14 @@ const CLIENTS = [
     client: "opencode",
     path: ".config/opencode/opencode.jsonc",
     before: '{\n  "model": "a/b", // the model\n  "mcp": {\n    // none yet\n  }\n}\n',
-    stays: '{\n  "model": "a/b", // the model\n  "mcp": {\n    // none yet\n    "servers": {\n      "handrail": {\n',
+    stays: "\n    }\n    // none yet\n  }\n}\n",
     after: { model: "a/b", mcp: { servers: { handrail: LOCAL } } },
   },
   {
     client: "opencode-1",
     path: ".config/opencode/opencode.json",
     before: '{ "mcp": { "a": { "type": "remote", "url": "https://a.example/" } } }\n',
-    stays: '"enabled": true }, "a": { "type": "remote", "url": "https://a.example/" } } }\n',
+    stays: '"enabled":true}, "a": { "type": "remote", "url": "https://a.example/" } } }\n',
     after: { mcp: { a: { type: "remote", url: "https://a.example/" }, handrail: { ...LOCAL, enabled: true } } },
   },
 ];
