@@ -4,7 +4,7 @@ import { type Sql, UnknownOutcome } from "../db/sql.ts";
 import type { Work } from "../db/work.ts";
 import { formatSize } from "../output/size.ts";
 import { plural } from "../util/text.ts";
-import { BATCH_ROWS, type Commit, createEventQueue } from "./event-queue.ts";
+import { BATCH_ROWS, type Commit, type EventQueue, createEventQueue } from "./event-queue.ts";
 import { type EventRow, insertEvents, rowOf } from "./event-rows.ts";
 import { beginSession, endSession } from "./sessions.ts";
 import { createLiveOutputLimit } from "./updates.ts";
@@ -45,119 +45,147 @@ export interface EventWriter {
   close(): Promise<void>;
 }
 
-export function createEventWriter({ open, liveOutput, now, onWritten }: EventWriterOptions): EventWriter {
-  const queue = createEventQueue();
-  const limit = createLiveOutputLimit(liveOutput);
-  let database: Sql | undefined;
+/** This process's session in the database. Other processes close a lapsed session. */
+function createOwnSession(now: () => number) {
   let session: number | undefined;
   let lapses = 0;
+  return {
+    /** Its number, or that of a new session. */
+    *of(into: Sql): Work<number> {
+      if (session !== undefined && into.lapses() === lapses) return session;
+      return yield* beginSession(now());
+    },
+    /** A transaction of the session was committed: a failed one leaves no session. */
+    began(into: Sql, by: number) {
+      session = by;
+      lapses = into.lapses();
+    },
+    /** A session that cannot be ended is closed after its process has ended, like the session of a dead process. */
+    async end(into: Sql) {
+      const ours = session;
+      if (ours !== undefined) await into.transaction(() => endSession(ours)).catch(() => {});
+    },
+  };
+}
+
+/** Writes the oldest events of the queue in one transaction. If the transaction fails, all its events still wait. */
+function createBatchWriter(
+  queue: EventQueue,
+  session: ReturnType<typeof createOwnSession>,
+  onWritten: EventWriterOptions["onWritten"],
+) {
   /** The batch of which it is unknown whether it was recorded. */
   let doubt: { readonly outcome: UnknownOutcome; readonly last: number } | undefined;
-  let writing: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let immediate: NodeJS.Immediate | undefined;
-  let retryMs = FIRST_RETRY_MS;
-  let problem: Error | undefined;
-  let failures = 0;
-  let closed: Promise<void> | undefined;
 
-  /** This process's session: its number, or that of a new session. Other processes close a lapsed session. */
-  const ownSession = function* (into: Sql): Work<number> {
-    if (session !== undefined && into.lapses() === lapses) return session;
-    return yield* beginSession(now());
-  };
-
-  const began = (into: Sql, by: number) => {
-    session = by; // set only now: a failed transaction leaves no session
-    lapses = into.lapses();
-  };
-
-  /** Writes the oldest events in one transaction. If the transaction fails, all its events still wait. */
   const batchInto = (into: Sql) => {
     let batch = queue.batch();
     const work = function* (): Work<number> {
       batch = queue.batch(); // made again with each attempt
-      const writer = yield* ownSession(into);
+      const writer = yield* session.of(into);
       yield* insertEvents(writer, batch.rows);
       return writer;
     };
     const committed = (by: number) => {
-      began(into, by);
-      problem = undefined;
-      retryMs = FIRST_RETRY_MS;
+      session.began(into, by);
       queue.written(batch.last);
       onWritten(into, batch.rows);
     };
     return { work, how: { durable: batch.durable, committed }, last: () => batch.last };
   };
 
-  const writeBatch = async (into: Sql) => {
-    const { work, how, last } = batchInto(into);
-    try {
-      await into.transaction(work, how);
-    } catch (error) {
-      if (error instanceof UnknownOutcome) doubt = { outcome: error, last: last() };
-      throw error;
-    }
+  return {
+    async write(into: Sql) {
+      const { work, how, last } = batchInto(into);
+      try {
+        await into.transaction(work, how);
+      } catch (error) {
+        if (error instanceof UnknownOutcome) doubt = { outcome: error, last: last() };
+        throw error;
+      }
+    },
+    /** Writes at once. Throws when the database is locked. */
+    writeNow(into: Sql) {
+      const { work, how } = batchInto(into);
+      into.transactionNow?.(work, how);
+    },
+    /** Finds out whether the batch in doubt was recorded, so that no event is written twice. */
+    async settleDoubt() {
+      if (doubt === undefined) return;
+      if (await doubt.outcome.wasRecorded()) queue.written(doubt.last);
+      doubt = undefined;
+    },
   };
+}
 
-  /** Finds out whether the batch in doubt was recorded, so that no event is written twice. */
-  const settleDoubt = async () => {
-    if (doubt === undefined) return;
-    if (await doubt.outcome.wasRecorded()) queue.written(doubt.last);
-    doubt = undefined;
+/** Begins to write: soon, when events have gathered, or after a pause that grows with each failure. */
+function createTimer(begin: () => void) {
+  let timer: NodeJS.Timeout | undefined;
+  let immediate: NodeJS.Immediate | undefined;
+  let retryMs = FIRST_RETRY_MS;
+  const stop = () => {
+    clearTimeout(timer);
+    clearImmediate(immediate);
+    [timer, immediate] = [undefined, undefined];
   };
+  return {
+    stop,
+    soon: () => void (immediate ??= setImmediate(begin)),
+    gather: () => void (timer ??= setTimeout(begin, GATHER_MS)),
+    retry(isWanted: boolean) {
+      clearTimeout(timer);
+      timer = isWanted ? setTimeout(begin, retryMs).unref() : undefined;
+      if (isWanted) retryMs = Math.min(2 * retryMs, LAST_RETRY_MS);
+    },
+    succeeded: () => void (retryMs = FIRST_RETRY_MS),
+  };
+}
+
+export function createEventWriter({ open, liveOutput, now, onWritten }: EventWriterOptions): EventWriter {
+  const queue = createEventQueue();
+  const limit = createLiveOutputLimit(liveOutput);
+  let database: Sql | undefined;
+  let writing: Promise<void> | undefined;
+  let problem: Error | undefined;
+  let failures = 0;
+  let closed: Promise<void> | undefined;
+  const timer = createTimer(() => void write());
+  const session = createOwnSession(now);
+  const batches = createBatchWriter(queue, session, (into, rows) => {
+    problem = undefined;
+    timer.succeeded();
+    onWritten(into, rows);
+  });
 
   const writeAll = async () => {
     try {
       database ??= await open();
       const into = database;
-      await settleDoubt();
+      await batches.settleDoubt();
       while (queue.length > 0) {
-        await writeBatch(into);
+        await batches.write(into);
         if (queue.length > 0) await nextTurn();
       }
     } catch (error) {
       problem = error as Error;
       failures += 1;
       queue.failed(problem);
-      retryLater();
+      timer.retry(closed === undefined && queue.length > 0);
     }
   };
 
-  const retryLater = () => {
-    clearTimeout(timer);
-    timer = undefined;
-    if (closed !== undefined || queue.length === 0) return;
-    timer = setTimeout(begin, retryMs).unref();
-    retryMs = Math.min(2 * retryMs, LAST_RETRY_MS);
-  };
-
   const write = (): Promise<void> => {
-    clearTimeout(timer);
-    clearImmediate(immediate);
-    timer = undefined;
-    immediate = undefined;
+    timer.stop();
     writing ??= writeAll().finally(() => {
       writing = undefined;
     });
     return writing;
   };
 
-  const begin = () => void write();
-
-  const soon = () => {
-    immediate ??= setImmediate(begin);
-  };
-
   /** Makes room when appends are faster than the event loop. */
   const makeRoom = () => {
     if (problem !== undefined || database?.transactionNow === undefined) return;
     try {
-      while (queue.length > 0) {
-        const { work, how } = batchInto(database);
-        database.transactionNow(work, how);
-      }
+      while (queue.length > 0) batches.writeNow(database);
     } catch (error) {
       if (queue.size > MAX_WAITING) problem = database.explain(error);
     }
@@ -186,19 +214,16 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
       await write();
       if (problem !== undefined) break;
     }
-    clearTimeout(timer);
-    clearImmediate(immediate);
+    timer.stop();
     if (queue.length > 0) {
       throw new Error(`${plural(queue.length, "event")} could not be recorded: ${problem?.message ?? "not written"}`);
     }
-    const [into, ours] = [database, session];
-    // A session that cannot be ended is closed after its process has ended, like the session of a dead process.
-    if (into !== undefined && ours !== undefined) await into.transaction(() => endSession(ours)).catch(() => {});
+    if (database !== undefined) await session.end(database);
   };
 
   const settled = async () => {
     if (queue.length === 0 || problem !== undefined) return;
-    soon();
+    timer.soon();
     await queue.settled();
   };
 
@@ -209,8 +234,8 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
       if (recorded === undefined) return;
       take(recorded, undefined);
       const opens = database === undefined; // opening is slow, but runs partly in parallel with the call
-      if ((opens || queue.length >= BATCH_ROWS) && problem === undefined) soon();
-      else timer ??= setTimeout(begin, GATHER_MS);
+      if ((opens || queue.length >= BATCH_ROWS) && problem === undefined) timer.soon();
+      else timer.gather();
     },
     async commit(event) {
       refuseClosed();
@@ -218,7 +243,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
       if (recorded === undefined) return;
       await new Promise<void>((resolve, reject) => {
         take(recorded, { resolve, reject });
-        soon(); // all commits of this turn of the event loop share one transaction
+        timer.soon(); // all commits of this turn of the event loop share one transaction
       });
     },
     async transact(work) {
@@ -228,10 +253,10 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
       database ??= await open();
       const into = database;
       const both = function* () {
-        const own = yield* ownSession(into);
+        const own = yield* session.of(into);
         return [yield* work(into, own), own] as const;
       };
-      const [result] = await into.transaction(both, { durable: true, committed: ([, by]) => began(into, by) });
+      const [result] = await into.transaction(both, { durable: true, committed: ([, by]) => session.began(into, by) });
       return result;
     },
     settled,

@@ -45,19 +45,7 @@ export function requireLimits(limits: { readonly [name: string]: number }): void
  */
 export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, now }: SqlStoreOptions): Store {
   const retention = createRetention(limits, now);
-  let opened: Promise<Sql> | undefined;
-  let readers = 0;
-  let written = false;
-
-  const open = async (): Promise<Sql> => {
-    opened ??= begin().catch((error: unknown) => {
-      opened = undefined; // the cause of the failure may be gone next time
-      throw error;
-    });
-    return opened;
-  };
-
-  const begin = async () => {
+  const { open, borrow, close } = sharedDatabase(async () => {
     const database = await openDatabase();
     try {
       await closeDead(database, now());
@@ -67,29 +55,7 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
     }
     retention.look(database);
     return database;
-  };
-
-  /** Closes the database after its last reader, once the store is closed and everything is written. */
-  const letGo = async () => {
-    if (readers > 0 || !written || opened === undefined) return;
-    const closing = opened;
-    opened = undefined;
-    await (await closing).close();
-  };
-
-  const borrow = async () => {
-    readers += 1;
-    const release = () => {
-      readers -= 1;
-      void letGo();
-    };
-    try {
-      return { database: await open(), release };
-    } catch (error) {
-      release();
-      throw error;
-    }
-  };
+  });
 
   /** Reads, or writes in its own transaction, after all events taken so far are written. */
   const using = async <T>(work: (database: Sql) => Promise<T>): Promise<T> => {
@@ -114,7 +80,7 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
   };
 
   const attendance = createAttendance(now);
-  const attending = new Set<() => Promise<void>>();
+  const attendances = openAttendances(attendance, borrow);
   const feed = createEventFeed({
     borrow,
     settled: () => writer.settled(),
@@ -137,14 +103,13 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
 
   const end = async () => {
     const removed = retention.stop();
-    await Promise.all([...attending].map((leave) => leave()));
+    await attendances.endAll();
     try {
       await writer.close();
     } finally {
       feed.close();
       await removed;
-      written = true;
-      await letGo();
+      await close();
     }
   };
 
@@ -194,20 +159,7 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
     },
     async attend() {
       refuseClosed();
-      const { database, release } = await borrow();
-      try {
-        const leave = await attendance.begin(database);
-        const endAttendance = async () => {
-          if (!attending.delete(endAttendance)) return;
-          await leave();
-          release();
-        };
-        attending.add(endAttendance);
-        return endAttendance;
-      } catch (error) {
-        release();
-        throw error;
-      }
+      return await attendances.begin();
     },
     isAttended: () => using((database) => attendance.isAttended(database)),
     async takeThread(thread, signal) {
@@ -259,6 +211,76 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
       closed ??= end();
       return closed;
     },
+  };
+}
+
+/** A database that is opened by its first user. After `close`, it is closed when its last borrower releases it. */
+function sharedDatabase(begin: () => Promise<Sql>) {
+  let opened: Promise<Sql> | undefined;
+  let borrowers = 0;
+  let isClosing = false;
+
+  const open = async (): Promise<Sql> => {
+    opened ??= begin().catch((error: unknown) => {
+      opened = undefined; // the cause of the failure may be gone next time
+      throw error;
+    });
+    return opened;
+  };
+
+  const letGo = async () => {
+    if (borrowers > 0 || !isClosing || opened === undefined) return;
+    const closing = opened;
+    opened = undefined;
+    await (await closing).close();
+  };
+
+  return {
+    open,
+    async borrow() {
+      borrowers += 1;
+      const release = () => {
+        borrowers -= 1;
+        void letGo();
+      };
+      try {
+        return { database: await open(), release };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    async close() {
+      isClosing = true;
+      await letGo();
+    },
+  };
+}
+
+/** The attendances that have not ended. Each has borrowed the database. */
+function openAttendances(
+  attendance: ReturnType<typeof createAttendance>,
+  borrow: ReturnType<typeof sharedDatabase>["borrow"],
+) {
+  const attending = new Set<() => Promise<void>>();
+  return {
+    async begin() {
+      const { database, release } = await borrow();
+      try {
+        const leave = await attendance.begin(database);
+        const end = async () => {
+          if (!attending.delete(end)) return;
+          await leave();
+          release();
+        };
+        attending.add(end);
+        return end;
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    endAll: () => Promise.all([...attending].map((end) => end())),
   };
 }
 
