@@ -9,6 +9,7 @@ import type { BeforeAct } from "./contract/call.ts";
 import type { SandboxMode } from "./contract/containment.ts";
 import type { MemoryScope } from "./contract/memory.ts";
 import type { Approver, Policy } from "./contract/policy.ts";
+import type { Hooks } from "./contract/hooks.ts";
 import type { ToolSource } from "./contract/tool-source.ts";
 import type { MaskOptions } from "./output/mask.ts";
 import type { PolicySettings } from "./policy/policy-settings.ts";
@@ -49,6 +50,8 @@ export interface ToolkitOptions extends ToolChoice, Omit<TargetOptions, "sandbox
    * rejection ends the call.
    */
   readonly beforeAct?: BeforeAct;
+  /** Programs of the user at stages of calls and turns. They can refuse, ask about and change calls. */
+  readonly hooks?: Hooks;
   /**
    * Keeps the state of the workspace before tools change it, in `stateDir`, for `handrail undo`. Only on this machine,
    * and with git. Default false: it takes disk space, and time before acts.
@@ -162,6 +165,7 @@ const OPTIONS: { readonly [name in keyof Required<ToolkitOptions>]: true } = {
   browser: true,
   disable: true,
   grants: true,
+  hooks: true,
   howToApprove: true,
   keepParkedMs: true,
   lifetime: true,

@@ -195,6 +195,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     withheld: createWithheld(rules, backend),
     store,
     watch,
+    hooks: options.hooks,
     answerWithinMs,
     approvers: options.approvers,
     onWaiting: options.onWaiting && tellOnce(options.onWaiting, mask),

@@ -119,7 +119,7 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
   const { model, thread = randomName(10), instructions = "" } = options;
   const limits = requireLimits({ ...DEFAULT_LIMITS, ...options.limits });
   const hub = createEventHub();
-  const known: Known = { charactersAToken: 4, context: limits.context, hasWaited: false };
+  const known: Known = { charactersAToken: 4, context: limits.context, hasWaited: false, hasBegun: false };
   let budget: Budget | undefined;
   const waking = createWaking((words) => turns.deliver({ role: "user", from: "handrail", content: [text(words)] }));
   const toolkit = withAgentTools({ ...options, thread, limits }, position, { waking, budget: () => budget });
@@ -133,6 +133,7 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
     const given: TurnOptions = {
       ...{ model, toolkit, thread, transcript, instructions, limits, budget: own, known, signal },
       ...(keep !== undefined && { keep }),
+      ...(position.depth > 0 && { agent: position.names.at(-1) ?? "agent" }),
       // A provider's error may contain the key.
       emit: (event) => hub.emit(event.type === "retry" ? toolkit.mask(event) : event),
       takeWaiting: () =>

@@ -38,6 +38,8 @@ export interface Compaction {
    * empty, tells what the user wants to keep, and is added to the request.
    */
   readonly keep?: string;
+  /** Runs the work when the conversation is to be shortened, or does not. */
+  readonly around: <T>(work: () => Promise<T>) => Promise<T | undefined>;
 }
 
 /** What fills the context: estimated tokens. */
@@ -73,6 +75,11 @@ export async function compact(options: Compaction): Promise<ModelReply | undefin
   const { transcript, budget, charactersAToken: ratio } = options;
   const before = measure(transcript.messages, ratio);
   if (before <= budget && options.keep === undefined) return undefined;
+  return options.around(() => shorten(options, before));
+}
+
+async function shorten(options: Compaction, before: number): Promise<ModelReply | undefined> {
+  const { transcript, budget, charactersAToken: ratio } = options;
   const count = transcript.messages.length;
   const isAsked = options.keep !== undefined; // a summary is made from the whole results
   let results = isAsked

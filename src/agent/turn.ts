@@ -1,5 +1,6 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3Prompt } from "@ai-sdk/provider";
 import { text } from "../contract/content.ts";
+import type { TurnAnswer, TurnEvent } from "../contract/hooks.ts";
 import type { ThreadId } from "../contract/identity.ts";
 import type { AssistantPart, Message } from "../contract/message.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
@@ -87,6 +88,8 @@ export interface TurnOptions {
   readonly keep?: string;
   /** What is known from earlier turns. */
   readonly known: Known;
+  /** The name of the sub-agent whose turn it is. */
+  readonly agent?: string;
 }
 
 /** What an agent has learned in earlier turns. */
@@ -96,6 +99,8 @@ export interface Known {
   context: number;
   /** Whether a turn has waited for sources of tools. */
   hasWaited: boolean;
+  /** Whether hooks know that the agent has begun. */
+  hasBegun: boolean;
 }
 
 type Ending = Pick<TurnEnd, "reason" | "message">;
@@ -134,7 +139,7 @@ export async function runTurn(first: Message | undefined, options: TurnOptions):
     failures: createFailures(),
     results: { toolkit, emit, onResult: transcript.add },
     offered: offeredTools(options),
-    counts: { emptyReplies: 0, overflows: 0 },
+    counts: { emptyReplies: 0, overflows: 0, continued: 0 },
   };
   try {
     let ending = await (turn.keep === undefined ? begin(turn, first) : shorten(turn));
@@ -164,8 +169,11 @@ interface Turn extends TurnOptions {
   readonly results: CallResults;
   /** The tools that the model is offered, and what is sent with each request besides the messages, in characters. */
   readonly offered: () => { readonly tools: ReturnType<typeof toolsOf>; readonly fixedCharacters: number };
-  /** Empty replies in a row, and requests in a row that were too long for the model's context. */
-  readonly counts: { emptyReplies: number; overflows: number };
+  /**
+   * Empty replies in a row, requests in a row that were too long for the model's context, and how often hooks made the
+   * agent continue.
+   */
+  readonly counts: { emptyReplies: number; overflows: number; continued: number };
 }
 
 /** Returns a function that reads the tools again when sources have added or removed some. */
@@ -192,9 +200,70 @@ async function begin(turn: Turn, first: Message | undefined): Promise<Ending | u
   });
   if (first === undefined) return waiting.length > 0 ? parkedEnd(waiting) : hasNews ? undefined : { reason: "done" };
   for (const call of waiting) answerCall(call, waitingMessage(call), 0, results);
+  const before = transcript.messages.length === 0 ? "startup" : "resume";
   if (first.role === "user") emit({ type: "message", from: first.from, text: joinedText(first.content) });
+  const hooked = await prompted(turn, first);
+  if (hooked?.blocked !== undefined) return { reason: "failed", message: `The prompt was refused: ${hooked.blocked}` };
   await transcript.commit(first);
-  return undefined;
+  await sessionStarted(turn, before);
+  for (const words of hooked?.context ?? []) tell(turn, words);
+  return hooked?.ended === undefined ? undefined : { reason: "stopped", message: hooked.ended };
+}
+
+/** Asks the hooks of the user about something in the turn. Resolves to `undefined` without such hooks. */
+async function askHooks({ toolkit, thread, over }: Turn, event: TurnEvent): Promise<TurnAnswer | undefined> {
+  const { backend, mask, hooks } = toolkit;
+  return hooks?.on(event, { workDir: backend.workDir, thread, mask, signal: over });
+}
+
+/** Asks the hooks about a message, if a person wrote it. */
+async function prompted(turn: Turn, message: Message): Promise<TurnAnswer | undefined> {
+  if (message.role !== "user" || message.from !== "person") return undefined;
+  return askHooks(turn, { event: "UserPromptSubmit", prompt: joinedText(message.content) });
+}
+
+/** Tells the hooks once that a session has started. Sub-agents have none. */
+async function sessionStarted(turn: Turn, source: "startup" | "resume" | "compact"): Promise<void> {
+  if (turn.agent !== undefined || (turn.known.hasBegun && source !== "compact")) return;
+  turn.known.hasBegun = true;
+  const hooked = await askHooks(turn, { event: "SessionStart", source });
+  for (const words of hooked?.context ?? []) tell(turn, words);
+}
+
+/** Takes the messages that wait, each with what hooks add to it. One that a hook refuses is dropped. */
+async function takeWaiting(turn: Turn): Promise<readonly (readonly [Message, context: readonly string[]])[]> {
+  const taken: (readonly [Message, readonly string[]])[] = [];
+  for (const message of turn.takeWaiting()) {
+    const hooked = await prompted(turn, message);
+    if (hooked?.blocked === undefined) taken.push([message, hooked?.context ?? []]);
+    else turn.emit({ type: "message", from: "handrail", text: `The message was refused: ${hooked.blocked}` });
+  }
+  return taken;
+}
+
+function deliverAll(turn: Turn, taken: Awaited<ReturnType<typeof takeWaiting>>): void {
+  for (const [message, context] of taken) {
+    deliver(turn, message);
+    for (const words of context) tell(turn, words);
+  }
+}
+
+/** How often hooks can make the agent continue in one turn. Source: Claude Code. */
+const MOST_CONTINUED = 8;
+
+/** Asks the hooks whether the agent may stop. Resolves to whether it continues. */
+async function continues(turn: Turn): Promise<boolean> {
+  const { agent, counts, transcript } = turn;
+  const last = transcript.messages.findLast(({ role }) => role === "assistant");
+  const parts = last?.role === "assistant" ? last.content : [];
+  const lastMessage = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  const about = { again: counts.continued > 0, lastMessage };
+  const event = agent === undefined ? ({ event: "Stop" } as const) : ({ event: "SubagentStop", agent } as const);
+  const hooked = await askHooks(turn, { ...event, ...about });
+  if (hooked?.blocked === undefined || hooked.ended !== undefined || turn.over.aborted) return false;
+  if (++counts.continued > MOST_CONTINUED) return false;
+  tell(turn, `[A ${event.event} hook asks you to continue: ${hooked.blocked}]`);
+  return true;
 }
 
 /** Lets sources start, so that the first request has their tools. If a wait was in vain, later turns do not wait. */
@@ -212,8 +281,10 @@ async function waitForSources({ toolkit, known, emit, over }: Turn): Promise<voi
 /** Asks the model once and runs the calls of its reply. Resolves to how the turn ends; `undefined`: it continues. */
 async function round(turn: Turn): Promise<Ending | undefined> {
   const { model, budget, counts, over, results } = turn;
-  for (const message of turn.takeWaiting()) deliver(turn, message);
+  deliverAll(turn, await takeWaiting(turn));
   if (turn.signal.aborted) return { reason: "stopped" };
+  const ended = turn.toolkit.hooks?.takeStop(turn.thread);
+  if (ended !== undefined) return { reason: "stopped", message: ended };
   const limited = await limitReached(turn);
   if (limited !== undefined) return limited;
   const unfit = await fit(turn);
@@ -239,9 +310,10 @@ async function round(turn: Turn): Promise<Ending | undefined> {
     tell(turn, EMPTY_REPLY);
     return undefined;
   }
-  const waiting = turn.takeWaiting();
-  for (const message of waiting) deliver(turn, message);
-  return waiting.length === 0 ? ending : undefined;
+  const waiting = await takeWaiting(turn);
+  deliverAll(turn, waiting);
+  if (waiting.length > 0) return undefined;
+  return ending.reason === "done" && (await continues(turn)) ? undefined : ending;
 }
 
 /** Takes back a request that was too long: the next request is shorter, and this one is not counted. */
@@ -257,11 +329,11 @@ async function makeCalls(turn: Turn, calls: readonly Calling[]): Promise<Ending 
   Object.assign(turn.counts, { emptyReplies: 0, overflows: 0 });
   const parked = await runCalls(calls, { ...results, turn: name, signal: over, failures, budget });
   if (parked.length === 0) return undefined;
-  const written = turn.takeWaiting();
+  const written = await takeWaiting(turn);
   if (turn.signal.aborted) return { reason: "stopped" };
   if (written.length === 0) return parkedEnd(parked);
   for (const call of parked) answerCall(call, waitingMessage(call), 0, results);
-  for (const message of written) deliver(turn, message);
+  deliverAll(turn, written);
   return undefined;
 }
 
@@ -320,8 +392,26 @@ function fit(turn: Turn): Promise<ModelReply | undefined> {
   /** Emits no text: a summary is not the model's answer. */
   const askForSummary = (prompt: LanguageModelV3Prompt) =>
     requestReply(turn, { prompt }, { emit: (event) => event.type === "retry" && emit(event), signal });
-  const asked = turn.keep !== undefined && { keep: turn.keep };
-  return compact({ transcript, budget: room, charactersAToken: ratio, askForSummary, emit, ...asked });
+  const { keep: asked } = turn;
+  const compaction = { transcript, budget: room, charactersAToken: ratio, askForSummary, emit };
+  return compact({
+    ...compaction,
+    ...(asked !== undefined && { keep: asked }),
+    around: (work) => aroundCompact(turn, work),
+  });
+}
+
+/** Shortens the conversation unless a hook refuses, and tells the hooks that it was shortened. */
+async function aroundCompact<T>(turn: Turn, work: () => Promise<T>): Promise<T | undefined> {
+  const trigger = turn.keep === undefined ? "auto" : "manual";
+  const hooked = await askHooks(turn, { event: "PreCompact", trigger, keep: turn.keep ?? "" });
+  if (hooked?.blocked !== undefined) {
+    turn.emit({ type: "message", from: "handrail", text: `The conversation is not shortened: ${hooked.blocked}` });
+    return undefined;
+  }
+  const done = await work();
+  await sessionStarted(turn, "compact");
+  return done;
 }
 
 /** Shortens the conversation because a person asked. */

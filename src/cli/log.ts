@@ -142,6 +142,7 @@ const LEVELS: {
   "call.approved": "debug",
   "approval.requested": "info",
   "approval.decided": "info",
+  "call.hooked": "info",
   "call.parked": "info",
   "call.delivered": "debug",
   "call.taken": "info",

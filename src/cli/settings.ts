@@ -164,6 +164,9 @@ export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds
   const started = sources.filter(({ name }) => starts === true || starts === name);
   return {
     ...toolkitOptionsOf(settings, options),
+    ...(Object.keys(settings.hooks).length > 0 && {
+      hooks: (await import("./hooks.ts")).hooksOf(settings, options, tell),
+    }),
     mask: { values: await keptKeys() },
     store: log === undefined ? store : (await import("./log.ts")).loggedStore(store, log),
     sources: areNamed && starts !== true ? [...started, NOT_STARTED] : started,

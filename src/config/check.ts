@@ -19,7 +19,7 @@ export interface Reading {
 
 /** A value that fits its schema. */
 export interface Checked {
-  /** Variables are replaced, and an empty map is `{}`. Texts that are left out are as they are written. */
+  /** Variables are replaced, except in a `literal` text, and an empty map is `{}`. Texts that are left out are as they are written. */
   readonly value: unknown;
   /** The JSON pointers of texts with `${NAME}` that have no effect. */
   readonly leftOut: ReadonlySet<string>;
@@ -98,7 +98,7 @@ function fill(schema: JsonSchema, raw: unknown, path: readonly string[], reading
     if (++values > MOST_VALUES) throw new TooMuch(`more than ${MOST_VALUES} values`);
     if (level > MOST_LEVELS) throw new TooMuch(`nested more than ${MOST_LEVELS} levels deep`);
     if (typeof given === "string") {
-      const value = text(given, pointer);
+      const value = of["literal"] === true ? given : text(given, pointer);
       if (value.includes("\0")) {
         isFine = false;
         reading.report([...path, ...partsOf(pointer)], "there is a NUL character in it; remove it");

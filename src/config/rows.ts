@@ -10,6 +10,7 @@ import type { SearchEngine } from "../web/search.ts";
 import { type Base, absolutePath } from "../util/paths.ts";
 import { CHAT_KEYS, type ChatAction } from "./chat-keys.ts";
 import { complaintsOfServers, markServers, serverNames, serverSchema, serversOf, startOf } from "./mcp.ts";
+import { complaintsOfHooks, describeHooks, hooksSchema, markHooks, mergedHooks } from "./hooks.ts";
 import { added, byName, mergedOptions, yoursFirst } from "./merge.ts";
 import {
   type Complaint,
@@ -527,6 +528,18 @@ export const ROWS = {
       "who asks about calls of [agents that Handrail guards](guard.md): `client`, their own question where they have " +
       "one that works; `here`, always the console, a terminal or a phone",
   }),
+  hooks: row(
+    hooksSchema,
+    {},
+    { rule: "trusted", note: "adds to yours, and cannot allow", gives: describeHooks, mark: markHooks },
+    {
+      doc:
+        "by event, [programs of yours](hooks.md) that run before and after calls and in turns, with the names and the " +
+        "JSON of Claude Code: `PreToolUse: [{ matcher: Bash, hooks: [{ type: command, command: ./check.sh }] }]`",
+      check: async () => complaintsOfHooks,
+      merge: mergedHooks,
+    },
+  ),
   undo: row(choice(["on", "off"]), "on", never("the way back is yours"), {
     doc: "`on`: what tools change is kept, so that it can be [undone](undo.md); `off`: nothing is kept",
   }),

@@ -15,6 +15,8 @@ interface TextRule {
   readonly pattern?: string;
   readonly format?: string;
   readonly advice?: string;
+  /** True: a `${NAME}` in it is not replaced. */
+  readonly literal?: true;
 }
 
 export const text = (title: string, rule: TextRule = {}): Schema<string> => ({ type: "string", title, ...rule });

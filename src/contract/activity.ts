@@ -1,7 +1,7 @@
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Alarm, Refusal } from "./containment.ts";
 import type { Effect } from "./effect.ts";
-import type { Approval, Decision } from "./decision.ts";
+import type { Approval, Decision, Verdict } from "./decision.ts";
 import type { Exit } from "./backend.ts";
 import type { RecordedJob } from "./job.ts";
 import type { Message } from "./message.ts";
@@ -103,6 +103,16 @@ export type CallEvent = {
       readonly type: "call.approved";
       readonly effects: readonly Effect[];
       readonly decision: Decision;
+    }
+  /** Hooks decided or changed something: `input` are the arguments as they changed them, `context` texts for the model. */
+  | {
+      readonly type: "call.hooked";
+      readonly event: "PreToolUse" | "PostToolUse";
+      readonly by: readonly string[];
+      readonly verdict?: Verdict;
+      readonly reason?: string;
+      readonly input?: Json;
+      readonly context: readonly string[];
     }
   /** A person is asked about the call. The question is open until it is answered or the call has finished. */
   | {

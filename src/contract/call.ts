@@ -1,6 +1,7 @@
 import type { CallUpdate } from "./activity.ts";
 import type { FileInfo } from "./backend.ts";
 import type { Effect } from "./effect.ts";
+import type { HookVerdict } from "./hook-verdict.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Approval, Decision } from "./decision.ts";
 import type { Tool } from "./tool.ts";
@@ -34,6 +35,8 @@ export interface CheckedCall {
   readonly effects: readonly Effect[];
   /** The files found at the real paths that the call writes; a path without an entry was not looked up. */
   readonly found?: ReadonlyMap<string, FileInfo | undefined>;
+  /** What hooks made of the call, if they made something of it. The request stays what the model made. */
+  readonly hook?: HookVerdict;
 }
 
 declare const approved: unique symbol;

@@ -8,6 +8,7 @@ import type { Memories } from "./memory.ts";
 import type { Notice } from "./notice.ts";
 import type { ParkedCall } from "./parked.ts";
 import type { CheckedCall } from "./call.ts";
+import type { Hooks } from "./hooks.ts";
 import type { Approver } from "./policy.ts";
 import type { Decision } from "./decision.ts";
 import type { ToolResult } from "./result.ts";
@@ -106,6 +107,8 @@ export interface Toolkit {
   notify(notice: Notice): void;
   /** What the browsers of threads show, for people who watch and use it. */
   readonly pages: LivePages;
+  /** The user's programs at stages of a turn; `undefined` without any. */
+  readonly hooks: Hooks | undefined;
   /** Opens saved outputs by id. With `openMasked`, each secret in a range that is read is replaced by as many bytes. */
   readonly outputs: Pick<Outputs, "open"> & { readonly openMasked: Outputs["open"] };
   /** Masks secrets in all texts of a value, as in results and records. */

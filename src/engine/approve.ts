@@ -1,5 +1,5 @@
 import type { ApprovedCall, CheckedCall, ToolCall } from "../contract/call.ts";
-import type { Approval, Decision, EditedInput } from "../contract/decision.ts";
+import { type Approval, type Decision, type EditedInput, stricter } from "../contract/decision.ts";
 import type { Effect } from "../contract/effect.ts";
 import type { ParkedCall } from "../contract/parked.ts";
 import type { Preview } from "../contract/toolkit.ts";
@@ -8,6 +8,7 @@ import { ask, usable } from "./ask.ts";
 import { check } from "./check.ts";
 import { decide } from "./decide.ts";
 import { editedNote } from "./edited.ts";
+import { hooked, isAnsweredByHook, questionOfHook } from "./hooked.ts";
 import type { Host } from "./host.ts";
 import type { Recorder } from "./record.ts";
 import { stillApproved } from "./park.ts";
@@ -39,6 +40,7 @@ export async function approve(
   return brand(call, question, approval);
 
   async function answerTo(asked: CheckedCall, about: Decision): Promise<Approval> {
+    if (isAnsweredByHook(asked, about)) return { answer: "once" };
     if (parked === undefined && (await host.isApproved?.(asked)) === true) return { answer: "once" };
     if (parked === undefined) return ask(asked, about, host, record, stop.signal);
     return usable(await stillApproved(asked, about, parked, host, record));
@@ -52,6 +54,7 @@ export async function approve(
     const note = editedNote(edited, host);
     const { notJson: _, ...request } = { ...asked.call.request, input: edited };
     const judged = await check(request, host)
+      .then((changed) => hooked(changed, host, record, stop))
       .then((changed) => judge(changed, host, stop))
       .catch((error: unknown) => {
         if (!(error instanceof CallEnded)) throw error;
@@ -104,7 +107,8 @@ async function judge(
   host: Host,
   stop: Stop,
 ): Promise<{ readonly call: CheckedCall; readonly decision: Decision; readonly question?: Decision }> {
-  const { call, decision } = await untilAborted(decide(checked, host), stop);
+  const { call, decision: judged } = await untilAborted(decide(checked, host), stop);
+  const decision = stricter(judged, questionOfHook(call)) ?? judged;
   if (decision.verdict === "deny") {
     throw new CallEnded({ status: "denied", reason: decision.reason ?? "Denied by the policy", by: "policy" });
   }
@@ -154,10 +158,11 @@ async function withChange(call: CheckedCall, { backend }: Pick<Host, "backend">)
   };
 }
 
-function brand({ request, tool, input, effects }: CheckedCall, decision: Decision, approval?: Approval): ApprovedCall {
+function brand(checked: CheckedCall, decision: Decision, approval?: Approval): ApprovedCall {
+  const { request, tool, input, effects, hook } = checked;
   const call =
     approval === undefined
       ? { request, tool, input, effects, decision }
       : { request, tool, input, effects, decision, approval };
-  return call as ApprovedCall;
+  return (hook === undefined ? call : { ...call, hook }) as ApprovedCall;
 }

@@ -46,6 +46,7 @@ export async function ask(
   });
   record.asked(question, call.effects, decision);
   if (approver === undefined) host.onWaiting?.({ question, call, decision });
+  notifyHooks(call, host, signal);
   let parking: Promise<Decided> | undefined;
   const parked = () => (parking ??= park(question, call, decision, host));
   const refused = (reason: string) =>
@@ -77,6 +78,16 @@ export async function ask(
     done.abort(new Error("the question was answered elsewhere"));
     asking.unlink();
   }
+}
+
+/** Tells hooks that a person is asked. Waits for none. */
+function notifyHooks({ tool, request: { thread } }: CheckedCall, { hooks, backend, mask }: Host, signal: AbortSignal) {
+  const event = {
+    event: "Notification",
+    message: `${tool.name} waits for approval`,
+    about: "permission_prompt",
+  } as const;
+  void hooks?.on(event, { workDir: backend.workDir, thread, mask: mask.json, signal })?.catch(() => undefined);
 }
 
 /** The answer that counts: the first one. `unstored`: the store does not have it. */

@@ -5,9 +5,10 @@ import type { ToolResult } from "../contract/result.ts";
 import { Stop } from "../util/abort.ts";
 import { approve } from "./approve.ts";
 import { check } from "./check.ts";
-import { withEditedNote } from "./edited.ts";
+import { withNotes } from "./edited.ts";
 import { execute } from "./execute.ts";
 import { fit, fitFailure } from "./fit.ts";
+import { hooked, remarked, withRemarks } from "./hooked.ts";
 import type { Host } from "./host.ts";
 import { recordTo } from "./record.ts";
 import { toResult } from "./result.ts";
@@ -22,19 +23,20 @@ export async function callTool(given: ToolCall, host: Host, stop: Stop, parked?:
   const request = record.trace === undefined ? given : { ...given, trace: record.trace };
   let approved: ApprovedCall | undefined;
   try {
-    const checked = await check(request, host);
+    const checked = await hooked(await check(request, host), host, record, stop);
     const made = parked === undefined ? await host.elsewhere?.call(checked, host, stop) : undefined;
-    if (made !== undefined) return { ...made, id: request.id };
+    if (made !== undefined) return { ...(await remarked(made, checked, host, record, stop)), id: request.id };
     approved = await approve(checked, host, record, stop, parked);
     const run = approved;
     const nest = (nested: ToolCall) => callNested(nested, host, stop);
     const done = await record.within(() => execute(run, host, record, stop, nest));
-    const { content, data, images } = await fit(approved, done, host);
-    const result = withEditedNote({ id: request.id, status: "ok", content, data }, approved, host);
+    const { data, images, ...fitted } = await fit(approved, done, host);
+    const content = await withRemarks(approved, { ...fitted, data }, host, record, stop);
+    const result = withNotes({ id: request.id, status: "ok", content, data }, approved, host);
     return record.finished(result, images);
   } catch (error) {
     const failure = await fitFailure(toResult(error, stop), error, approved, host);
-    return record.finished({ ...withEditedNote(failure, approved, host), id: request.id });
+    return record.finished({ ...withNotes(failure, approved, host), id: request.id });
   }
 }
 

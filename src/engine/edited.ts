@@ -1,5 +1,5 @@
 import type { ApprovedCall } from "../contract/call.ts";
-import { text } from "../contract/content.ts";
+import { notice, text } from "../contract/content.ts";
 import type { EditedInput } from "../contract/decision.ts";
 import type { ToolResult } from "../contract/result.ts";
 import { clip } from "../util/text.ts";
@@ -14,21 +14,25 @@ export function editedNote(edited: EditedInput, { mask }: Pick<Host, "mask">): s
   return `A person changed this call before approving it. Its arguments are now: ${now}.`;
 }
 
-/** Returns the result of a call, with a note before it if a person has changed the call. */
-export function withEditedNote(
+/** Returns the result of a call, after notes on how a person has changed the call, and what hooks add to it. */
+export function withNotes(
   result: ToolResult,
-  call: ApprovedCall | undefined,
+  call: Partial<Pick<ApprovedCall, "approval" | "hook">> | undefined,
   host: Pick<Host, "mask">,
 ): ToolResult {
-  const approval = call?.approval;
-  if (approval?.answer !== "once" || approval.edited === undefined) return result;
-  const note = text(`[${editedNote(approval.edited, host)}]`);
+  const { approval, hook } = call ?? {};
+  const edited = approval?.answer === "once" ? approval.edited : undefined;
+  const notes = [
+    ...(edited === undefined ? [] : [text(`[${editedNote(edited, host)}]`)]),
+    ...(hook?.context ?? []).map((words) => notice(host.mask.text(words))),
+  ];
+  if (notes.length === 0) return result;
   switch (result.status) {
     case "ok":
-      return { ...result, content: [note, ...result.content] };
+      return { ...result, content: [...notes, ...result.content] };
     case "failed":
     case "aborted":
-      return { ...result, content: [note, ...(result.content ?? [])] };
+      return { ...result, content: [...notes, ...(result.content ?? [])] };
     default:
       return result;
   }

@@ -3,6 +3,7 @@ import type { Approvers } from "../contract/approvers.ts";
 import type { Backend } from "../contract/backend.ts";
 import type { BeforeAct, CheckedCall } from "../contract/call.ts";
 import type { Approval, Decision } from "../contract/decision.ts";
+import type { Hooks } from "../contract/hooks.ts";
 import type { Jobs, Notices } from "../contract/job.ts";
 import type { Memories } from "../contract/memory.ts";
 import type { ParkedCall } from "../contract/parked.ts";
@@ -53,6 +54,8 @@ export interface Host {
   readonly takeAct?: (() => Promise<string | undefined>) | undefined;
   /** Awaited one after the other before an act's first effect, once the act is recorded and counted. */
   readonly beforeAct: readonly BeforeAct[];
+  /** The user's programs at stages of the call. */
+  readonly hooks?: Hooks | undefined;
   readonly backend: Backend;
   /** Makes calls on workers. Default: every call is made here. */
   readonly elsewhere?: Elsewhere | undefined;

@@ -33,6 +33,8 @@ export interface Recorder {
   answered(question: QuestionId, answer: Decided, options: { readonly isStored: boolean }): void;
   /** Resolves when the call may run: for an act, when its row is durable; for other calls at once. */
   approved(call: ApprovedCall): Promise<void>;
+  /** Hooks decided or changed something. */
+  hooked(what: Omit<Extract<CallEvent, { readonly type: "call.hooked" }>, "type" | "call" | "thread" | "at">): void;
   updated(update: CallUpdate): void;
   /** The sandbox refused something to the call's commands. */
   refused(refusals: readonly Refusal[]): void;
@@ -135,6 +137,7 @@ export function recordTo(
       }
       tell(event);
     },
+    hooked: (what) => append(mask.json({ type: "call.hooked", ...what })),
     updated(update) {
       const { output: more, ...rest } = update;
       if (more === undefined) return append({ type: "call.updated", update: mask.json(update) });

@@ -125,6 +125,7 @@ function toolkitOf(
     schedules,
     notify: shared.notify,
     pages: shared.pages,
+    hooks: shared.hooks,
     outputs,
     mask: mask.json,
     definitions: (format, options) => definitions(tools(), format, options),

@@ -75,7 +75,7 @@ export interface Client {
 const NONE = ["none"] as const;
 
 /** Claude Code 2.1: https://code.claude.com/docs/en/hooks and /settings (tools available to Claude). */
-const CLAUDE_TOOLS: Client["tools"] = {
+export const CLAUDE_TOOLS = {
   ...{ Bash: ["exec", "command"], PowerShell: ["exec", "command"], Monitor: ["exec", "command"] },
   ...{ Read: ["read", "file_path"], Glob: ["read", "path"], Grep: ["read", "path"], LS: ["read", "path"] },
   ...{ Write: ["write", "file_path"], Edit: ["write", "file_path"], MultiEdit: ["write", "file_path"] },
@@ -84,7 +84,7 @@ const CLAUDE_TOOLS: Client["tools"] = {
   ...{ Task: NONE, Agent: NONE, TodoWrite: NONE, TaskCreate: NONE, TaskUpdate: NONE, TaskGet: NONE, TaskList: NONE },
   ...{ TaskOutput: NONE, TaskStop: NONE, BashOutput: NONE, KillShell: NONE, AskUserQuestion: NONE, ToolSearch: NONE },
   ...{ EnterPlanMode: NONE, ExitPlanMode: NONE, Skill: NONE, SlashCommand: NONE },
-};
+} as const satisfies Client["tools"];
 
 /** What Claude Code and codex have in common: codex took over its format (developers.openai.com/codex/hooks). */
 function claudeEvents(event: ToolInput, project: string | undefined): Happening | undefined {

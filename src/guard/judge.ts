@@ -66,8 +66,10 @@ export function createGuard({ toolkit, ask, contained }: GuardOptions): Guard {
       end: later<Ending>(),
     };
     const started = later<undefined>();
-    const guest = guestTool(client, tool, cwd, () => {
+    let approved = input;
+    const guest = guestTool(client, tool, cwd, (given) => {
       running.set(call.id, call);
+      approved = given;
       started.resolve(undefined);
       return call.end.promise;
     });
@@ -89,10 +91,13 @@ export function createGuard({ toolkit, ask, contained }: GuardOptions): Guard {
     if (ended?.status === "parked") return { verdict: "deny", reason: waitsText(seen.question) };
     if (ended !== undefined && ended.status !== "ok") return { verdict: "deny", reason: `Handrail: ${asText(ended)}` };
     const isContained = toolkit.backend.sandbox !== undefined && seen.decision?.within !== "none";
-    if (effect.kind !== "exec" || !isContained) return allowed(seen.asked);
-    const run = { command: effect.command, cwd: effect.cwd ?? cwd, project, thread, parent: call.id };
+    // A person or a hook may have changed it.
+    const [now = effect] = effectsOf(client, tool, approved, cwd);
+    const isChanged = JSON.stringify(approved) !== JSON.stringify(input);
+    if (now.kind !== "exec" || !isContained) return allowed(seen.asked, isChanged ? approved : undefined);
+    const run = { command: now.command, cwd: now.cwd ?? cwd, project, thread, parent: call.id };
     const [, argument = "command"] = CLIENT[client].tools[tool] ?? [];
-    return allowed(seen.asked, { ...input, [argument]: await contained(run) });
+    return allowed(seen.asked, { ...approved, [argument]: await contained(run) });
   };
 
   return {
@@ -193,7 +198,7 @@ function waitsText(question: QuestionId | undefined): string {
 }
 
 /** A tool of the client, as a tool of Handrail that leaves the work to the client. */
-function guestTool(client: ClientName, tool: string, cwd: string, run: () => Promise<Ending>): Tool {
+function guestTool(client: ClientName, tool: string, cwd: string, run: (input: ToolInput) => Promise<Ending>): Tool {
   const { title } = CLIENT[client];
   return defineTool({
     name: toolName(tool),
@@ -202,8 +207,8 @@ function guestTool(client: ClientName, tool: string, cwd: string, run: () => Pro
     input: Type.Object({}, { additionalProperties: true }),
     effects: (input: ToolInput) => effectsOf(client, tool, input, cwd),
     change: (input: ToolInput, backend) => changeOf(input, cwd, backend),
-    async run(_, { signal }) {
-      const { text, failed } = await untilAborted(run(), signal);
+    async run(input: ToolInput, { signal }) {
+      const { text, failed } = await untilAborted(run(input), signal);
       if (failed) throw new ToolFailure(text);
       return text;
     },

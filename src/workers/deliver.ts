@@ -12,6 +12,7 @@ import type { Delivery } from "../contract/delivery.ts";
 import { type DeliveredCall, type DeliveryOutcome, workerTargetName } from "../contract/worker.ts";
 import { NOBODY, NO_ANSWER, denied, inWords } from "../engine/ask.ts";
 import { check } from "../engine/check.ts";
+import { questionOfHook } from "../engine/hooked.ts";
 import type { Elsewhere, Host } from "../engine/host.ts";
 import { isRecordable } from "../engine/park.ts";
 import { parse } from "../engine/parse.ts";
@@ -59,16 +60,17 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
     async call(checked, host, stop) {
       const { request, effects, tool } = checked;
       if (!effects.some(({ kind }) => THERE.has(kind)) || (await isOutputHere(effects, host))) return undefined;
-      if (!isRecordable(request.input, host)) {
+      const input = checked.hook?.input ?? request.input;
+      if (!isRecordable(input, host)) {
         throw new ToolFailure("the arguments contain a secret, which would be recorded for the worker", {
           hint: "Nothing was run. Name the variable of the worker that holds it.",
         });
       }
-      const decision = await decisionOf(policies, checked);
+      const decision = stricter(await decisionOf(policies, checked), questionOfHook(checked));
       if (decision?.verdict === "deny") {
         throw new CallEnded({ status: "denied", reason: decision.reason ?? "Denied by the policy", by: "policy" });
       }
-      const { id: call, thread, input, turn, agent, trace } = request;
+      const { id: call, thread, turn, agent, trace } = request;
       const row: DeliveredCall = {
         ...{ call, thread, target: await targetFor(checked, store, name), name: tool.name, input: input as Json },
         ...(turn !== undefined && { turn }),

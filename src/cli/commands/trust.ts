@@ -16,6 +16,7 @@ import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
 import { moduleName } from "../../plugins/module.ts";
 import { pluginName } from "../../plugins/plugin.ts";
+import { handlersIn, programsOf as programsOfHook } from "../hooks.ts";
 import { trustFor } from "../sources.ts";
 import { untilStopped } from "../signals.ts";
 import { askOnTerminal, hasTerminal } from "../terminal.ts";
@@ -76,7 +77,10 @@ async function offer({ path, mcpFile }: Files, trusted: Trust, workDir: string):
   const offers = [
     ...(await offersOfFile(project, trusted)),
     ...(await offersOfFile(mcp, trusted)),
-    ...(await offersOfPrograms(programsOf(settings, mcp), trusted, { settings, workDir })),
+    ...(await offersOfPrograms([...programsOf(settings, mcp), ...(await programsOfHooks(settings, workDir))], trusted, {
+      settings,
+      workDir,
+    })),
     ...(await offersOfTools(trusted)),
   ];
   if (offers.length === 0) {
@@ -135,7 +139,7 @@ async function offersOfFile(
   return [{ text: text.replace(".\n", ":\n"), accept: () => trusted.record({ ...file, asked: now }) }];
 }
 
-/** A program that provides tools. */
+/** A program that provides tools, or is a hook. */
 interface NamedProgram {
   readonly source: string;
   readonly argv: readonly string[];
@@ -154,6 +158,17 @@ function programsOf({ tools }: Settings, mcp: McpFile | undefined): readonly Nam
   });
   const modules = tools.modules.map(({ path }) => ({ source: moduleName(path), argv: [path], setting: {} }));
   return [...plugins, ...modules, ...servers];
+}
+
+/** Returns the programs of hooks. */
+async function programsOfHooks(settings: Settings, workDir: string): Promise<readonly NamedProgram[]> {
+  const trust = trustFor(settings, { workDir });
+  const all = handlersIn(settings.hooks).map(([event, handler]) =>
+    programsOfHook(handler, event, resolve(workDir), trust),
+  );
+  return (await Promise.all(all)).flat().map(({ source, argv, opened }) => {
+    return { source, argv, setting: opened === undefined ? {} : { cwd: "workspace", sandbox: false } };
+  });
 }
 
 /** Returns the programs and scripts in the workspace that plugins and servers run. */

@@ -1,15 +1,22 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { homedir } from "node:os";
+import { resolve } from "node:path";
 import { findConfig } from "../../config/find.ts";
 import { ConfigError } from "../../config/problem.ts";
 import { readSettings } from "../../config/read-settings.ts";
 import { type Settings, defaultSettings, variablesIn } from "../../config/settings.ts";
 import { keyFile, stateFolder } from "../../config/state.ts";
 import { createTrust } from "../../config/trust.ts";
+import { labelOf } from "../../guard/hook-settings.ts";
 import { ruleWarnings } from "../../policy/rules/warnings.ts";
 import { quoteWord } from "../../util/quote.ts";
 import { plural } from "../../util/text.ts";
+import { handlersIn, programsOf } from "../hooks.ts";
 import { foundKeys, localOllama } from "../keys.ts";
 import type { GlobalOptions } from "../options.ts";
 import { loadedSettings } from "../settings.ts";
+import { trustFor } from "../sources.ts";
 import { hasTerminal } from "../terminal.ts";
 import type { Check, Finding } from "./check.ts";
 
@@ -23,6 +30,7 @@ export const settings = (options: GlobalOptions): readonly Check[] =>
       fix: `chmod 600 ${keyFile()}`,
       run: (signal: AbortSignal) => models(options, signal),
     },
+    { name: "hooks", required: false, fix: "handrail trust", run: () => hooks(options) },
     { name: "approvals", required: false, fix: "tty", run: async () => approvals() },
   ].map((check) => ({ ...check, group: "settings" }));
 
@@ -61,6 +69,44 @@ async function configuration(options: GlobalOptions): Promise<Finding> {
       fix: `\${EDITOR:-vi} ${where}${quoteWord(first?.file ?? "")}`,
     };
   }
+}
+
+/** Which hooks there are, and whether their programs exist and may be started. */
+async function hooks(options: GlobalOptions): Promise<Finding> {
+  const loaded = await settingsOf(options);
+  const all = handlersIn(loaded.hooks);
+  if (all.length === 0) return { status: "ok", detail: "none" };
+  const trust = trustFor(loaded, options);
+  const folder = resolve(options.target === undefined ? (options.workDir ?? ".") : homedir());
+  const problems = await Promise.all(
+    all.map(async ([event, handler]) => {
+      const programs = await programsOf(handler, event, folder, trust);
+      const found = await Promise.all(
+        programs.map(async ({ argv, opened }) => {
+          const [program = ""] = argv;
+          if (!(await isRunnable(program, folder))) return [`${event}: there is no program ${program}`];
+          const why = await trust.mayStart(argv, opened);
+          return why === undefined ? [] : [`${event}: ${labelOf(handler)} ${why}`];
+        }),
+      );
+      return found.flat();
+    }),
+  );
+  const detail = all.map(([event, handler]) => `${event}: ${labelOf(handler)}`).join("\n");
+  const wrong = problems.flat();
+  if (wrong.length === 0) return { status: "ok", detail };
+  return {
+    status: "broken",
+    detail: [detail, ...wrong].join("\n"),
+    fix: "handrail trust, or correct hooks in the configuration",
+  };
+}
+
+/** Whether the shell finds a program: a file, a name on the PATH, or a command of its own. */
+async function isRunnable(program: string, folder: string): Promise<boolean> {
+  const asked = spawn("/bin/sh", ["-c", 'command -v -- "$1"', "sh", program], { cwd: folder, stdio: "ignore" });
+  const [code] = (await once(asked, "close")) as [number | null];
+  return code === 0;
 }
 
 /** The default addresses of local servers: LM Studio, vLLM, llama.cpp. */

@@ -40,9 +40,10 @@ export async function runTicket(id: string, options: GlobalOptions): Promise<voi
     return isIt ? { answer: "once", by: "the client's call" } : { answer: "refuse" };
   };
   const script = cwd === project ? command : `cd ${quoteWords([cwd])} && {\n${command}\n}`;
+  // It was approved for the sandbox alone: where that does not work, as in the sandbox of a client, nothing runs.
+  const { hooks: _, ...given } = await toolkitOptions({ ...options, workDir: project, sandbox: "on" });
   const toolkit = await createToolkit({
-    // It was approved for the sandbox alone: where that does not work, as in the sandbox of a client, nothing runs.
-    ...(await toolkitOptions({ ...options, workDir: project, sandbox: "on" })),
+    ...given, // hooks have seen it as the client's call
     preset: "coding",
     toolOptions: { bash: { limit: LIMIT } },
     approver,
