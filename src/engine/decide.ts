@@ -22,7 +22,8 @@ export async function decide(
   checked: CheckedCall,
   { policies, backend, store }: Pick<Host, "policies" | "backend" | "store">,
 ): Promise<{ call: CheckedCall; decision: Decision }> {
-  const call = await withRealPaths(await withForeignText(checked, store), backend);
+  const marked = checked.effects.some(isCore) ? await withForeignText(checked, store) : checked;
+  const call = marked.effects.some(hasReal) ? await withRealPaths(marked, backend) : marked;
   let strictest: Decision | undefined;
   for (const policy of policies) strictest = stricter(strictest, await judge(policy, call));
   return { call, decision: strictest ?? (call.effects.length === 0 ? NOTHING_TOUCHED : NOBODY_DECIDED) };
@@ -57,7 +58,6 @@ function denied(why: string): Decision {
 /** Marks core memories of a thread that has read foreign text. If the store cannot be read, the thread counts so. */
 async function withForeignText(call: CheckedCall, store: Store): Promise<CheckedCall> {
   const { effects, request } = call;
-  if (!effects.some((effect) => effect.kind === "state" && effect.core !== undefined)) return call;
   const isAfter = await hasReadForeignText(store, request).catch(() => true);
   const marked = effects.map((effect) => {
     if (effect.kind !== "state" || effect.core === undefined) return effect;
@@ -67,8 +67,11 @@ async function withForeignText(call: CheckedCall, store: Store): Promise<Checked
   return { ...call, effects: marked };
 }
 
+function isCore(effect: Effect): boolean {
+  return effect.kind === "state" && effect.core !== undefined;
+}
+
 async function withRealPaths(call: CheckedCall, backend: Backend): Promise<CheckedCall> {
-  if (!call.effects.some(hasReal)) return call;
   const found = new Map<string, FileInfo | undefined>();
   const known = new Map<string, Promise<string | undefined>>(); // an edit reads and writes one path
   const realPath = (path: string) => {

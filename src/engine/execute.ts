@@ -62,7 +62,7 @@ export async function execute(
     throw withNotes(error, await end(running));
   }
   const notes = await end(running);
-  return { data, attached: [...running.attached, ...notes] };
+  return { data, attached: notes.length === 0 ? running.attached : [...running.attached, ...notes] };
 }
 
 /** A URL that a person was asked about may be requested again later. */
@@ -300,9 +300,19 @@ function withGrace<T>(work: Promise<T>, stop: Stop): Promise<T> {
       timer = setTimeout(() => reject(stop.reason as Error), STOP_GRACE_MS);
     };
     const release = onAbort(stop, later);
-    void work.then(resolve, reject).finally(() => {
+    const ended = () => {
       release();
       clearTimeout(timer);
-    });
+    };
+    void work.then(
+      (value) => {
+        ended();
+        resolve(value);
+      },
+      (error: unknown) => {
+        ended();
+        reject(error);
+      },
+    );
   });
 }

@@ -54,7 +54,7 @@ export async function fit(
       content: content.map((part) => (part.type === "text" ? notice(part.text) : part)), // already inside its boundary
     });
   }
-  const images = await savedImages(content, outputs);
+  const images = content.some(isImage) ? await savedImages(content, outputs) : undefined;
   const news = notices.take(request.thread);
   return {
     content: news.length === 0 ? content : [...content, ...news.map((words) => text(mask.text(`[${words}]`)))],
@@ -92,9 +92,14 @@ export async function fitFailure(
   return { ...rest, message: message.join("") };
 }
 
-async function savedImages(content: readonly Content[], outputs: Outputs): Promise<SavedImages | undefined> {
-  const images = content.filter((part) => part.type === "image");
-  if (images.length === 0) return undefined;
+type Image = Extract<Content, { type: "image" }>;
+
+function isImage(part: Content): part is Image {
+  return part.type === "image";
+}
+
+async function savedImages(content: readonly Content[], outputs: Outputs): Promise<SavedImages> {
+  const images = content.filter(isImage);
   const ids = await Promise.all(
     images.map(({ data }) => outputs.save(Buffer.from(data, "base64")).catch(() => undefined)),
   );

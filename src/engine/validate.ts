@@ -39,7 +39,7 @@ export async function validate(tool: Pick<Tool, "input">, raw: unknown): Promise
   if (named !== undefined) (await import("./schema-fault.ts")).requireValidSchemas([named]);
   unchecked.delete(tool);
   const { json, standard } = tool.input;
-  const compile = await loadCompiler();
+  const compile = compileOnce ?? (await loadCompiler());
   const fitting = branches(json) ? await inTime(() => fit(compile(json), json, raw)) : fit(compile(json), json, raw);
   return standard === undefined || !fitting.ok ? fitting : validateFurther(standard, fitting.input);
 }
@@ -71,7 +71,7 @@ async function inTime(work: () => Validated): Promise<Validated> {
 
 /** Returns why data does not fit a tool's output schema: "days[0].rain must be number". `undefined` when it fits. */
 export async function outputFault(output: JsonSchema, data: Json): Promise<string | undefined> {
-  const schema = (await loadCompiler())(output);
+  const schema = (compileOnce ?? (await loadCompiler()))(output);
   if (schema.Check(data)) return undefined;
   const [error] = schema.Errors(data)[1];
   return `${issuePath(error?.instancePath ?? "")} ${error?.message ?? "does not fit"}`.trim();
@@ -82,6 +82,8 @@ const MAX_ERRORS = 64;
 
 const compiled = new WeakMap<JsonSchema, Compiled>();
 let loading: Promise<(json: JsonSchema) => Compiled> | undefined;
+/** The loaded compiler: only the first call waits for it. */
+let compileOnce: ((json: JsonSchema) => Compiled) | undefined;
 
 /**
  * Loads the compiler once. It compiles each schema once.
@@ -98,11 +100,14 @@ export async function loadCompiler(
   }
   loading ??= import("./compiler.ts").then(({ Compile, Settings }) => {
     Settings.Set({ maxErrors: MAX_ERRORS });
-    return (json) => {
-      const schema = compiled.get(json) ?? (Compile(json) as Compiled);
+    compileOnce = (json) => {
+      const known = compiled.get(json);
+      if (known !== undefined) return known;
+      const schema = Compile(json) as Compiled;
       compiled.set(json, schema);
       return schema;
     };
+    return compileOnce;
   });
   return await loading;
 }

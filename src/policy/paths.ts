@@ -33,14 +33,14 @@ export function pathJudge(
   const findRoots = rootFinder(backend, allowedRoots, forbiddenPaths, own);
   const temporary = user === "commands" ? [] : (backend.sandbox?.temporary ?? []);
   /** The roots for a path that is not a command's folder. */
-  const withTemporary = async (roots: readonly Root[], path: string): Promise<readonly Root[]> => {
-    // Checked first, because the sandbox need not be opened for a workspace or a home below /tmp.
-    if (temporary.length === 0 || backend.sandbox?.isTemporary(path) !== true) return roots;
-    if (!(await backend.sandbox.state()).works) return roots;
+  const withTemporary = async (roots: readonly Root[]): Promise<readonly Root[]> => {
+    if ((await backend.sandbox?.state())?.works !== true) return roots;
     const isSystems = ({ path: at, isDefault = false }: Root) => isDefault && temporary.includes(at);
     const sessions = temporary.map((at): Root => ({ path: at, allows: true, rule: "temporary" }));
     return [...roots.filter((root) => !isSystems(root)), ...sessions];
   };
+  // Checked first, because the sandbox need not be opened for a workspace or a home below /tmp.
+  const isTemporary = (path: string) => temporary.length > 0 && backend.sandbox?.isTemporary(path) === true;
   const isOfRepository = repositoryFiles();
   const isStarted = startedByGit(backend);
   const kindOf = pathKinds(backend, backend.sandbox?.hidden);
@@ -57,11 +57,12 @@ export function pathJudge(
         lookAhead(real, backend.workDir, look);
       }
       const [usual, target] = await Promise.all([(rootsOfAll ??= findRoots()), real ?? look.realPath(path)]);
-      const rootsFor = async (at: string) => (operation === "cwd" ? usual : withTemporary(usual, at));
-      const asWritten = rootOf(path, await rootsFor(path));
+      const rootsFor = (at: string) => (operation !== "cwd" && isTemporary(at) ? withTemporary(usual) : usual);
+      const rootsAsWritten = await rootsFor(path);
+      const asWritten = rootOf(path, rootsAsWritten);
       if (asWritten !== undefined && !asWritten.allows) return forbidden(written, asWritten, usual);
       if (target instanceof Error) return unknownTarget(written, target);
-      const roots = await rootsFor(target);
+      const roots = target === path ? rootsAsWritten : await rootsFor(target);
       const at = target === path ? asWritten : rootOf(target, roots);
       if (at !== undefined && !at.allows) return forbidden(written, at, roots);
       const named = { path, real: target };

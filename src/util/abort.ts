@@ -79,7 +79,16 @@ function allowManyListeners(signal: AbortSignal): void {
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | Stop): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const release = onAbort(signal, () => reject(reasonOf(signal)));
-    work.then(resolve, reject).finally(release);
+    work.then(
+      (value) => {
+        release();
+        resolve(value);
+      },
+      (error: unknown) => {
+        release();
+        reject(error);
+      },
+    );
   });
 }
 

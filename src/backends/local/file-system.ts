@@ -20,11 +20,25 @@ import {
 } from "node:fs";
 import { lstat, open, readdir, readlink, realpath, rename, stat } from "node:fs/promises";
 import { promisify } from "node:util";
+import { codeOf } from "../../util/errors.ts";
+
+/** Whether the error says that nothing is at a path. */
+export function isMissing(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === "ENOENT" || code === "ENOTDIR";
+}
+
+export function ignoreMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
+  return undefined;
+}
 
 /** File operations, on Node's thread pool or synchronous. */
 export interface FileSystem {
   realpath(path: string): Promise<string>;
   lstat(path: string | Buffer): Promise<Stats>;
+  /** The info of each path; `undefined` where nothing is. Rejects as `lstat` does for other reasons. */
+  lstatAll(paths: readonly (string | Buffer)[]): Promise<readonly (Stats | undefined)[]>;
   lstatExactly(path: string): Promise<BigIntStats>;
   statExactly(path: string): Promise<BigIntStats>;
   readlink(path: string | Buffer): Promise<string>;
@@ -53,6 +67,7 @@ export const EXACTLY = { bigint: true } as const;
 export const POOLED: FileSystem = {
   realpath: (path) => realpath(path),
   lstat: (path) => lstat(path),
+  lstatAll: (paths) => Promise.all(paths.map((path) => lstat(path).catch(ignoreMissing))),
   lstatExactly: (path) => lstat(path, EXACTLY),
   statExactly: (path) => stat(path, EXACTLY),
   readlink: (path) => readlink(path),
@@ -71,6 +86,7 @@ const writePooled = promisify(write);
 export const SYNCHRONOUS: FileSystem = {
   realpath: async (path) => realpathSync.native(path),
   lstat: async (path) => lstatSync(path),
+  lstatAll: async (paths) => paths.map((path) => lstatSync(path, { throwIfNoEntry: false })),
   lstatExactly: async (path) => lstatSync(path, EXACTLY),
   statExactly: async (path) => statSync(path, EXACTLY),
   readlink: async (path) => readlinkSync(path),

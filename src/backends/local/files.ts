@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { constants } from "node:fs";
 import { mkdir, rm, stat } from "node:fs/promises";
 import type { BigIntStats, Stats } from "node:fs";
@@ -8,7 +9,7 @@ import { codeOf } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
 import { type Base, absolutePath } from "../../util/paths.ts";
 import { changed, fileFailure, notAFolder, notGiven, requireRegular } from "./failures.ts";
-import { EXACTLY, type FileSystem, type Handle, POOLED, SYNCHRONOUS } from "./file-system.ts";
+import { EXACTLY, type FileSystem, type Handle, POOLED, SYNCHRONOUS, ignoreMissing, isMissing } from "./file-system.ts";
 import { createOwnDisks } from "./own-disks.ts";
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
@@ -276,23 +277,24 @@ async function requireSame(disk: FileSystem, file: Handle, real: string, written
 
 async function entriesOf(disk: FileSystem, folder: string): Promise<readonly FileEntry[]> {
   const names = await disk.readdir(folder);
+  const prefix = folder === "/" ? folder : `${folder}/`;
   const entries: FileEntry[] = [];
   for (let start = 0; start < names.length; start += STAT_BATCH) {
-    const batch = names.slice(start, start + STAT_BATCH).map((name) => entryOf(disk, folder, name));
-    for (const entry of await Promise.all(batch)) if (entry !== undefined) entries.push(entry);
+    const batch = names.slice(start, start + STAT_BATCH).map((bytes) => {
+      const name = bytes.toString("utf8"); // in a name that is not UTF-8, U+FFFD replaces the invalid bytes
+      return { name, path: isUtf8(bytes) ? prefix + name : Buffer.concat([Buffer.from(prefix), bytes]) };
+    });
+    const infos = await disk.lstatAll(batch.map(({ path }) => path));
+    for (const [index, { name, path }] of batch.entries()) {
+      const info = infos[index];
+      if (info === undefined) continue; // it was removed meanwhile
+      const entry = { name, size: info.size, modifiedMs: info.mtimeMs };
+      const target = info.isSymbolicLink() ? await disk.readlink(path).catch(ignoreMissing) : undefined;
+      const kind = info.isSymbolicLink() ? "link" : kindOf(info);
+      entries.push(target === undefined ? { ...entry, kind } : { ...entry, kind, target });
+    }
   }
   return entries.sort((one, other) => byCodeUnits(one.name, other.name));
-}
-
-/** `undefined` if it was removed meanwhile. In a name that is not UTF-8, U+FFFD replaces the invalid bytes. */
-async function entryOf(disk: FileSystem, folder: string, name: Buffer): Promise<FileEntry | undefined> {
-  const path = Buffer.concat([Buffer.from(folder === "/" ? folder : `${folder}/`), name]);
-  const info = await disk.lstat(path).catch(ignoreMissing);
-  if (info === undefined) return undefined;
-  const entry = { name: name.toString("utf8"), size: info.size, modifiedMs: info.mtimeMs };
-  if (!info.isSymbolicLink()) return { ...entry, kind: kindOf(info) };
-  const target = await disk.readlink(path).catch(ignoreMissing);
-  return { ...entry, kind: "link", ...(target !== undefined && { target }) };
 }
 
 function infoOf(path: string, stats: BigIntStats): FileInfo {
@@ -317,16 +319,6 @@ function kindOf(stats: {
   if (stats.isDirectory()) return "folder";
   if (stats.isFIFO()) return "fifo";
   return stats.isSocket() ? "socket" : "device";
-}
-
-function isMissing(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === "ENOENT" || code === "ENOTDIR";
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (!isMissing(error)) throw error;
-  return undefined;
 }
 
 function byCodeUnits(a: string, b: string): number {
