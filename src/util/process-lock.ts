@@ -64,9 +64,11 @@ async function isTaken(own: string, lock: string): Promise<boolean> {
   return false;
 }
 
-/** Returns the id and the start of this process, which no later process shares. */
+let own: string | undefined;
+
+/** Returns the id and the start of this process, which no later process shares. Read once. */
 export function thisProcess(): string {
-  return `${process.pid}:${processStatus(process.pid)?.start ?? ""}`;
+  return (own ??= `${process.pid}:${processStatus(process.pid)?.start ?? ""}`);
 }
 
 /** Returns true while the process with this id and start runs. */
