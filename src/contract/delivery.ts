@@ -9,6 +9,8 @@ export interface Delivery {
   readonly decision?: Decision;
   /** Whether the caller runs commands only in a sandbox. */
   readonly contained?: true;
+  /** Whether the caller has an approver, which answers through the store. */
+  readonly answers?: true;
   /** Whether the call may be made again when its worker dies. Only for a call that declares no act. */
   readonly repeatable?: true;
 }

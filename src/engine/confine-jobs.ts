@@ -111,7 +111,10 @@ export function jobsOfCall(
     async allParked() {
       alive();
       const rows = await store.parked({ thread: request.thread });
-      return rows.flatMap(({ call: id, name, state }) => (state === "ended" ? [] : [{ id, name, text: WHERE[state] }]));
+      // Without those that come to a worker: nobody was asked about them.
+      return rows.flatMap(({ call: id, name, state, question }) =>
+        state === "ended" || question === "" ? [] : [{ id, name, text: WHERE[state] }],
+      );
     },
     told: (id) => jobs.told(id),
     reachPort: (port) => jobs.reachPort(request.thread, port),

@@ -4,10 +4,10 @@ import { defineTool } from "../contract/tool.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { CallOptions, CallRequest, DerivedOptions, Toolkit, Toolset } from "../contract/toolkit.ts";
 import type { ParkedCall } from "../contract/parked.ts";
-import type { Policy } from "../contract/policy.ts";
+import type { Approver, Policy } from "../contract/policy.ts";
 import type { Delivery } from "../contract/delivery.ts";
 import { createSeenFiles } from "../files/seen.ts";
-import { Stop } from "../util/abort.ts";
+import { Stop, pause } from "../util/abort.ts";
 import { previewOf } from "./approve.ts";
 import { callTool } from "./call.ts";
 import { decide } from "./decide.ts";
@@ -83,8 +83,12 @@ function toolkitOf(
     return usual;
   };
 
-  const judgedFor = ({ delivery }: ParkedCall, host: Host): Host =>
-    delivery === undefined ? host : { ...host, policies: [...policies, ...policiesOf(delivery)] };
+  /** The host for a call that was delivered: judged by its caller's policies too, with its caller's approver. */
+  const deliveredTo = (host: Host, { delivery }: ParkedCall): Host => {
+    if (delivery === undefined) return host;
+    const approver = delivery.answers === true ? answersElsewhere(host.answerWithinMs) : host.approver;
+    return { ...host, approver, policies: [...policies, ...policiesOf(delivery)] };
+  };
 
   /** Runs a call that can be stopped, and is stopped with the toolkit. */
   const run = async (
@@ -156,7 +160,7 @@ function toolkitOf(
       const request = { ...parse(parked), id };
       // The stop is followed before the call is claimed, so that no stop is missed.
       return run(request, options, (host, stop) => {
-        if (typeof given !== "string") return callTool(request, judgedFor(parked, host), stop, parked);
+        if (typeof given !== "string") return callTool(request, deliveredTo(host, parked), stop, parked);
         return host.elsewhere?.resume(parked, host, stop) ?? claimAndCall(request, parked, host, stop);
       });
     },
@@ -173,6 +177,15 @@ function toolkitOf(
       for (const stop of calls.running.values()) stop(reason);
       await end(Promise.all(calls.running.keys()));
     },
+  };
+}
+
+/** Stands for the approver of another process, whose answer comes through the store. Refuses after the time. */
+function answersElsewhere(withinMs: number): Approver {
+  return async (_call, _decision, signal) => {
+    await pause(withinMs, signal);
+    signal.throwIfAborted();
+    return { answer: "refuse", reason: "Nobody answered in time." };
   };
 }
 

@@ -53,8 +53,6 @@ export interface DeliveringOptions {
 /** Makes the calls of a toolkit on workers. */
 export function createDelivering({ name, store, queue, delivery, policies }: DeliveringOptions) {
   const inbox = createInbox(store);
-  /** Reports that people can answer here, while this toolkit has calls with an approver. */
-  let attending: Promise<() => Promise<void>> | undefined;
 
   const elsewhere: Elsewhere = {
     async call(checked, host, stop) {
@@ -80,6 +78,7 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
         delivery: {
           ...delivery,
           ...(decision !== undefined && { decision }),
+          ...(host.approver !== undefined && { answers: true }),
           ...(!effects.some(isAct) && { repeatable: true }),
         },
       };
@@ -178,8 +177,6 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
       return undefined;
     }
     if (approver !== undefined) {
-      attending ??= store.attend();
-      void attending.catch(() => (attending = undefined));
       const tooLate = parkAfterMs === undefined || parkAfterMs === 0 ? undefined : pause(parkAfterMs, closed);
       const asking = approver(about, left, closed).catch((error: unknown) => {
         closed.throwIfAborted();
@@ -216,9 +213,6 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
     elsewhere,
     async close() {
       inbox.close();
-      await (
-        await attending?.catch(() => undefined)
-      )?.();
       await queue?.close();
     },
   };
