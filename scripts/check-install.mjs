@@ -3,8 +3,9 @@
  *
  * In:  the path of the tarball.
  * Out: one line per step on stdout; at the first failure its reason, and exit code 1. The steps: every subpath can be
- *      imported; every program prints its version; our declarations and those of our dependencies compile in a strict
- *      TypeScript project without `skipLibCheck`; no entry loads anything heavy before it is used.
+ *      imported; every program prints its version; the tests of a new tool pass; our declarations and those of our
+ *      dependencies compile in a strict TypeScript project without `skipLibCheck`; no entry loads anything heavy before
+ *      it is used.
  */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -47,6 +48,7 @@ try {
   await install(tarball);
   await importAll();
   await startPrograms();
+  await testNewTool();
   compileConsumer();
   for (const { output } of entries) requireLight(output);
 } catch (error) {
@@ -80,6 +82,13 @@ async function startPrograms() {
     }
     say(`${subpath} --version: ${stdout.trim()}`);
   }
+}
+
+/** Writes a new tool with the installed program, and runs its tests with the installed library. */
+async function testNewTool() {
+  await run(join(folder, "node_modules", ".bin", "handrail"), ["new", "tool", "line-count"], { cwd: folder });
+  await run("npm", ["test", "--silent"], { cwd: join(folder, "line-count") });
+  say("handrail new tool line-count: its tests pass");
 }
 
 /** Type-checks the declarations. One that needs a package which is only bundled, or not declared, fails here. */

@@ -365,6 +365,16 @@ export const COMMANDS: CommandTable = {
       },
     },
   },
+  new: {
+    summary: "write a new project",
+    load: () => import("./commands/new.ts"),
+    commands: {
+      tool: {
+        summary: "write a tool in JavaScript, its tests and its MCP server to a new folder",
+        args: [["<name>", "its name, such as line-count"]],
+      },
+    },
+  },
   plugin: {
     summary: "write, test and list plugins: external programs that bring tools",
     load: () => import("./commands/plugin.ts"),

@@ -1,11 +1,5 @@
+import type { TemplateFile } from "./new-folder.ts";
 import type { LANGUAGES } from "./options.ts";
-
-/** A file of a new plugin. */
-export interface TemplateFile {
-  readonly name: string;
-  readonly text: string;
-  readonly isProgram?: boolean;
-}
 
 /** The parts of a plugin in one language. */
 export interface Template {

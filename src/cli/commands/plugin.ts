@@ -1,15 +1,15 @@
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
 import { delimiter, join, resolve } from "node:path";
 import { oneLine } from "../../output/terminal-text.ts";
 import { pluginName } from "../../plugins/plugin.ts";
 import { pluginSuite } from "../../plugins/suite.ts";
 import { parseJson } from "../../util/json.ts";
 import { variablesNamed } from "../../util/environment.ts";
-import { codeOf, messageOf } from "../../util/errors.ts";
+import { messageOf } from "../../util/errors.ts";
 import { plural } from "../../util/text.ts";
 import { quoteWords } from "../../util/quote.ts";
 import { EXIT } from "../exit.ts";
+import { requireName, writeFolder } from "../new-folder.ts";
 import type { GlobalOptions, LANGUAGES } from "../options.ts";
 import { pluginTemplate } from "../plugin-templates.ts";
 import { loadedSettings } from "../settings.ts";
@@ -20,25 +20,15 @@ export const run = { new: newPlugin, test: testPlugin, list: listPlugins };
 
 /** Creates a working plugin and its test in a new folder with the plugin's name, in the current folder. */
 async function newPlugin(name: string, { lang }: { readonly lang: (typeof LANGUAGES)[number] }): Promise<void> {
-  if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name)) {
-    throw new Error(`plugin new: expected a name of small letters, digits and "-", got ${oneLine(name, 100)}`);
-  }
+  requireName(name, "plugin new");
   const { needs, build, program, files } = pluginTemplate(lang, name, name.replaceAll("-", "_"));
   const building = build === undefined ? "" : `${build} || exit 1\n`;
   const test =
     `#!/bin/sh\n# Tests the plugin against the protocol. Exit code 0: it passes.\ncd "$(dirname "$0")" || exit ` +
     `1\n${building}exec handrail plugin test ./${program}\n`;
-  try {
-    await mkdir(name);
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
-    throw new Error(`plugin new: there is a file or a folder ${name} here; choose another name`, { cause: error });
-  }
-  for (const { name: file, text, isProgram = false } of [...files, { name: "test.sh", text: test, isProgram: true }]) {
-    await writeFile(join(name, file), text, { mode: isProgram ? 0o755 : 0o644 });
-  }
+  const written = await writeFolder(name, [...files, { name: "test.sh", text: test, isProgram: true }], "plugin new");
   process.stdout.write(
-    `Wrote ${[...files.map((file) => file.name), "test.sh"].map((file) => `${name}/${file}`).join(", ")}. It ` +
+    `Wrote ${written}. It ` +
       `needs ${needs}.\n` +
       `Test it:  sh ${name}/test.sh\nUse it, in handrail.yaml:\n  tools:\n    plugins:\n      - path: ` +
       `./${name}/${program}\nThen:     handrail trust\n`,
