@@ -18,7 +18,7 @@ export type ThreadMessage = {
   readonly at: number;
 } & (
   | { readonly role: "user"; readonly from: "person" | "handrail"; readonly content: readonly Content[] }
-  | { readonly role: "assistant"; readonly content: readonly AssistantPart[] }
+  | { readonly role: "assistant"; readonly content: readonly AssistantPart[]; readonly reply?: string }
   | CallMessage
 );
 
@@ -102,7 +102,9 @@ export function createThreadView({
     const base = { id, changed: id, thread, at };
     if (message.role === "user") return put({ ...base, role: "user", from: message.from, content: message.content });
     if (message.role === "assistant") {
-      return put({ ...base, role: "assistant", content: message.content.map(withoutProvider) });
+      const { reply } = message;
+      const content = message.content.map(withoutProvider);
+      return put({ ...base, role: "assistant", content, ...(reply !== undefined && { reply }) });
     }
     const { call, status } = message;
     const part = written.get(call);

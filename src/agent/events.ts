@@ -15,8 +15,11 @@ export type AgentEvent =
       readonly text: string;
       readonly offered?: true;
     }
-  /** A piece of the reply. The reply's text is the joined pieces. */
-  | { readonly type: "text" | "reasoning"; readonly text: string }
+  /**
+   * A piece of the reply. The reply's text is the joined pieces. `reply` names it: the recorded message has the same.
+   * Absent for the answer of another agent, which is recorded already.
+   */
+  | { readonly type: "text" | "reasoning"; readonly text: string; readonly reply?: string }
   /**
    * The model has written a call, which may wait for earlier calls. `input` is JSON text as the model wrote it.
    * `userFacing: false`: apps hide the call.

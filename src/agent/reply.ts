@@ -12,6 +12,8 @@ import { type AgentEvent, NO_USAGE, type Usage } from "./events.ts";
 
 /** A reply of the model, complete or not. */
 export interface Reply {
+  /** Unique. The pieces that were emitted have it too. */
+  readonly id: string;
   readonly parts: readonly AssistantPart[];
   readonly usage: Usage;
   /** Why the reply ended: "length" at the output limit. `undefined` if it broke off. */
@@ -36,6 +38,7 @@ export async function readReply(
   signal: AbortSignal,
   emit: (event: AgentEvent) => void,
 ): Promise<Reply> {
+  const id = uuidv7();
   const parts: (Saying | Calling)[] = [];
   const open = new Map<string, Saying>();
   let usage = NO_USAGE;
@@ -61,7 +64,7 @@ export async function readReply(
         const block = open.get(`${type} ${part.id}`) ?? begin(type, part.id, undefined);
         Object.assign(block, opaque(part.providerMetadata));
         block.text += part.delta;
-        if (part.delta !== "") emit({ type, text: part.delta });
+        if (part.delta !== "") emit({ type, text: part.delta, reply: id });
         return;
       }
       case "text-end":
@@ -104,7 +107,7 @@ export async function readReply(
   } catch (thrown) {
     error = thrown;
   }
-  return { parts, usage, finish: error === undefined ? finish : undefined, error };
+  return { id, parts, usage, finish: error === undefined ? finish : undefined, error };
 }
 
 async function withinSilence<T>(read: Promise<T>): Promise<T> {

@@ -439,9 +439,9 @@ async function requestReply(
  * Adds a reply to the transcript. A reply that broke off is added without its reasoning, which providers would reject.
  * Returns its calls.
  */
-function keep({ transcript }: Turn, { parts, error }: ModelReply): readonly Calling[] {
+function keep({ transcript }: Turn, { id, parts, error }: ModelReply): readonly Calling[] {
   const content = error === undefined ? parts : parts.filter(({ type }) => type !== "reasoning");
-  if (content.length > 0) transcript.add({ role: "assistant", content: content.map(recordable) });
+  if (content.length > 0) transcript.add({ role: "assistant", content: content.map(recordable), reply: id });
   return content.filter((part) => part.type === "call");
 }
 

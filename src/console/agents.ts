@@ -1,4 +1,5 @@
 import type { ThreadId } from "../contract/identity.ts";
+import type { AgentStep, Drafts } from "./drafts.ts";
 import { Problem } from "./problem.ts";
 
 /** An agent in one thread, as far as the API uses it. */
@@ -9,6 +10,8 @@ export interface ThreadAgent {
   stop(): Promise<void>;
   /** Continues a turn whose parked calls were answered. */
   resume(): Promise<unknown>;
+  /** Yields what the agent does from now on, until it is closed. */
+  events(): AsyncIterable<AgentStep>;
   close(): Promise<void>;
 }
 
@@ -27,12 +30,18 @@ export interface Agents {
   close(): Promise<void>;
 }
 
-export function createAgents(open: OpenAgent | undefined): Agents {
+export function createAgents(open: OpenAgent | undefined, drafts: Drafts): Agents {
   const agents = new Map<ThreadId, Promise<ThreadAgent>>();
+
+  const openIn = async (thread: ThreadId, how: OpenAgent): Promise<ThreadAgent> => {
+    const agent = await how(thread);
+    void drafts.follow(thread, agent.events());
+    return agent;
+  };
 
   const agentOf = async (thread: ThreadId): Promise<ThreadAgent> => {
     if (open === undefined) throw new Problem(409, "This server runs no agent.");
-    const agent = agents.get(thread) ?? open(thread);
+    const agent = agents.get(thread) ?? openIn(thread, open);
     agents.set(thread, agent);
     try {
       return await agent;

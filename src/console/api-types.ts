@@ -46,6 +46,8 @@ export interface Turn {
   readonly reason: TurnReason;
   /** The cause, except for "done" and "stopped". */
   readonly message?: string;
+  /** What it used, including sub-agents. `cost` is in US dollars, and absent if a model has no price. */
+  readonly spent?: Extract<StoredEvent, { readonly type: "turn.ended" }>["spent"];
   /** Milliseconds since 1970. */
   readonly at: number;
 }

@@ -1,6 +1,9 @@
-/** One event of a stream: an id, with which a client resumes after it, and data that is sent as JSON. */
+/** One event of a stream: data that is sent as JSON. */
 export interface StreamEvent {
-  readonly id: string | number;
+  /** With which a client resumes after it. */
+  readonly id?: string | number;
+  /** The name of the event. Default: none, which browsers call "message". */
+  readonly event?: string;
   readonly data: unknown;
 }
 
@@ -48,8 +51,9 @@ export function eventStream(
           end();
           return controller.close();
         }
-        const { id, data } = result.value;
-        controller.enqueue(encoder.encode(`id: ${id}\ndata: ${JSON.stringify(data)}\n\n`));
+        const { id, event, data } = result.value;
+        const head = `${id === undefined ? "" : `id: ${id}\n`}${event === undefined ? "" : `event: ${event}\n`}`;
+        controller.enqueue(encoder.encode(`${head}data: ${JSON.stringify(data)}\n\n`));
       },
       cancel: end,
     },

@@ -11,6 +11,7 @@ import { messageOf } from "../util/errors.ts";
 import { type Access, type Caller, type Peer, createAccess } from "./access.ts";
 import { type OpenAgent, createAgents } from "./agents.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
+import { createDrafts } from "./drafts.ts";
 import { isPeerPerson } from "./peer.ts";
 import type { Finding } from "./finding.ts";
 import { openApi } from "./openapi.ts";
@@ -103,7 +104,8 @@ export async function serveApi({
   const { openAgent, grants, doctor, mcp, api = true, onError = () => undefined, tls, browsers, stateDir } = options;
   const { reachable = (url: string) => url } = options;
   const certificate = tls && certificateOf(tls.cert);
-  const agents = createAgents(openAgent);
+  const drafts = createDrafts(toolkit.mask);
+  const agents = createAgents(openAgent, drafts);
   const ending = new AbortController();
   const { createAdaptorServer } = await import("@hono/node-server");
   const started: { access?: Access; url?: string } = {}; // set once the port is known
@@ -111,7 +113,7 @@ export async function serveApi({
   const allRoutes = () => {
     const overview = createOverview(toolkit.store, ending.signal);
     const metrics = createMetrics(toolkit.store, async () => (await overview.read()).threads.length, ending.signal);
-    return [...metricsRoutes(metrics), ...threadRoutes({ toolkit, agents, overview }), ...otherRoutes()];
+    return [...metricsRoutes(metrics), ...threadRoutes({ toolkit, agents, drafts, overview }), ...otherRoutes()];
   };
   const otherRoutes = () => [
     ...approvalRoutes(toolkit),

@@ -20,7 +20,12 @@ export type Message =
       /** A call's result was that it waits for a person. This message reports the call's outcome. */
       readonly outcomeOf?: CallId;
     }
-  | { readonly role: "assistant"; readonly content: readonly AssistantPart[] }
+  | {
+      readonly role: "assistant";
+      readonly content: readonly AssistantPart[];
+      /** Names the reply in what was sent while the model wrote it. Absent in older records. */
+      readonly reply?: string;
+    }
   /** The one result of a call, as the model reads it. */
   | {
       readonly role: "tool";

@@ -2,7 +2,9 @@ import { describe, expect, test } from "vitest";
 import type { StoredEvent } from "../../src/contract/activity.ts";
 import { loadCompiler } from "../../src/engine/validate.ts";
 import { until } from "../support/until.ts";
-import { type Served, served } from "./served.ts";
+import type { LanguageModelV3, LanguageModelV3StreamPart } from "@ai-sdk/provider";
+import { type ScriptedReply, scriptedModel } from "../suites/scripted-model.ts";
+import { type Served, receive, served } from "./served.ts";
 
 /** A check of a value against a schema of the served description. */
 async function fits({ json }: Served, name: string): Promise<(value: unknown) => readonly unknown[]> {
@@ -48,6 +50,97 @@ describe("the description", () => {
     expect(event({ ...events[0], type: "call.invented" })).not.toEqual([]);
   });
 });
+
+/** A model that writes the next piece of text only when `step` was called, if the last piece ended a word. */
+function steppedModel(script: readonly ScriptedReply[]) {
+  const scripted = scriptedModel(script);
+  const [steps, waiting]: [number[], (() => void)[]] = [[], []];
+  const turn = () => (steps.pop() === undefined ? new Promise<void>((resolve) => waiting.push(resolve)) : undefined);
+  const model: LanguageModelV3 = {
+    ...scripted,
+    async doStream(options) {
+      const { stream } = await scripted.doStream(options);
+      let last = "";
+      const slowly = new TransformStream<LanguageModelV3StreamPart, LanguageModelV3StreamPart>({
+        async transform(part, controller) {
+          if (/\s/.test(last)) await turn();
+          last = part.type === "text-delta" ? part.delta : "";
+          controller.enqueue(part);
+        },
+      });
+      return { stream: stream.pipeThrough(slowly) };
+    },
+  };
+  const step = () => {
+    const next = waiting.shift();
+    if (next === undefined) steps.push(1);
+    else next();
+  };
+  return { model, step };
+}
+
+type Shown = { readonly key: string; readonly draft?: true; readonly content?: readonly { readonly text: string }[] };
+const textOf = ({ content = [] }: Shown) => content.map(({ text }) => text).join("");
+
+describe("a stream of messages", () => {
+  test("has each message whole, first as the model writes it; a client keeps the newest of each key", async () => {
+    const secret = "correct-horse-9";
+    const { model, step } = steppedModel([
+      { text: "I look at it now. ", breaksOff: new TypeError("fetch failed") },
+      { text: `The word is ${secret}, I think. `, calls: [{ name: "bash", input: { command: "echo 42" } }] },
+      { text: "It is 42." },
+    ]);
+    const api = await served({ preset: "coding", mask: { values: [secret] } }, { model });
+    const { thread } = await api.json<{ thread: string }>("POST", "/api/threads", {});
+    const answer = await api.ask("GET", `/api/threads/${thread}/stream`);
+    await api.json("POST", `/api/threads/${thread}/prompts`, { text: "What is it?" });
+    const known = new Map<string, Shown>();
+    const drafts = new Map<string, string[]>();
+    const received = await receive(answer, ({ event, data }) => {
+      if (event === "turn") return true;
+      const message = data as unknown as Shown;
+      known.set(message.key, message);
+      if (message.draft !== true) return false;
+      if (textOf(message) !== "") step();
+      drafts.set(message.key, [...(drafts.get(message.key) ?? []), textOf(message)]);
+      return false;
+    });
+    expect(received.at(-1)).toMatchObject({ event: "turn", data: { reason: "done" } });
+    const { messages } = await api.json<{ messages: readonly object[] }>("GET", `/api/threads/${thread}/messages`);
+    expect([...known.values()].filter((message) => textOf(message) !== "" || message.draft !== true)).toEqual(
+      messages.map((message) => ({ ...message, key: expect.any(String) as string })),
+    );
+    const [broken, called, last] = [...drafts.values()];
+    expect(broken?.at(-1)).toBe("");
+    for (const texts of [called, last]) {
+      for (const [index, text] of texts?.entries() ?? []) expect(texts?.[index + 1] ?? text).toMatch(startsWith(text));
+    }
+    expect(called).toContain("The word is ");
+    expect(JSON.stringify(received)).not.toContain("correct");
+    const fit = await fits(api, "StreamedMessage");
+    for (const { event, data } of received)
+      if (event === "message" && data["draft"] !== true) expect(fit(data)).toEqual([]);
+  });
+
+  test("resumes after the last event, and has an open question with its words", async () => {
+    const api = await served({ preset: "coding", policy: { autonomy: "supervised" } });
+    await api.json("POST", "/api/threads/main/calls", { name: "read", input: { path: "README.md" }, wait: true });
+    const path = "/api/threads/main/stream";
+    const [first] = await receive(await api.ask("GET", path), () => true);
+    expect(first).toMatchObject({ data: { metadata: { tool_activity: { name: "read", status: "failure" } } } });
+    const { call } = await api.json<{ call: string }>("POST", "/api/threads/main/calls", {
+      ...{ name: "bash", input: { command: "touch made" } },
+    });
+    const resumed = await api.ask("GET", path, undefined, { headers: { "last-event-id": first?.id ?? "" } });
+    const events = await receive(resumed, ({ data }) => data["question"] !== undefined);
+    expect(events.every(({ data }) => data["key"] === events[0]?.data["key"])).toBe(true);
+    const ask = expect.stringContaining("touch made") as string;
+    expect(events.at(-1)).toMatchObject({ data: { open: { call, ask }, metadata: { tool_activity: { id: call } } } });
+    expect((await api.ask("GET", "/api/threads/none/stream")).status).toBe(404);
+  });
+});
+
+const startsWith = (text: string) => new RegExp(`^${text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")}`);
 
 describe("a call's cell", () => {
   test("is changed from outside while the call runs and after its end, but never its status", async () => {

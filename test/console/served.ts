@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
+import type { LanguageModelV3 } from "@ai-sdk/provider";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import { createAgent } from "../../src/agent/agent.ts";
 import { type BrowserSessions, browserSessions } from "../../src/console/browser-sessions.ts";
@@ -43,8 +44,12 @@ export async function served(
   options: ToolkitOptions = {},
   {
     script = [],
+    model = scriptedModel(script),
     ...more
-  }: { readonly script?: readonly ScriptedReply[] } & Pick<ServerOptions, "grants" | "doctor" | "host" | "tls"> = {},
+  }: { readonly script?: readonly ScriptedReply[]; readonly model?: LanguageModelV3 } & Pick<
+    ServerOptions,
+    "grants" | "doctor" | "host" | "tls"
+  > = {},
 ): Promise<Served> {
   if (options.terminal !== undefined) useOwnTmux();
   const file = join(temporaryFolder(), "handrail.db");
@@ -52,7 +57,6 @@ export async function served(
   const store = sqliteStore({ file });
   const toolkit = await toolkitWith({ workDir: await workspace(), policy: { autonomy: "full" }, ...options, store });
   const errors: Error[] = [];
-  const model = scriptedModel(script);
   const server = await serveApi({
     ...{ toolkit, token: TOKEN, browsers, stateDir: join(file, ".."), ...more, onError: (error) => errors.push(error) },
     openAgent: (thread) => createAgent({ model, toolkit, thread }),
@@ -98,7 +102,10 @@ export async function saveOutput({ toolkit }: Served, content: string | Uint8Arr
 }
 
 export interface Received {
+  /** "" if the event has none. */
   readonly id: string;
+  /** "message" if the event has none. */
+  readonly event: string;
   readonly data: { readonly [name: string]: unknown };
 }
 
@@ -110,10 +117,15 @@ export async function receive(response: Response, enough: (event: Received) => b
   for await (const chunk of response.body ?? []) {
     text += decoder.decode(chunk, { stream: true });
     for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n")) {
-      const [, id, data] = /^id: (.*)\ndata: (.*)$/s.exec(text.slice(0, end)) ?? [];
+      const head = text.slice(0, end);
+      const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(head)?.[1];
+      const data = field("data");
       text = text.slice(end + 2);
-      if (id === undefined || data === undefined) continue; // a comment, or the time until reconnecting
-      const event = { id, data: JSON.parse(data) as Received["data"] };
+      if (data === undefined) continue; // a comment, or the time until reconnecting
+      const event = {
+        ...{ id: field("id") ?? "", event: field("event") ?? "message" },
+        data: JSON.parse(data) as Received["data"],
+      };
       events.push(event);
       if (enough(event)) return events; // leaving the loop cancels the stream
     }

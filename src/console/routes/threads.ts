@@ -8,6 +8,9 @@ import type { Toolkit } from "../../contract/toolkit.ts";
 import { randomName } from "../../util/identifier.ts";
 import type { Caller } from "../access.ts";
 import type { Agents } from "../agents.ts";
+import type { Drafts } from "../drafts.ts";
+import { streamThread } from "../thread-stream.ts";
+import type { OpenQuestion } from "../../contract/question.ts";
 import { eventStream } from "../event-stream.ts";
 import type { Overview } from "../overview.ts";
 import { Problem } from "../problem.ts";
@@ -25,6 +28,9 @@ const AFTER = Type.Optional(
   }),
 );
 
+const COLLAPSE = Type.Optional(
+  Type.Boolean({ description: "A call takes over the message of the failed call before it." }),
+);
 const EVENTS: Success = {
   ...{ status: 200, description: "Events, each with its id. The schema is that of the data of one." },
   ...{ types: ["text/event-stream"], schema: named("Event") },
@@ -43,6 +49,7 @@ const MAX_TEXT = 8_000;
 interface ThreadContext {
   readonly toolkit: Toolkit;
   readonly agents: Agents;
+  readonly drafts: Drafts;
   readonly overview: Overview;
 }
 
@@ -53,7 +60,7 @@ export function threadRoutes(context: ThreadContext): readonly Route[] {
     ...listRoutes(context),
     ...readRoutes(store),
     ...writeRoutes(context),
-    ...followRoutes(store),
+    ...followRoutes(context),
     searchRoute(store),
   ];
 }
@@ -111,9 +118,7 @@ function readRoutes(store: Store): readonly Route[] {
         after: Type.Optional(
           Type.Integer({ minimum: 0, description: "Only messages that an event after this id made or changed." }),
         ),
-        collapse_retries: Type.Optional(
-          Type.Boolean({ description: "A call takes over the message of the failed call before it." }),
-        ),
+        collapse_retries: COLLAPSE,
       }),
       answer: { status: 200, description: "The messages.", schema: list("messages", named("ThreadMessage")) },
       problems: NO_THREAD,
@@ -220,8 +225,36 @@ function writeRoutes({ toolkit, agents }: ThreadContext): readonly Route[] {
   ];
 }
 
-function followRoutes(store: Store): readonly Route[] {
+function followRoutes({ toolkit: { store }, drafts }: ThreadContext): readonly Route[] {
   return [
+    route("GET /api/threads/{thread}/stream", {
+      summary: "The messages of a thread as server-sent events, each whole and again when it changes.",
+      query: Type.Object({
+        after: Type.Optional(
+          Type.Integer({ minimum: 0, description: "Only messages that an event after this id made or changed." }),
+        ),
+        collapse_retries: COLLAPSE,
+      }),
+      answer: {
+        status: 200,
+        description:
+          "Events `message`, also for a reply that the model is still writing in this process, and `turn` at the end of " +
+          "a turn. The schema is that of the data of one.",
+        ...{
+          types: ["text/event-stream"],
+          schema: Type.Union([named("StreamedMessage"), named("Draft"), named("Turn")]),
+        },
+      },
+      problems: NO_THREAD,
+      async handle({ path: { thread = "" }, query: { after, collapse_retries: collapseRetries = false }, ...asked }) {
+        await requireThread(store, thread);
+        const channel = channelOf(asked.caller);
+        const describe = (question: OpenQuestion) => questionBody(question, channel);
+        const given = { thread, after: resumedAfter(asked.headers) ?? after ?? 0, collapseRetries, describe };
+        const start = (gone: AbortSignal) => streamThread({ store, drafts }, { ...given, signal: gone });
+        return eventStream(start, { signal: asked.signal });
+      },
+    }),
     route("GET /api/threads/{thread}/events", {
       summary: "The events of a thread as server-sent events.",
       query: Type.Object({ after: AFTER }),
@@ -248,8 +281,7 @@ function eventsOf(
   after: number | "now" | undefined,
   thread?: ThreadId,
 ): Response {
-  const last = headers.get("last-event-id") ?? "";
-  const from = /^\d{1,15}$/.test(last) ? Number(last) : (after ?? 0);
+  const from = resumedAfter(headers) ?? after ?? 0;
   const options = { after: from, follow: true, ...(thread !== undefined && { thread }) };
   return eventStream(
     async function* (gone) {
@@ -258,6 +290,12 @@ function eventsOf(
     },
     { signal },
   );
+}
+
+/** The event after which a client resumes; `undefined` if it does not. */
+function resumedAfter(headers: Headers): number | undefined {
+  const last = headers.get("last-event-id") ?? "";
+  return /^\d{1,15}$/.test(last) ? Number(last) : undefined;
 }
 
 /** An event, and with a new question what people need to answer it, if it is still open. */
