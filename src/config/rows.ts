@@ -468,6 +468,21 @@ export const ROWS = {
       read: wordsOf,
     },
   ),
+  "serve.origins": row(
+    list(
+      text('an origin, as browsers send it ("https://app.example.org")', {
+        pattern: "^https?://[a-z0-9.-]+(:[1-9][0-9]{0,4})?$",
+        advice: "Scheme, name and port, without a path; not the port 80 of http or 443 of https, and no wildcard.",
+      }),
+    ),
+    [],
+    never("pages could use your token"),
+    {
+      doc:
+        "origins whose pages may use the [HTTP API](api.md#apps-on-other-origins) of `handrail serve`, with the token, " +
+        "such as `http://localhost:5173`",
+    },
+  ),
   park: row(
     text('when calls are parked ("now", "after 10m", "never")', {
       format: "park",

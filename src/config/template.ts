@@ -32,6 +32,7 @@ const EXAMPLES: { readonly [key in Key]?: unknown } = {
   model: "anthropic:claude-sonnet-4-5",
   agents: { reviewer: { toolset: "readonly", instructions: "Look for mistakes only. Change nothing." } },
   notify: ["ntfy", "publish", "my-topic"],
+  "serve.origins": ["http://localhost:5173"],
   park: "after 10m",
   "telemetry.traces": "http://localhost:4318",
   log_file: "handrail.log",

@@ -22,6 +22,8 @@ export interface AccessOptions {
   readonly token: string;
   /** The address to listen on, as given to `--host`. */
   readonly host: string;
+  /** Origins whose pages may use the API, exactly as browsers send them. They need the token too. Default: none. */
+  readonly origins?: readonly string[] | undefined;
   /** Default: browsers are refused. */
   readonly browsers?: BrowserSessions | undefined;
   /** Whether the server's certificate is for this name. Default: there is no certificate. */
@@ -32,8 +34,11 @@ export interface AccessOptions {
 
 /** Access control for the API. */
 export interface Access {
-  /** Throws a `Problem` for a request from another site, or for another host name. */
-  checkSource(request: Request): void;
+  /**
+   * Throws a `Problem` for a request from another site, or for another host name. Returns the origin of a page whose
+   * browser may read the answer, although it is of another site: one of `origins`.
+   */
+  checkSource(request: Request): string | undefined;
   /**
    * Returns who sent the request: by its token, the secret of its session or, where the route accepts that, a code of
    * `pair` or a ticket. Throws a `Problem` if none of them is valid.
@@ -51,6 +56,9 @@ const TICKET_MS = 60_000;
 /** The shortest token with which the server starts. An empty token would let everybody in. */
 const MIN_TOKEN = 16;
 
+const OTHER_SITE =
+  "Requests from pages of other sites are refused, except from those that `serve.origins` of the configuration names.";
+
 const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "::1"];
 
 /**
@@ -60,7 +68,7 @@ const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "::1"];
  *
  * @throws Error when the token is too short.
  */
-export function createAccess({ token, host, browsers, isCertified, now = Date.now }: AccessOptions): Access {
+export function createAccess({ token, host, origins, browsers, isCertified, now = Date.now }: AccessOptions): Access {
   if (token.length < MIN_TOKEN) throw new Error(`Expected a token of at least ${MIN_TOKEN} characters.`);
   const isOpen = !isLoopback(host);
   const pairings = new Map<string, number>();
@@ -100,12 +108,15 @@ export function createAccess({ token, host, browsers, isCertified, now = Date.no
         throw new Problem(421, `This server does not answer for the host ${JSON.stringify(authority.slice(0, 200))}.`);
       }
       const origin = request.headers.get("origin");
+      const isApi = new URL(request.url).pathname.startsWith("/api/");
+      if (isApi && origin !== null && origins?.includes(origin) === true) return origin;
       if (origin !== null && !(URL.canParse(origin) && new URL(origin).host === authority.toLowerCase())) {
-        throw new Problem(403, "Requests from pages of other sites are refused.");
+        throw new Problem(403, OTHER_SITE);
       }
       if (request.headers.get("sec-fetch-site") === "cross-site" && request.method !== "GET") {
-        throw new Problem(403, "Requests from pages of other sites are refused.");
+        throw new Problem(403, OTHER_SITE);
       }
+      return undefined;
     },
     callerOf(request, peer, accepts) {
       const bearer = /^Bearer +(\S+) *$/i.exec(request.headers.get("authorization") ?? "")?.[1];

@@ -45,6 +45,8 @@ export interface ServerOptions {
   readonly host?: string;
   /** The port to listen on. Default 0: a free port. */
   readonly port?: number;
+  /** Origins whose pages may use the API with the token: "https://app.example.org". Default: none but its own. */
+  readonly origins?: readonly string[];
   /** Serves HTTPS with this certificate and its key, both in PEM. Default: HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string };
   /** The folder with the keys for messages to browsers. Default: the API has none. */
@@ -101,7 +103,18 @@ export async function serveApi({
   port = 0,
   ...options
 }: ServerOptions): Promise<RunningServer> {
-  const { openAgent, grants, doctor, mcp, api = true, onError = () => undefined, tls, browsers, stateDir } = options;
+  const {
+    openAgent,
+    grants,
+    doctor,
+    mcp,
+    api = true,
+    onError = () => undefined,
+    tls,
+    browsers,
+    stateDir,
+    origins,
+  } = options;
   const { reachable = (url: string) => url } = options;
   const certificate = tls && certificateOf(tls.cert);
   const drafts = createDrafts(toolkit.mask);
@@ -148,7 +161,7 @@ export async function serveApi({
   const address = server.address();
   const actualPort = typeof address === "object" && address !== null ? address.port : port;
   const isCertified = certificate && ((name: string) => certificate.checkHost(name) !== undefined);
-  started.access = createAccess({ token, host, browsers, isCertified });
+  started.access = createAccess({ token, host, origins, browsers, isCertified });
   const url = `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${actualPort}`;
   started.url = url;
   const takeNoMore = api ? takeReady(toolkit, { agents: agents.resume }) : () => undefined;
@@ -194,6 +207,17 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
+/**
+ * What a page of another origin may send (https://fetch.spec.whatwg.org/#http-cors-protocol). No credentials of the
+ * browser: there are none.
+ */
+const PREFLIGHT = {
+  "access-control-allow-methods": "GET, POST",
+  "access-control-allow-headers": "authorization, content-type, last-event-id",
+  "access-control-allow-private-network": "true",
+  "access-control-max-age": "600",
+};
+
 /** Builds the request handler. Without routes it serves only MCP. */
 function application(
   routes: readonly Route[] | undefined,
@@ -218,9 +242,14 @@ function application(
     if (known === undefined) throw new Problem(503, "The server is starting.");
     return known;
   };
-  app.use(async ({ req }, next) => {
-    granted().checkSource(req.raw);
-    return await next();
+  app.use(async (context, next) => {
+    const origin = granted().checkSource(context.req.raw);
+    if (origin === undefined) return await next();
+    const sharing = { "access-control-allow-origin": origin, vary: "origin" };
+    if (context.req.method === "OPTIONS") return context.body(null, 204, { ...sharing, ...PREFLIGHT });
+    await next();
+    for (const [name, value] of Object.entries(sharing)) context.res.headers.set(name, value);
+    return undefined;
   });
   for (const each of all) {
     app.on(each.method, each.path.replaceAll(/\{(\w+)\}/g, ":$1"), async ({ req, env }) => {

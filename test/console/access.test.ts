@@ -23,6 +23,34 @@ describe("who may use the API", () => {
     if (status !== 200) expect(JSON.parse(answer.text)).toMatchObject({ status, title: expect.any(String) as string });
   });
 
+  test("a page of a named origin may use the API with the token, and no other page may", async () => {
+    const origin = "https://app.example.org";
+    const { url } = await served({}, { origins: [origin] });
+    const send = (from: string, path = "/api/threads", init: RequestInit = {}) =>
+      fetch(url + path, { ...init, headers: { authorization: `Bearer ${TOKEN}`, origin: from, ...init.headers } });
+    const shared = ({ headers }: Response) => headers.get("access-control-allow-origin");
+    const preflight = await send(origin, "/api/threads", { method: "OPTIONS", headers: { authorization: "" } });
+    expect([preflight.status, shared(preflight)]).toEqual([204, origin]);
+    expect(preflight.headers.get("access-control-allow-headers")).toContain("authorization");
+    const read = await send(origin);
+    expect([read.status, shared(read), read.headers.get("vary")]).toEqual([200, origin, "origin"]);
+    const cross = { "sec-fetch-site": "cross-site" };
+    const made = await send(origin, "/api/threads", { method: "POST", headers: cross });
+    expect([made.status, shared(made)]).toEqual([201, origin]);
+    const unknown = await send(origin, "/api/threads", { headers: { authorization: "" } });
+    expect([unknown.status, shared(unknown)]).toEqual([401, origin]);
+    for (const answer of [read, preflight, unknown])
+      expect(answer.headers.get("access-control-allow-credentials")).toBe(null);
+    const others = [`${origin}.evil.example`, "http://app.example.org", `${origin}:444`, "null", "*", `${origin}/`];
+    for (const other of others) {
+      for (const method of ["GET", "OPTIONS"]) {
+        const answer = await send(other, "/api/threads", { method });
+        expect([answer.status, shared(answer)], other).toEqual([403, null]);
+      }
+    }
+    expect((await send(origin, "/mcp", { method: "POST" })).status).toBe(403);
+  });
+
   test("a question is answered by none of 40 forged senders", async () => {
     const { url } = await server;
     const hosts = ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "0.0.0.0", "[::2]", "127.0.0.2"];

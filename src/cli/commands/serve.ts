@@ -17,7 +17,7 @@ import { messageOf } from "../../util/errors.ts";
 import type { GlobalOptions } from "../options.ts";
 import { scheduleRunner } from "../schedules.ts";
 import { warn } from "../say.ts";
-import { keptKeys, tellHowToAttach, toolkitOptions } from "../settings.ts";
+import { keptKeys, loadedSettings, tellHowToAttach, toolkitOptions } from "../settings.ts";
 import { loadSubAgents } from "../sub-agents.ts";
 import { untilStopped } from "../signals.ts";
 
@@ -53,6 +53,7 @@ export async function run(options: ServeOptions): Promise<void> {
   );
   const others = loaded && (await loadSubAgents(options));
   const token = apiToken();
+  const { origins } = (await loadedSettings(options)).settings.serve;
   const toolkit = await createToolkit({
     ...given,
     mask: { values: [token, ...(await keptKeys()), ...(loaded?.keys ?? []), ...(others?.keys ?? [])] },
@@ -88,6 +89,7 @@ export async function run(options: ServeOptions): Promise<void> {
       ...{ toolkit, token, openAgent, mcp, port, log },
       ...(host !== undefined && { host }),
       ...(tls && { tls }),
+      origins,
       stateDir: stateFolder(),
       browsers: browserSessions(browsersFolder(stateFolder())),
       grants: keptGrants(grantsFolder(stateFolder())),
