@@ -24,7 +24,7 @@ const HEAVY = [
   { path: /^src\/mcp\//, except: ["mcp.js", "mcp-client.js"] },
   { path: /^node_modules\/(@ai-sdk|ai)\//, except: [] },
   { path: /^src\/agent\//, except: ["agent.js"] },
-  { path: /^src\/console\//, except: [] },
+  { path: /^src\/console\//, except: ["client.js"] },
   { path: /^src\/plugins\//, except: ["index.js", "testing.js"] },
   { path: /^src\/cli\//, except: ["cli.js"] },
   // What backends need shares chunks with the library itself and its dependencies (a few kilobytes).

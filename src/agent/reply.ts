@@ -38,7 +38,7 @@ export async function readReply(
   signal: AbortSignal,
   emit: (event: AgentEvent) => void,
 ): Promise<Reply> {
-  const id = uuidv7();
+  const reply = uuidv7();
   const parts: (Saying | Calling)[] = [];
   const open = new Map<string, Saying>();
   let usage = NO_USAGE;
@@ -64,7 +64,7 @@ export async function readReply(
         const block = open.get(`${type} ${part.id}`) ?? begin(type, part.id, undefined);
         Object.assign(block, opaque(part.providerMetadata));
         block.text += part.delta;
-        if (part.delta !== "") emit({ type, text: part.delta, reply: id });
+        if (part.delta !== "") emit({ type, text: part.delta, reply });
         return;
       }
       case "text-end":
@@ -107,7 +107,7 @@ export async function readReply(
   } catch (thrown) {
     error = thrown;
   }
-  return { id, parts, usage, finish: error === undefined ? finish : undefined, error };
+  return { id: reply, parts, usage, finish: error === undefined ? finish : undefined, error };
 }
 
 async function withinSilence<T>(read: Promise<T>): Promise<T> {

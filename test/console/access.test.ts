@@ -26,7 +26,7 @@ describe("who may use the API", () => {
   test("a page of a named origin may use the API with the token, and no other page may", async () => {
     const origin = "https://app.example.org";
     const { url } = await served({}, { origins: [origin] });
-    const send = (from: string, path = "/api/threads", init: RequestInit = {}) =>
+    const send = (from: string, path = "/api/threads", init: { method?: string; headers?: object } = {}) =>
       fetch(url + path, { ...init, headers: { authorization: `Bearer ${TOKEN}`, origin: from, ...init.headers } });
     const shared = ({ headers }: Response) => headers.get("access-control-allow-origin");
     const preflight = await send(origin, "/api/threads", { method: "OPTIONS", headers: { authorization: "" } });

@@ -1,10 +1,12 @@
+import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
+import { type Conversation, createClient } from "../../src/console/client.ts";
 import type { StoredEvent } from "../../src/contract/activity.ts";
 import { loadCompiler } from "../../src/engine/validate.ts";
 import { until } from "../support/until.ts";
 import type { LanguageModelV3, LanguageModelV3StreamPart } from "@ai-sdk/provider";
 import { type ScriptedReply, scriptedModel } from "../suites/scripted-model.ts";
-import { type Served, receive, served } from "./served.ts";
+import { type Served, TOKEN, receive, served } from "./served.ts";
 
 /** A check of a value against a schema of the served description. */
 async function fits({ json }: Served, name: string): Promise<(value: unknown) => readonly unknown[]> {
@@ -142,6 +144,79 @@ describe("a stream of messages", () => {
 
 const startsWith = (text: string) => new RegExp(`^${text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")}`);
 
+describe("the client", () => {
+  test("watches a conversation through broken connections, answers a question and changes a cell", async () => {
+    const { model, step } = steppedModel([
+      { text: "Now I make it. ", calls: [{ name: "bash", input: { command: "touch made" } }] },
+      { text: "It is made now. " },
+    ]);
+    const api = await served({ preset: "coding", policy: { autonomy: "supervised" } }, { model });
+    const line = await breakableLine(Number(new URL(api.url).port));
+    const client = createClient({ url: line.url, token: TOKEN });
+    const thread = await client.createThread();
+    const over = new AbortController();
+    const seen: Conversation[] = [];
+    const broken = new Set<string>();
+    const watched = client.watch(
+      thread,
+      (now) => {
+        seen.push(now);
+        const last = now.messages.at(-1);
+        if (last !== undefined && "draft" in last) {
+          if (!broken.has(last.key)) line.break();
+          broken.add(last.key);
+          step();
+        }
+        if (last?.role === "tool" && "open" in last) void client.answer(last.open.question, { answer: "once" });
+        if (now.turn !== undefined) over.abort();
+      },
+      over.signal,
+    );
+    await client.prompt(thread, "Make it.");
+    await watched;
+    const messages = await client.messages(thread);
+    expect(messages.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
+    const shown = seen.at(-1)?.messages ?? [];
+    expect(shown).toEqual(messages.map((message) => ({ ...message, key: expect.any(String) as string })));
+    expect(seen.at(-1)?.turn).toMatchObject({ reason: "done" });
+    expect(broken.size).toBe(2);
+    const called = messages.find((message) => message.role === "tool")?.metadata.tool_activity.id ?? "";
+    const changed = await client.updateActivity(called, { data: { reviewed: true } });
+    expect(changed).toMatchObject({ metadata: { tool_activity: { data: { reviewed: true } } } });
+    for await (const event of client.events(thread)) if (event.type === "activity.updated") break;
+    expect(await client.call(thread, "bash", { command: "echo hi" })).toMatchObject({ status: "ok" });
+    const refused = createClient({ url: line.url, token: "wrong" }).watch(thread, () => undefined);
+    await expect(refused).rejects.toMatchObject({ name: "RequestFailed", status: 401 });
+    await expect(client.watch("none", () => undefined)).rejects.toMatchObject({ status: 404 });
+    await line.close();
+  });
+});
+
+/** A connection to a port of this machine that can be broken. */
+async function breakableLine(port: number) {
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect(port, "127.0.0.1");
+    for (const socket of [near, far]) {
+      sockets.add(socket.on("error", () => undefined).on("close", () => sockets.delete(socket)));
+    }
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const breakAll = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    break: breakAll,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      breakAll();
+      await closed;
+    },
+  };
+}
+
 describe("a call's cell", () => {
   test("is changed from outside while the call runs and after its end, but never its status", async () => {
     const api = await served({ mask: { values: ["correct-horse-9"] } });
@@ -161,8 +236,8 @@ describe("a call's cell", () => {
       error: expect.stringMatching(/^x{1,199}…$/),
     });
     await api.json("POST", "/api/threads/main/calls", { name: "bash", input: { command: "touch go" }, wait: true });
-    type Shown = { readonly message: { readonly result?: string } };
-    const hasEnded = async () => (await api.json<Shown>("GET", `/api/calls/${call}`)).message.result !== undefined;
+    type Read = { readonly message: { readonly result?: string } };
+    const hasEnded = async () => (await api.json<Read>("GET", `/api/calls/${call}`)).message.result !== undefined;
     await until("it has ended", hasEnded);
     const after = await cell(await change({ error: null, data: { task_status: "done" } }));
     expect(after).toMatchObject({ status: "success", data: { file: "a [masked: secret]", task_status: "done" } });
