@@ -1,4 +1,4 @@
-import { type Wake, createWake } from "../activity/wake.ts";
+import { type Wake, createWake } from "../util/wake.ts";
 import type { ThreadId } from "../contract/identity.ts";
 import type { Draft } from "./api-types.ts";
 
