@@ -283,7 +283,7 @@ export const COMMANDS: CommandTable = {
       migrate: {
         summary: "create or upgrade the tables; with --from, copy a record, its memories and schedules",
         flags: [
-          ["--from <record>", "what to copy: sqlite:PATH of a handrail.db, or postgres://…"],
+          ["--from <record>", "what to copy: sqlite:PATH of a handrail.db"],
           ["--to <url>", "postgres://… (default: store of the configuration)"],
         ],
       },

@@ -3,9 +3,9 @@ import { dirname, join } from "node:path";
 import { rowOf } from "../activity/event-rows.ts";
 import type { ActivityEvent } from "../contract/activity.ts";
 import { openDatabase } from "../db/database.ts";
-import { type Value, loadTextEngine } from "../db/driver.ts";
+import { type DatabaseConnection, type Value, loadTextEngine } from "../db/driver.ts";
 import { RECORD_TABLES } from "../db/migrations.ts";
-import { type Ask, inOneState } from "../db/postgres.ts";
+import type { Ask } from "../db/postgres.ts";
 import { MEMORY_TABLES } from "../memory/tables.ts";
 import { SCHEDULE_TABLES } from "../schedule/tables.ts";
 import { type ProcessIdentity, livenessOf } from "../util/process-identity.ts";
@@ -74,38 +74,21 @@ const STEP_ROWS = 500;
  * Copies a record with its memories and schedules, ids, order and times. Call it inside one transaction of the target.
  * Resolves to the number of events.
  *
- * @param from `sqlite:PATH` of handrail.db, whose folder has the other files, or `postgres://…`
+ * @param record the path of handrail.db, whose folder has the other files
  * @param told called with the rows of a table that are copied
  * @throws Error when the target is not empty, when processes write to the source, and when the source cannot be read.
  */
 export async function copyRecord(
-  from: string,
+  record: string,
   target: Ask,
   told: (table: string, rows: number) => void,
 ): Promise<number> {
+  if (!existsSync(record)) throw new Error(`${record} does not exist: name the handrail.db of a state folder`);
   for (const name of ["events", "memories", "schedules"]) {
     const [some] = await target(`SELECT 1 FROM ${name} LIMIT 1`);
     if (some !== undefined) throw new Error(`the target has ${name} already: copy into an empty database`);
   }
   let events = 0;
-  const copyFrom = async (source: Ask, tables: readonly Table[]) => {
-    if (tables.some(({ name }) => name === "sessions")) await requireQuiet(source);
-    for (const each of tables) {
-      const count = await copyTable(each, source, target, told);
-      if (each.name === "events") events = count;
-    }
-  };
-  if (!from.startsWith("sqlite:")) {
-    await inOneState(from, (source) =>
-      copyFrom(
-        source,
-        FILES.flatMap(({ tables }) => tables),
-      ),
-    );
-    return events;
-  }
-  const record = from.slice("sqlite:".length);
-  if (!existsSync(record)) throw new Error(`${record} does not exist: name the handrail.db of a state folder`);
   for (const { file, made, tables } of FILES) {
     const path = made === RECORD_TABLES ? record : join(dirname(record), file);
     if (!existsSync(path)) continue;
@@ -113,7 +96,11 @@ export async function copyRecord(
     const { connection, close } = await openDatabase({ file: path, tables: made, ...engine });
     try {
       connection.exec("BEGIN"); // one state of the file
-      await copyFrom(async (sql, values) => connection.all(sql, values), tables);
+      if (made === RECORD_TABLES) requireQuiet(connection);
+      for (const each of tables) {
+        const count = await copyTable(each, connection, target, told);
+        if (each.name === "events") events = count;
+      }
     } finally {
       close();
     }
@@ -121,8 +108,8 @@ export async function copyRecord(
   return events;
 }
 
-async function requireQuiet(source: Ask): Promise<void> {
-  const sessions = await source<ProcessIdentity>(
+function requireQuiet(source: DatabaseConnection): void {
+  const sessions = source.all<ProcessIdentity>(
     `SELECT host, boot, pid_namespace AS "pidNamespace", pid, process_start AS "processStart" FROM sessions`,
   );
   const alive = sessions.filter((session) => livenessOf(session) === "alive");
@@ -133,7 +120,7 @@ async function requireQuiet(source: Ask): Promise<void> {
 
 async function copyTable(
   { name, columns, key, isNumbered }: Table,
-  source: Ask,
+  source: DatabaseConnection,
   target: Ask,
   told: (table: string, rows: number) => void,
 ): Promise<number> {
@@ -143,8 +130,8 @@ async function copyTable(
   for (let after = 0, isLast = false; !isLast;) {
     const rows =
       key === undefined
-        ? await source<Row>(`SELECT ${list} FROM ${name}`)
-        : await source<Row>(`SELECT ${list} FROM ${name} WHERE ${key} > ? ORDER BY ${key} LIMIT ${STEP_ROWS}`, [after]);
+        ? source.all<Row>(`SELECT ${list} FROM ${name}`)
+        : source.all<Row>(`SELECT ${list} FROM ${name} WHERE ${key} > ? ORDER BY ${key} LIMIT ${STEP_ROWS}`, [after]);
     for (let next = 0; next < rows.length; next += STEP_ROWS) {
       const some = rows.slice(next, next + STEP_ROWS).map((row) => valuesOf(name, row, columns));
       const places = some.map((values) => `(${values.map(() => "?").join(", ")})`).join(", ");

@@ -568,7 +568,13 @@ export type Ask = <Row extends object>(sql: string, values?: readonly Value[]) =
  * complete, or nothing has changed. Later events have ids after those that the work adds.
  */
 export async function inOneTransaction<T>(url: string, work: (ask: Ask, migrated: Migrated) => Promise<T>): Promise<T> {
-  return await connectedOnce(url, async (client, ask, where) => {
+  const { Client, config, where } = await driver(url);
+  const client = new Client({ ...config, idle_in_transaction_session_timeout: 0 });
+  client.on("error", () => {});
+  const ask: Ask = async <Row extends object>(sql: string, values: readonly Value[] = []) =>
+    (await client.query<Row>(numbered(sql), values.map(storable))).rows;
+  try {
+    await client.connect();
     await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${WRITERS}); CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`);
     await client.query(`SET search_path TO ${SCHEMA}; CREATE TABLE IF NOT EXISTS versions (version BIGINT NOT NULL)`);
     const found = await versionOf(client);
@@ -579,30 +585,6 @@ export async function inOneTransaction<T>(url: string, work: (ask: Ask, migrated
     const result = await work(ask, { found, now, where });
     await client.query(`${moveAfter("0")}; COMMIT`);
     return result;
-  });
-}
-
-/** Runs work whose reads see one snapshot of the database. It must have the tables of this version of Handrail. */
-export async function inOneState<T>(url: string, work: (ask: Ask) => Promise<T>): Promise<T> {
-  return await connectedOnce(url, async (client, ask, where) => {
-    await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET search_path TO ${SCHEMA}`);
-    await requireTables(client, where);
-    return await work(ask);
-  });
-}
-
-async function connectedOnce<T>(
-  url: string,
-  work: (client: Client, ask: Ask, where: string) => Promise<T>,
-): Promise<T> {
-  const { Client, config, where } = await driver(url);
-  const client = new Client({ ...config, idle_in_transaction_session_timeout: 0 });
-  client.on("error", () => {});
-  const ask: Ask = async <Row extends object>(sql: string, values: readonly Value[] = []) =>
-    (await client.query<Row>(numbered(sql), values.map(storable))).rows;
-  try {
-    await client.connect();
-    return await work(client, ask, where);
   } catch (error) {
     throw explainedPostgres(error, where);
   } finally {

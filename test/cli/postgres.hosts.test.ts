@@ -132,15 +132,11 @@ describe.skipIf(problem !== undefined)("handrail with store: postgres://…", { 
       code: 2,
       stderr: expect.stringContaining("the target has events already: copy into an empty database"),
     });
-
-    await (await server.connect(server.url("postgres"))).query("CREATE DATABASE again");
     await store.close();
-    const again = await line.here(["store", "migrate", "--from", url, "--to", server.url("again")]);
-    expect(again.stdout).toContain("Copied 1203 events");
-    expect((await all(storeOn(server.url("again")))).map(({ id }) => id)).toEqual([
-      ...before.map(({ id }) => id),
-      expect.any(Number),
-    ]);
+    expect(await line.here(["store", "migrate", "--from", url])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("pg_dump copies a database of PostgreSQL"),
+    });
   });
 
   test.for([

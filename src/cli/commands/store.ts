@@ -25,16 +25,15 @@ async function migrate({ from, to, ...options }: MigrateOptions): Promise<void> 
   if (!/^postgres(ql)?:/.test(url)) {
     throw new Error("expected --to postgres://USER@HOST:PORT/DATABASE, or that as store in your configuration");
   }
-  if (from !== undefined && !/^(sqlite|postgres(ql)?):./.test(from)) {
-    throw new Error(`--from ${from}: expected sqlite:${databaseFile()} or postgres://USER@HOST:PORT/DATABASE`);
+  if (from !== undefined && !/^sqlite:./.test(from)) {
+    throw new Error(`--from ${from}: expected sqlite:${databaseFile()}. pg_dump copies a database of PostgreSQL`);
   }
-  if (from === url) throw new Error("--from and --to are the same database");
   const shown = progress();
   const lines = await inOneTransaction(url, async (ask, { found, now, where }) => {
     const what = found === now ? "has" : found === 0 ? "now has" : `was upgraded from version ${found} to`;
     const tables = `PostgreSQL at ${where} ${what} the tables of version ${now}.`;
     if (from === undefined) return [tables];
-    const events = await copyRecord(from, ask, shown.tell);
+    const events = await copyRecord(from.slice("sqlite:".length), ask, shown.tell);
     const stay = `Saved outputs, undo and grants stay in ${stateFolder()}.`;
     return [tables, `Copied ${plural(events, "event")}, memories and schedules. ${stay}`];
   }).finally(shown.end);
