@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import * as module from "node:module";
+import { tried } from "../util/errors.ts";
 
 // The reader has closed the pipe (| head), so output is dropped. What is running still finishes.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -29,14 +30,7 @@ if (answer === undefined) {
 function quickAnswer(argument: string | undefined): string | undefined {
   if (argument === "--version" || argument === "-V") return `${__VERSION__}\n`;
   const isHelp = argument === "--help" || argument === "-h";
-  return isHelp && (process.stdout.columns ?? HELP_COLUMNS) >= HELP_COLUMNS ? helpText() : undefined;
-}
-
-/** The help as rendered by the build; `undefined` during the build. */
-function helpText(): string | undefined {
-  try {
-    return readFileSync(new URL("help.txt", import.meta.url), "utf8");
-  } catch {
-    return undefined;
-  }
+  return isHelp && (process.stdout.columns ?? HELP_COLUMNS) >= HELP_COLUMNS
+    ? tried(() => readFileSync(new URL("help.txt", import.meta.url), "utf8"))
+    : undefined;
 }

@@ -2,6 +2,8 @@ import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
 import type { Interface } from "node:readline/promises";
 import type { Writable } from "node:stream";
 import { oneLine, terminalSafe } from "../output/terminal-text.ts";
+import { tried } from "../util/errors.ts";
+import { untilStopped } from "./signals.ts";
 
 /**
  * A person's answer. `{ no }` has the reason ("n REASON"). "left" means that the person closed the question (Ctrl-D),
@@ -41,6 +43,19 @@ export async function askOnTerminal<Choice extends string = never>(
   command?: RunAtQuestion,
 ): Promise<TerminalAnswer | Choice> {
   return withReader((reader) => answerOf(reader, { question, signal, choices, command }));
+}
+
+/** Asks on the controlling terminal. Resolves to false for any answer but yes, and when the process is stopped. */
+export async function isAgreed(question: string): Promise<boolean> {
+  const stopped = untilStopped();
+  try {
+    return (await askOnTerminal(question, stopped.signal)) === "yes";
+  } catch (error) {
+    if (stopped.signal.aborted) return false;
+    throw error;
+  } finally {
+    stopped.release();
+  }
 }
 
 /** Rings the bell of the controlling terminal: most show it also when another window is in front. */
@@ -156,9 +171,5 @@ function dropTyped(): void {
 }
 
 function openTerminal(flags: string | number = "r+"): number | undefined {
-  try {
-    return openSync("/dev/tty", flags);
-  } catch {
-    return undefined;
-  }
+  return tried(() => openSync("/dev/tty", flags));
 }

@@ -2,6 +2,7 @@ import { lstatSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { configFolder } from "./state.ts";
+import { tried } from "../util/errors.ts";
 
 /** The name of a project's file. */
 export const PROJECT_FILE = "handrail.yaml";
@@ -53,17 +54,9 @@ export function findProjectFile(from = ".", name = PROJECT_FILE): string | undef
 
 /** Returns false in a folder that may not be entered. */
 function isThere(path: string): boolean {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false;
-  }
+  return tried(() => lstatSync(path, { throwIfNoEntry: false }) !== undefined) ?? false;
 }
 
 function real(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
+  return tried(() => realpathSync(path)) ?? path;
 }

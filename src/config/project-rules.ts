@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { absolutePath, isInside } from "../util/paths.ts";
+import { tried } from "../util/errors.ts";
 
 /**
  * What a project's file may set a key to. The file came with the project, so its author is not the user. (The user's
@@ -99,9 +100,6 @@ function outside(path: string, { folder, home, forbidden }: Around): string | un
 
 /** Follows every link. A path that does not exist yet is appended to the real path of its nearest existing folder. */
 function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path === dirname(path) ? path : join(realPath(dirname(path)), basename(path));
-  }
+  const real = tried(() => realpathSync(path));
+  return real ?? (path === dirname(path) ? path : join(realPath(dirname(path)), basename(path)));
 }

@@ -11,6 +11,7 @@ import { ROW_OF } from "./rows.ts";
 import { type Given, variablesIn } from "./settings.ts";
 import { readSource } from "./source.ts";
 import { START, TooMuch, parseYaml } from "./yaml.ts";
+import { tried } from "../util/errors.ts";
 
 /** A part of a project's file that takes effect only when the user trusts the file. */
 export interface Ask {
@@ -204,9 +205,5 @@ function at(value: unknown, path: readonly string[]): unknown {
 
 /** Follows the links of the path's folder, but not of its last part. */
 export function inRealFolder(path: string): string {
-  try {
-    return join(realpathSync(dirname(path)), basename(path));
-  } catch {
-    return path;
-  }
+  return tried(() => join(realpathSync(dirname(path)), basename(path))) ?? path;
 }

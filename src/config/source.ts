@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { constants, type FileHandle, open, readlink, realpath } from "node:fs/promises";
-import { codeOf, messageOf } from "../util/errors.ts";
+import { codeOf, messageOf, tried } from "../util/errors.ts";
 import { isInside } from "../util/paths.ts";
 import { readRange } from "../util/private-file.ts";
 
@@ -51,18 +51,10 @@ async function readOpen(file: FileHandle): Promise<ReadSource> {
   const bytes = await readRange(file, 0, MAX_BYTES + 1);
   if (bytes.length > MAX_BYTES)
     return { ok: false, message: `larger than ${MAX_BYTES} bytes: this is not a configuration` };
-  const text = decoded(bytes);
+  const text = tried(() => new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   if (text === undefined) return { ok: false, message: "this is not UTF-8 text; save it as UTF-8" };
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   return { ok: true, source: { text, sha256 } };
-}
-
-function decoded(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 const REASONS: { readonly [code: string]: string } = {

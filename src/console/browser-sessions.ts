@@ -4,6 +4,7 @@ import { readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { parseJson } from "../util/json.ts";
 import { isMissing, replacePrivateFile } from "../util/private-file.ts";
+import { tried } from "../util/errors.ts";
 
 /** A browser, or the browser of a phone, that may use the console. */
 export interface BrowserSession {
@@ -182,11 +183,7 @@ function hashOf(secret: string): Buffer {
 }
 
 function readTextFile(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return ""; // revoked
-  }
+  return tried(() => readFileSync(file, "utf8")) ?? ""; // revoked
 }
 
 function fieldsIn(text: string): { readonly [name: string]: unknown } {

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { isStartedByHandrail } from "../backends/spawner/marks.ts";
 import { processStatus } from "../util/process-status.ts";
+import { tried } from "../util/errors.ts";
 
 /**
  * Returns true when a person's program is at the other end of a connection. False when Handrail started it for a
@@ -51,11 +52,11 @@ function clientOf(
 /** The processes that hold a socket, and those of this user whose files cannot be read. */
 function holdersOf(socket: string): { readonly holders: readonly number[]; readonly hidden: readonly number[] } {
   const [holders, hidden]: [number[], number[]] = [[], []];
-  for (const name of namesIn("/proc") ?? []) {
+  for (const name of tried(() => readdirSync("/proc")) ?? []) {
     if (!/^\d+$/.test(name)) continue;
     const pid = Number(name);
-    const files = namesIn(`/proc/${name}/fd`);
-    if (files?.some((file) => linkOf(`/proc/${name}/fd/${file}`) === socket)) holders.push(pid);
+    const files = tried(() => readdirSync(`/proc/${name}/fd`));
+    if (files?.some((file) => tried(() => readlinkSync(`/proc/${name}/fd/${file}`)) === socket)) holders.push(pid);
     if (files === undefined && userOf(pid) === process.geteuid?.()) hidden.push(pid);
   }
   return { holders, hidden };
@@ -74,26 +75,5 @@ function userOf(pid: number): number | undefined {
 }
 
 function readProcFile(file: string): string {
-  try {
-    return readFileSync(file, "latin1");
-  } catch {
-    return "";
-  }
-}
-
-/** Returns the names in a folder; `undefined` if it is gone or may not be read. */
-function namesIn(folder: string): readonly string[] | undefined {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return undefined;
-  }
-}
-
-function linkOf(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
-  }
+  return tried(() => readFileSync(file, "latin1")) ?? "";
 }

@@ -3,6 +3,7 @@ import { SQLITE } from "./dialect.ts";
 import type { DatabaseConnection, Value } from "./driver.ts";
 import type { Sql, TransactionOptions } from "./sql.ts";
 import type { EventColumns, Step, Work } from "./work.ts";
+import { tried } from "../util/errors.ts";
 
 /**
  * Opens a SQLite file. Work runs at once, in one turn of the event loop.
@@ -28,7 +29,7 @@ function overDatabase(database: Database, lookMs: number): Sql {
 
   /** A failed check (the database is busy) is retried soon. */
   const look = () => {
-    const found = versionOf(database);
+    const found = tried(() => database.dataVersion());
     if (found === version) return;
     version = found;
     for (const changed of watchers) changed();
@@ -56,7 +57,7 @@ function overDatabase(database: Database, lookMs: number): Sql {
     newest,
     watch(changed) {
       watchers.add(changed);
-      version ??= versionOf(database);
+      version ??= tried(() => database.dataVersion());
       timer ??= setInterval(look, lookMs).unref();
       return () => {
         watchers.delete(changed);
@@ -90,14 +91,6 @@ function overDatabase(database: Database, lookMs: number): Sql {
 
 /** How many unused pages are returned at a time: some milliseconds of work. */
 const STEP_PAGES = 200;
-
-function versionOf(database: Database): number | undefined {
-  try {
-    return database.dataVersion();
-  } catch {
-    return undefined;
-  }
-}
 
 /** Runs work on an open connection, at once. Throws what it throws, and the engine's own errors. */
 export function runWork<T>(connection: DatabaseConnection, work: Work<T>): T {

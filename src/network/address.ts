@@ -1,4 +1,5 @@
 import ipaddr from "ipaddr.js";
+import { tried } from "../util/errors.ts";
 
 /**
  * Returns what is wrong with an address that is not public: "127.0.0.1 is a loopback address". `undefined` only for an
@@ -63,11 +64,7 @@ const RANGES: { readonly [range: string]: string } = {
  */
 function inHexadecimal(address: string): string {
   if (!address.includes(":") || !address.includes(".")) return address;
-  try {
-    return new URL(`http://[${address.replace(/%.*$/, "")}]/`).hostname.slice(1, -1);
-  } catch {
-    return ""; // not an address
-  }
+  return tried(() => new URL(`http://[${address.replace(/%.*$/, "")}]/`).hostname.slice(1, -1)) ?? ""; // not an address
 }
 
 /**

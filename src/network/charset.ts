@@ -1,3 +1,5 @@
+import { tried } from "../util/errors.ts";
+
 /**
  * Decodes the body of a response: by its byte order mark, else by the `charset` of the Content-Type header, else by the
  * declaration at the beginning of the document (HTML's meta, XML's declaration), else as UTF-8 if it is valid, else as
@@ -7,12 +9,11 @@
 export function decodeBody(body: Uint8Array, contentType = ""): string {
   const label = ofMark(body) ?? known(ofHeader(contentType)) ?? known(ofDocument(body));
   if (label !== undefined) return new TextDecoder(label).decode(body);
-  try {
-    // A truncated body may end within a character.
-    return new TextDecoder("utf-8", { fatal: true }).decode(body, { stream: true });
-  } catch {
-    return new TextDecoder("windows-1252").decode(body);
-  }
+  // A truncated body may end within a character.
+  return (
+    tried(() => new TextDecoder("utf-8", { fatal: true }).decode(body, { stream: true })) ??
+    new TextDecoder("windows-1252").decode(body)
+  );
 }
 
 /** A declaration is in the first 1,024 bytes (HTML, 4.2.5.4). */
@@ -40,9 +41,5 @@ function ofDocument(body: Uint8Array): string | undefined {
 /** The label, if the encoding is supported: servers also send unknown labels. */
 function known(label: string | undefined): string | undefined {
   if (label === undefined) return undefined;
-  try {
-    return new TextDecoder(label).encoding;
-  } catch {
-    return undefined;
-  }
+  return tried(() => new TextDecoder(label).encoding);
 }

@@ -1,3 +1,5 @@
+import { tried } from "../util/errors.ts";
+
 /** A rule that matches hosts. */
 export interface HostRule {
   /** The rule as it was written. */
@@ -21,7 +23,7 @@ export function hostRule(text: string): HostRule | string {
   const below = text.startsWith("*.");
   const written = below ? text.slice(2) : text;
   if (/[\s/\\@#?*%]/.test(written) || written.endsWith(":")) return EXPECTED;
-  const url = parsed(`http://${written}/`);
+  const url = tried(() => new URL(`http://${written}/`));
   if (url === undefined) return EXPECTED;
   const host = hostOf(url);
   const port = /:(\d+)$/.test(written) && !written.endsWith("]") ? portOf(url) : undefined;
@@ -60,12 +62,4 @@ export function portOf({ port, protocol }: URL): number {
 /** Whether the host of a URL (in the form of `hostOf`) is an address, not a name. */
 export function isAddress(host: string): boolean {
   return host.includes(":") || /^\d+\.\d+\.\d+\.\d+$/.test(host);
-}
-
-function parsed(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,5 @@
 import { hostAndPort, type Target } from "./targets.ts";
+import { tried } from "../util/errors.ts";
 
 /** The user's own proxy. */
 export interface Upstream {
@@ -36,7 +37,7 @@ export function upstreamChoice(environment: { readonly [name: string]: string | 
 
 function upstream(name: string, text: string): Upstream | undefined {
   if (text === "") return undefined;
-  const url = parsed(text.includes("://") ? text : `http://${text}`);
+  const url = tried(() => new URL(text.includes("://") ? text : `http://${text}`));
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.hostname === "") {
     const shown = text.replace(/^([^/]*\/\/)?[^@]*@/, "$1***@");
     throw new TypeError(
@@ -54,12 +55,4 @@ function isMeant(entry: string, target: Target): boolean {
   if (entry === "*") return true;
   const name = entry.replace(/^\*?\./, "");
   return [target.host, hostAndPort(target)].some((host) => host === name || host.endsWith(`.${name}`));
-}
-
-function parsed(text: string): URL | undefined {
-  try {
-    return new URL(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,5 @@
 import { type Content, text } from "../contract/content.ts";
+import { tried } from "../util/errors.ts";
 
 /** A message of a plugin, one per line. See docs/plugins.md. */
 export type PluginMessage =
@@ -20,7 +21,7 @@ export type PluginMessage =
 
 /** Parses a line of a plugin. Never throws. */
 export function readMessage(line: string): PluginMessage {
-  const value = parsed(line);
+  const value: unknown = tried(() => JSON.parse(line));
   if (!isRecord(value)) return { type: "none", why: "expected one JSON object in each line" };
   const { type, tools, name, content, call_id: id, message } = value;
   const callId = typeof id === "string" || typeof id === "number" ? String(id) : undefined;
@@ -43,14 +44,6 @@ export function readMessage(line: string): PluginMessage {
     return { type: "result", callId, content: [text(`The plugin's result is not valid: ${why}.`)], isError: true };
   }
   return { type: "none", why: `there is no message of the type ${JSON.stringify(type).slice(0, 60)}` };
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }
 
 function partsOf(given: unknown): readonly Content[] | undefined {

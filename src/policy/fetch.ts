@@ -7,6 +7,7 @@ import type { NetworkSettings } from "../network/network-settings.ts";
 import type { UrlJudge } from "../network/url.ts";
 import { hasKnownKey } from "../output/mask-keys.ts";
 import type { Conversations } from "../provenance/conversations.ts";
+import { tried } from "../util/errors.ts";
 
 export type NetworkEffect = Extract<Effect, { kind: "fetch" | "request" | "search" }>;
 
@@ -106,9 +107,5 @@ function ask(rule: keyof typeof LABELS, risk: "medium" | "high", host: string, r
 
 /** Decodes escapes, in which a secret may be written. */
 function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    return text;
-  }
+  return tried(() => decodeURIComponent(text.replaceAll("+", " "))) ?? text;
 }

@@ -1,6 +1,7 @@
 import { hostOf, portOf } from "../network/hosts.ts";
 import { openLabels } from "./listed-hosts.ts";
 import { urlsInText } from "./urls-in-text.ts";
+import { tried } from "../util/errors.ts";
 
 /** A request that a model wants to make: what leaves the machine with it. */
 export interface Leaving {
@@ -203,7 +204,7 @@ function isSeenWord({ words }: SeenState, piece: string): boolean {
 
 /** Returns a part that may be encoded data: 16 or more hexadecimal digits, or characters mixed as in no word. */
 function encodedIn(state: SeenState, told: string): string | undefined {
-  const text = unescaped(told);
+  const text = tried(() => decodeURIComponent(told)) ?? told;
   const hexadecimal = text.match(/(?:[\da-f][-_.:]?){16,}/gi) ?? [];
   const runs = text.match(/[a-z\d]{16,}/gi) ?? [];
   const encoded = [...hexadecimal.filter((run) => /\d/.test(run)), ...runs.filter(isMixed)];
@@ -283,12 +284,4 @@ function isUsualPort(url: URL): boolean {
 
 function parsed(text: string): URL | undefined {
   return URL.canParse(text) ? new URL(text) : undefined;
-}
-
-function unescaped(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

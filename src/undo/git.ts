@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
-import { delimiter, isAbsolute, join } from "node:path";
+import { join } from "node:path";
 import { OWN_CONFIGURATION_ONLY } from "../git/plain.ts";
 import { makePrivateFolder } from "../util/private-file.ts";
-import { isExecutable } from "../util/executable.ts";
+import { onPath } from "../util/executable.ts";
 
 /** Undo cannot work in this folder at all. The message is a sentence for people: why, and what they can do. */
 export class UndoOff extends Error {}
@@ -155,10 +155,9 @@ export function requireGit(): void {
   gitProgram();
 }
 
-/** Returns the git that the user would start. Skips relative folders of PATH, which could be in the workspace. */
+/** Returns the git that the user would start. */
 function gitProgram(): string {
-  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => isAbsolute(folder));
-  const found = folders.map((folder) => join(folder, "git")).find(isExecutable);
+  const found = onPath("git");
   if (found === undefined) throw new UndoOff("git is not installed. Install it to be able to undo what tools change");
   return found;
 }

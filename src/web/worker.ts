@@ -5,6 +5,7 @@
 import { parentPort } from "node:worker_threads";
 import { decodeBody } from "../network/charset.ts";
 import type { WorkerResult, Job, Reading } from "./jobs.ts";
+import { tried } from "../util/errors.ts";
 
 parentPort?.on("message", (job: Job) => {
   read(job).then(
@@ -24,7 +25,8 @@ async function read(job: Job): Promise<Reading> {
       return toMarkdown(decodeBody(job.bytes, job.contentType), job);
     }
     case "json":
-      return { text: indented(decodeBody(job.bytes, job.contentType)) };
+      const text = decodeBody(job.bytes, job.contentType);
+      return { text: tried(() => JSON.stringify(JSON.parse(text), null, 2)) ?? text };
     case "pdf": {
       const { toText } = await import("./pdf.ts");
       return toText(job.bytes);
@@ -33,13 +35,5 @@ async function read(job: Job): Promise<Reading> {
       const { readResults } = await import("./duckduckgo.ts");
       return readResults(decodeBody(job.bytes, job.contentType));
     }
-  }
-}
-
-function indented(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
   }
 }

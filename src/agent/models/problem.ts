@@ -1,4 +1,5 @@
 import { clip } from "../../util/text.ts";
+import { tried } from "../../util/errors.ts";
 
 /** The cause of a failed request to a model. */
 export interface ModelProblem {
@@ -136,11 +137,7 @@ function factsOf(error: unknown): Facts {
 function wordsOf(given: unknown): string | undefined {
   if (typeof given === "string") {
     if (given.trim() === "") return undefined;
-    try {
-      return wordsOf(JSON.parse(given)) ?? given;
-    } catch {
-      return given;
-    }
+    return tried(() => wordsOf(JSON.parse(given))) ?? given;
   }
   if (typeof given !== "object" || given === null) return undefined;
   const { error, message, type, code, status } = given as { readonly [key: string]: unknown };

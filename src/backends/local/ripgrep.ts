@@ -1,6 +1,5 @@
-import { delimiter, join } from "node:path";
 import { ToolFailure } from "../../contract/failure.ts";
-import { isExecutable } from "../../util/executable.ts";
+import { isExecutable, onPath } from "../../util/executable.ts";
 
 let ripgrep: string | undefined;
 
@@ -26,9 +25,4 @@ async function packaged(): Promise<string | undefined> {
   } catch {
     return undefined;
   }
-}
-
-function onPath(program: string): string | undefined {
-  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder.startsWith("/"));
-  return folders.map((folder) => join(folder, program)).find(isExecutable);
 }

@@ -3,6 +3,7 @@ import type { FoundLine, SearchQuery, SearchResult } from "../../contract/search
 import { byKey, pathOrderKey } from "../../util/path-order.ts";
 import type { SearchPrograms, Searching } from "./programs.ts";
 import { blocks } from "./ripgrep.ts";
+import { tried } from "../../util/errors.ts";
 
 /** A line search, which can be started once or more. */
 export interface LineSearch {
@@ -184,11 +185,7 @@ const WINDOWS_1252 = new TextDecoder("windows-1252");
 
 /** Decodes UTF-8, else windows-1252: source text is almost always one of these. */
 function decode(bytes: Buffer): string {
-  try {
-    return UTF_8.decode(bytes);
-  } catch {
-    return WINDOWS_1252.decode(bytes);
-  }
+  return tried(() => UTF_8.decode(bytes)) ?? WINDOWS_1252.decode(bytes);
 }
 
 /** Cuts text to `most` code points, followed by "…" (ripgrep may already have cut the line). */

@@ -18,8 +18,7 @@ import { moduleName } from "../../plugins/module.ts";
 import { pluginName } from "../../plugins/plugin.ts";
 import { handlersIn, programsOf as programsOfHook } from "../hooks.ts";
 import { trustFor } from "../sources.ts";
-import { untilStopped } from "../signals.ts";
-import { askOnTerminal, hasTerminal } from "../terminal.ts";
+import { hasTerminal, isAgreed } from "../terminal.ts";
 import { say } from "../say.ts";
 
 /**
@@ -215,18 +214,6 @@ async function offersOfTools(trusted: Trust): Promise<readonly Offer[]> {
       accept: () => trusted.acceptTools({ name, text }),
     };
   });
-}
-
-async function isAgreed(question: string): Promise<boolean> {
-  const stopped = untilStopped();
-  try {
-    return (await askOnTerminal(question, stopped.signal)) === "yes";
-  } catch (error) {
-    if (stopped.signal.aborted) return false;
-    throw error;
-  } finally {
-    stopped.release();
-  }
 }
 
 async function forgetPlace(file: string | undefined): Promise<void> {

@@ -7,8 +7,7 @@ import { type Preview, type UndoPoints, openPoints } from "../../undo/points.ts"
 import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
 import { settingsFrom, withStore } from "../settings.ts";
-import { untilStopped } from "../signals.ts";
-import { askOnTerminal, hasTerminal } from "../terminal.ts";
+import { hasTerminal, isAgreed } from "../terminal.ts";
 import { pointLine, previewText, restoredText } from "../undo-text.ts";
 import { allJobs } from "./jobs.ts";
 import { say, warn } from "../say.ts";
@@ -41,7 +40,7 @@ export async function run(id: string | undefined, options: UndoCommandOptions): 
   const { files, conflicts, repository } = preview.plan;
   const count = files.length + (force ? conflicts.length : 0) + (gitState ? repository.length : 0);
   if (count === 0) return;
-  if (options.yes !== true && !(await isAgreed(count))) {
+  if (options.yes !== true && !(await mayRestore(count))) {
     process.exitCode = EXIT.notSucceeded;
     return say("Nothing was restored.");
   }
@@ -64,21 +63,12 @@ function listText(points: Awaited<ReturnType<UndoPoints["list"]>>): string {
   return points.length === 0 ? "(nothing has been kept of this folder)" : points.map(pointLine).join("\n");
 }
 
-async function isAgreed(count: number): Promise<boolean> {
+async function mayRestore(count: number): Promise<boolean> {
   if (!hasTerminal()) {
     warn(["only a person can answer this: run handrail undo in a terminal, or with --yes"]);
     return false;
   }
-  const stopped = untilStopped();
-  try {
-    const paths = count === 1 ? "this path" : `these ${count} paths`;
-    return (await askOnTerminal(`Restore ${paths}? [y/N] `, stopped.signal)) === "yes";
-  } catch (error) {
-    if (stopped.signal.aborted) return false;
-    throw error;
-  } finally {
-    stopped.release();
-  }
+  return await isAgreed(`Restore ${count === 1 ? "this path" : `these ${count} paths`}? [y/N] `);
 }
 
 /** Returns the commands of running jobs: of detached ones in the workspace, and of all jobs of other processes. */

@@ -8,10 +8,11 @@ import { TARGETS } from "../../backends/targets.ts";
 import type { Backend } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { TargetKind } from "../../contract/target.ts";
+import { onPath } from "../../util/executable.ts";
 import { quoteWord } from "../../util/quote.ts";
 import type { GlobalOptions } from "../options.ts";
 import { type Check, type Finding, inTemporaryFolder } from "./check.ts";
-import { firstLineOf, installCommand, onPath } from "./program.ts";
+import { firstLineOf, installCommand } from "./program.ts";
 
 // The minimum version. Same as "engines" in package.json.
 const LEAST_NODE = [20, 19] as const;

@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
-import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { onPath } from "../../util/executable.ts";
 
 /**
  * Runs a program and resolves to the first line of its output. Kills it, with its process group, when the signal fires.
@@ -38,12 +37,6 @@ export async function firstLineOf(argv: readonly [string, ...string[]], signal: 
   }
 }
 
-/** Returns the path of a program on the PATH; `undefined` if there is none. */
-export function onPath(program: string): string | undefined {
-  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder.startsWith("/"));
-  return folders.map((folder) => join(folder, program)).find(isExecutable);
-}
-
 /** Returns the command that installs a package on this system. */
 export function installCommand(name: string): string {
   const [, command = "apt-get install"] = MANAGERS.find(([program]) => onPath(program) !== undefined) ?? [];
@@ -59,12 +52,3 @@ const MANAGERS: readonly (readonly [program: string, command: string])[] = [
   ["pacman", "pacman -S"],
   ["zypper", "zypper install"],
 ];
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
-}

@@ -2,7 +2,7 @@ import type { BrowserContext, Dialog, Download, Frame, Locator, Page, Request } 
 import { ToolFailure } from "../../contract/failure.ts";
 import { formatSize } from "../../output/size.ts";
 import { pause, untilAborted, within as withinMs } from "../../util/abort.ts";
-import { messageOf } from "../../util/errors.ts";
+import { messageOf, tried } from "../../util/errors.ts";
 import { clip } from "../../util/text.ts";
 import type { BrowserGuard } from "./guard.ts";
 import { BEGINNING_BYTES, type Caller, type PageReport } from "./protocol.ts";
@@ -437,11 +437,7 @@ function withoutQuery(url: string): string {
 }
 
 function pageOf(request: Request): Page | undefined {
-  try {
-    return request.frame().page();
-  } catch {
-    return undefined; // a request of a worker, or made before its frame exists
-  }
+  return tried(() => request.frame().page()); // a request of a worker, or made before its frame exists
 }
 
 /** The values of a frame's password fields, which a snapshot would show. */

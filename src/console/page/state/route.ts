@@ -1,4 +1,5 @@
 import { computed, signal } from "@preact/signals";
+import { tried } from "../../../util/errors.ts";
 
 /** What the address selects: `#/thread/ID` or `#/PAGE`. */
 export type Route =
@@ -45,9 +46,5 @@ export function goTo(address: string): void {
 }
 
 function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return tried(() => decodeURIComponent(text)) ?? text;
 }
