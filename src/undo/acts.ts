@@ -88,14 +88,19 @@ export async function keepAct(
   await append(store, { act, at: Date.now(), point, ...kept });
 }
 
-/** Records what an act has left. Call only while holding the lock. */
-export async function endKeptAct(store: UndoStore, files: readonly string[], act: string): Promise<void> {
-  const after: [string, Item][] = [];
+/** Returns what an act has left at its paths. */
+export async function leftBehind(store: UndoStore, files: readonly string[]): Promise<Ended["after"]> {
+  const after: [string, Item | null][] = [];
   for (const path of files) {
     const { item } = await itemAt(store, path, false);
-    if (item !== undefined) after.push([path, item as Item]);
+    if (item !== undefined) after.push([path, item]);
   }
-  await append(store, { ended: act, after });
+  return after;
+}
+
+/** Records what an act has left. Call only while holding the lock. */
+export function endKeptAct(store: UndoStore, after: Ended["after"], act: string): Promise<void> {
+  return append(store, { ended: act, after });
 }
 
 /** Returns the recorded acts since the last state, in chronological order. */

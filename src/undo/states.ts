@@ -1,5 +1,6 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ApprovedCall } from "../contract/call.ts";
-import { endKeptAct, keepAct, readActs, versionOf } from "./acts.ts";
+import { endKeptAct, keepAct, leftBehind, readActs, versionOf } from "./acts.ts";
 import { hasPoint, pointsOf } from "./fold.ts";
 import { type Log, type Point, type UndoStore, endAct, liveActs, withLock } from "./log.ts";
 import { changeLog, prunedWhenDue, withActing, withState } from "./store.ts";
@@ -93,7 +94,9 @@ export function createStates(messageOf: (thread: string) => string | undefined, 
     },
     async end(store, { act, files }, mark) {
       if (files === undefined) return endAny(store, act);
-      await withLock(store.path, () => endKeptAct(store, files, act));
+      const after = await leftBehind(store, files); // at once: what is written later is not the act's
+      await nextTurn(); // the result of the call is sent first
+      await withLock(store.path, () => endKeptAct(store, after, act));
       actsSinceState++;
       if (mark === versionOf(store.path) && actsSinceState < MAX_ACTS) return endAct(act);
       actsSinceState = 0;
