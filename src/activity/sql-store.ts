@@ -7,7 +7,7 @@ import { randomName } from "../util/identifier.ts";
 import { createAttendance } from "./attendance.ts";
 import { createEventFeed } from "./event-feed.ts";
 import { insertEvents, keyOf, rowOf } from "./event-rows.ts";
-import { createEventWriter } from "./event-writer.ts";
+import { type EventWriter, createEventWriter } from "./event-writer.ts";
 import { outcomeOf, parkedNow } from "./parked.ts";
 import { NO_SESSION, conditionOf, expire, moveIn, parkedIn, writeParked } from "./parked-rows.ts";
 import { answerIn, askedIn, questionsIn } from "./questions.ts";
@@ -177,31 +177,7 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
         endTurn(turn); // not earlier: the next turn of this process reads what this one wrote
       };
     },
-    workers: {
-      async deliver(call) {
-        const outcome = await writer.transact(({ dialect }) => deliverIn(dialect, call, now()));
-        feed.wake();
-        return outcome;
-      },
-      async claim(by) {
-        const isThere = by.again === true || (await using(({ read }) => read(() => isWaitingIn(by.targets))));
-        if (!isThere) return undefined;
-        const row = await writer.transact(({ dialect }, session) => claimIn(dialect, by, { at: now(), session }));
-        feed.wake();
-        return row;
-      },
-      holds: (call, claim) => using(({ read }) => read(() => holdsIn(call, claim))),
-      report: (worker) =>
-        afterClosing(async (database) => {
-          database.shortenPatience(SILENT_WORKER_MS);
-          await database.transaction(() => reportIn(database.dialect, worker, now()));
-        }),
-      leave: (worker) =>
-        using(async ({ transaction }) => {
-          await transaction(() => run("DELETE FROM workers WHERE id = ?", [worker]));
-        }),
-      list: () => afterClosing(({ dialect, read }) => read(() => workersIn(dialect, now()))),
-    },
+    workers: callsForWorkers({ writer, using, afterClosing, wake: feed.wake, now }),
     jobs: () => afterClosing(({ dialect, read }) => read(() => jobsIn(dialect))),
     health: () =>
       using(async ({ dialect, read }) => {
@@ -211,6 +187,43 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
       closed ??= end();
       return closed;
     },
+  };
+}
+
+interface Access {
+  readonly writer: EventWriter;
+  using<T>(work: (database: Sql) => Promise<T>): Promise<T>;
+  afterClosing<T>(work: (database: Sql) => Promise<T>): Promise<T>;
+  wake(): void;
+  now(): number;
+}
+
+/** Calls that workers make, and the workers. */
+function callsForWorkers({ writer, using, afterClosing, wake, now }: Access): NonNullable<Store["workers"]> {
+  return {
+    async deliver(call) {
+      const outcome = await writer.transact(({ dialect }) => deliverIn(dialect, call, now()));
+      wake();
+      return outcome;
+    },
+    async claim(by) {
+      const isThere = by.again === true || (await using(({ read }) => read(() => isWaitingIn(by.targets))));
+      if (!isThere) return undefined;
+      const row = await writer.transact(({ dialect }, session) => claimIn(dialect, by, { at: now(), session }));
+      wake();
+      return row;
+    },
+    holds: (call, claim) => using(({ read }) => read(() => holdsIn(call, claim))),
+    report: (worker) =>
+      afterClosing(async (database) => {
+        database.shortenPatience(SILENT_WORKER_MS);
+        await database.transaction(() => reportIn(database.dialect, worker, now()));
+      }),
+    leave: (worker) =>
+      using(async ({ transaction }) => {
+        await transaction(() => run("DELETE FROM workers WHERE id = ?", [worker]));
+      }),
+    list: () => afterClosing(({ dialect, read }) => read(() => workersIn(dialect, now()))),
   };
 }
 

@@ -135,6 +135,27 @@ function createPending(quietMs: number, cancel: (call: PluginCall) => void): Pen
   };
 }
 
+interface Handshake {
+  readonly ask: (form: "init" | "describe") => Promise<unknown>;
+  readonly first: "init" | "describe";
+  readonly startMs: number;
+  readonly tools: Promise<readonly unknown[]>;
+  readonly ended: Promise<string>;
+}
+
+/** Asks for the tools, after a while also in the other form. Resolves to them, or to why there are none. */
+async function answered({ ask, first, startMs, tools, ended }: Handshake): Promise<readonly unknown[] | string> {
+  const quiet = new AbortController();
+  void ask(first);
+  void pause(ASK_AGAIN_MS, quiet.signal).then(() => {
+    if (!quiet.signal.aborted) void ask(first === "init" ? "describe" : "init");
+  });
+  const late = pause(startMs, quiet.signal).then(() => `it did not name its tools within ${startMs / 1_000} s`);
+  const outcome = await Promise.race([tools, ended.then((how) => `it has ended: ${how}`), late]);
+  quiet.abort();
+  return outcome;
+}
+
 /**
  * Communicates with a plugin that was started with live streams: requests its tools, and makes calls, concurrently.
  *
@@ -255,21 +276,9 @@ export async function connect(
     }
   };
 
-  const handshake = async (): Promise<readonly unknown[] | string> => {
-    const quiet = new AbortController();
-    const ask = (type: "init" | "describe") =>
-      send(type === "init" ? { type, tools: [] } : { type }).catch(() => undefined); // its end reports the failure
-    void ask(first);
-    void pause(ASK_AGAIN_MS, quiet.signal).then(() => {
-      if (form === undefined) void ask(first === "init" ? "describe" : "init");
-    });
-    const late = pause(startMs, quiet.signal).then(() => `it did not name its tools within ${startMs / 1_000} s`);
-    const outcome = await Promise.race([tools, ended.then((how) => `it has ended: ${how}`), late]);
-    quiet.abort();
-    return outcome;
-  };
-
-  const outcome = await handshake();
+  const ask = (type: "init" | "describe") =>
+    send(type === "init" ? { type, tools: [] } : { type }).catch(() => undefined); // its end reports the failure
+  const outcome = await answered({ ask, first, startMs, tools, ended });
   if (typeof outcome === "string") {
     await process.kill();
     throw new ToolFailure(hasEnded === undefined ? `${outcome}${await describeTraces(process, mask)}` : outcome);
