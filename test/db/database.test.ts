@@ -77,10 +77,11 @@ describe.each(engines)("a database with %s", (_, engine) => {
         return other.transaction((connection) => changes(connection, chore(`number ${attempts}`)));
       });
     await expect(write()).rejects.toThrow(`${file} is locked by another process (for 0.`);
-    expect(attempts).toBeGreaterThan(2);
+    attempts = 0;
     const second = write();
     one.connection.exec("COMMIT");
     expect(await second).toBe(1);
+    expect(attempts).toBeGreaterThan(1);
   });
 
   test("stores texts, numbers and null unchanged", async () => {
