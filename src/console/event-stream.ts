@@ -15,13 +15,21 @@ const HEARTBEAT_MS = 15_000;
  */
 const BUFFER_BYTES = 65_536;
 
+export interface EventStreamOptions {
+  /** Ends the stream. */
+  readonly signal: AbortSignal;
+  /** Sent as the data of a last event, as it is. Default: nothing. */
+  readonly last?: string;
+  readonly heartbeatMs?: number;
+}
+
 /**
  * Returns the events as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). `start`
  * gets a signal that fires when the client disconnects or `signal` fires. The stream ends when the events end.
  */
 export function eventStream(
   start: (signal: AbortSignal) => AsyncIterable<StreamEvent>,
-  { signal, heartbeatMs = HEARTBEAT_MS }: { readonly signal: AbortSignal; readonly heartbeatMs?: number },
+  { signal, last, heartbeatMs = HEARTBEAT_MS }: EventStreamOptions,
 ): Response {
   const gone = new AbortController();
   const encoder = new TextEncoder();
@@ -49,6 +57,7 @@ export function eventStream(
         next = undefined;
         if (result.done === true) {
           end();
+          if (last !== undefined) controller.enqueue(encoder.encode(`data: ${last}\n\n`));
           return controller.close();
         }
         const { id, event, data } = result.value;

@@ -65,6 +65,7 @@ function operation({ method, path, summary, query, body, answer, problems = {} }
     ...(body !== undefined && { requestBody: { required: true, content: { "application/json": { schema: body } } } }),
     responses: {
       [answer.status]: { description: answer.description, ...(types.length > 0 && { content }) },
+      ...(answer.empty !== undefined && { 204: { description: answer.empty } }),
       ...Object.fromEntries(Object.entries(all).map(([status, why]) => [status, problemOf(why)])),
     },
   };

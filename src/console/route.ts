@@ -24,6 +24,8 @@ export interface Success {
   readonly description: string;
   /** The schema of a JSON answer. */
   readonly schema?: TSchema;
+  /** When there is nothing to answer: the response is empty, with the status 204. */
+  readonly empty?: string;
   /** Media types of responses that the route makes itself. */
   readonly types?: readonly string[];
 }

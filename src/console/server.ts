@@ -30,6 +30,7 @@ import { pushRoutes } from "./routes/push.ts";
 import { pairingLink, sessionRoutes } from "./routes/sessions.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { threadRoutes } from "./routes/threads.ts";
+import { turnRoutes } from "./routes/turns.ts";
 import { typingRoutes } from "./routes/typing.ts";
 import { workRoutes } from "./routes/work.ts";
 
@@ -129,6 +130,7 @@ export async function serveApi({
     return [...metricsRoutes(metrics), ...threadRoutes({ toolkit, agents, drafts, overview }), ...otherRoutes()];
   };
   const otherRoutes = () => [
+    ...turnRoutes({ toolkit, agents, drafts }),
     ...approvalRoutes(toolkit),
     ...workRoutes(toolkit),
     ...typingRoutes(toolkit),

@@ -1,4 +1,12 @@
+import { readFileSync } from "node:fs";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
+import {
+  DefaultChatTransport,
+  type UIMessage,
+  type UIMessageChunk,
+  readUIMessageStream,
+  uiMessageChunkSchema,
+} from "ai";
 import { describe, expect, test } from "vitest";
 import { type Conversation, createClient } from "../../src/console/client.ts";
 import type { StoredEvent } from "../../src/contract/activity.ts";
@@ -189,6 +197,122 @@ describe("the client", () => {
     await expect(refused).rejects.toMatchObject({ name: "RequestFailed", status: 401 });
     await expect(client.watch("none", () => undefined)).rejects.toMatchObject({ status: 404 });
     await line.close();
+  });
+});
+
+describe("the protocols of chat libraries", () => {
+  const script: readonly ScriptedReply[] = [
+    {
+      reasoning: "I need a file. ",
+      text: "Now I make it. ",
+      calls: [{ name: "bash", input: { command: "touch made" } }],
+    },
+    {
+      calls: [
+        { name: "bash", input: { command: "rm made" } },
+        { name: "read", input: { path: "none" } },
+      ],
+    },
+    { text: "It is made now. And that is all." },
+  ];
+  /** Approves the first question, and refuses the others. */
+  const answerAll = async (api: Served, signal: AbortSignal) => {
+    for await (const event of api.store.events({ follow: true, types: ["approval.requested"], signal })) {
+      if (event.type !== "approval.requested") continue;
+      const first = (await api.store.questions())[0]?.effects.some(
+        (each) => "command" in each && each.command[0] === "t",
+      );
+      await api.json("POST", `/api/approvals/${event.question}`, { answer: first === true ? "once" : "refuse" });
+    }
+  };
+
+  test("the transport of AI SDK UI reads a turn with reasoning, text, calls, approvals and cells", async () => {
+    const { model, step } = steppedModel(script);
+    for (let count = 0; count < 20; count++) step();
+    const api = await served({ preset: "coding", policy: { autonomy: "supervised" } }, { model });
+    const over = new AbortController();
+    const answered = answerAll(api, over.signal);
+    const transport = new DefaultChatTransport({
+      api: `${api.url}/api/ai-sdk`,
+      headers: { authorization: `Bearer ${TOKEN}` },
+    });
+    const given = { chatId: "chat", trigger: "submit-message", messageId: undefined, abortSignal: undefined } as const;
+    const prompt = { id: "1", role: "user", parts: [{ type: "text", text: "Make it." }] } as const;
+    const chunks: UIMessageChunk[] = [];
+    const stream = await transport.sendMessages({ ...given, messages: [{ ...prompt, parts: [...prompt.parts] }] });
+    const noted = stream.pipeThrough(
+      new TransformStream<UIMessageChunk, UIMessageChunk>({
+        transform(chunk, controller) {
+          chunks.push(chunk);
+          controller.enqueue(chunk);
+        },
+      }),
+    );
+    let message: UIMessage | undefined;
+    const failed: unknown[] = [];
+    for await (const each of readUIMessageStream({ stream: noted, onError: (error) => failed.push(error) }))
+      message = each;
+    expect(failed).toEqual([]);
+    const check = uiMessageChunkSchema();
+    for (const chunk of chunks)
+      expect(await check.validate?.(chunk), JSON.stringify(chunk)).toMatchObject({ success: true });
+    const parts = message?.parts.filter(({ type }) => type !== "step-start" && type !== "data-tool-activity");
+    expect(parts).toMatchObject([
+      { type: "reasoning", text: "I need a file. ", state: "done" },
+      { type: "text", text: "Now I make it. ", state: "done" },
+      { type: "dynamic-tool", toolName: "bash", state: "output-available", input: { command: "touch made" } },
+      { type: "dynamic-tool", toolName: "bash", state: "output-denied", input: { command: "rm made" } },
+      { type: "dynamic-tool", toolName: "read", state: "output-error" },
+      { type: "text", text: "It is made now. And that is all.", state: "done" },
+    ]);
+    const cells = message?.parts.filter(({ type }) => type === "data-tool-activity");
+    expect(cells).toMatchObject(["success", "failure", "failure"].map((status) => ({ data: { status } })));
+    expect(chunks.at(-1)).toEqual({ type: "finish", finishReason: "stop" });
+    expect(await transport.reconnectToStream({ chatId: "chat" })).toBe(null);
+    const again = await api.ask("POST", "/api/ai-sdk", {
+      id: "chat",
+      messages: [prompt],
+      trigger: "regenerate-message",
+    });
+    expect(again.status).toBe(409);
+    over.abort();
+    await answered;
+  });
+
+  test("every event of an AG-UI run fits the schemas of its package, in the order that the protocol asks for", async () => {
+    const schemas = JSON.parse(readFileSync(new URL("../fixtures/ag-ui-1.0.json", import.meta.url), "utf8")) as {
+      readonly [type: string]: { readonly [keyword: string]: unknown };
+    };
+    const compile = await loadCompiler();
+    const api = await served({ preset: "coding", policy: { autonomy: "supervised" } }, { script });
+    const over = new AbortController();
+    const answered = answerAll(api, over.signal);
+    const input = { threadId: "run", runId: "run-1", state: {}, tools: [], context: [], forwardedProps: {} };
+    const messages = [{ id: "1", role: "user", content: "Make it." }];
+    const events = (await receive(await api.ask("POST", "/api/ag-ui", { ...input, messages }), () => false)).map(
+      ({ data }) => data,
+    );
+    for (const event of events) {
+      const schema = compile(schemas[String(event["type"])] ?? { not: {} });
+      expect(schema.Check(event), JSON.stringify(event)).toBe(true);
+    }
+    const types = events.map(({ type }) => type);
+    expect([types[0], types.at(-1)]).toEqual(["RUN_STARTED", "RUN_FINISHED"]);
+    const open = new Set<unknown>();
+    for (const { type, messageId, toolCallId } of events) {
+      if (type === "TEXT_MESSAGE_START") open.add(messageId);
+      if (type === "TEXT_MESSAGE_CONTENT") expect(open).toContain(messageId);
+      if (type === "TEXT_MESSAGE_END") expect(open.delete(messageId)).toBe(true);
+      if (type === "TOOL_CALL_START") expect(open.size, String(toolCallId)).toBe(0);
+    }
+    expect(open.size).toBe(0);
+    const texts = events.flatMap(({ type, delta }) => (type === "TEXT_MESSAGE_CONTENT" ? [delta] : []));
+    expect(texts.join("")).toBe("Now I make it. It is made now. And that is all.");
+    expect(types.filter((type) => type === "TOOL_CALL_RESULT")).toHaveLength(3);
+    expect(types.filter((type) => type === "CUSTOM")).toHaveLength(2);
+    expect(events.at(-1)).toMatchObject({ threadId: "run", runId: "run-1", outcome: { type: "success" } });
+    over.abort();
+    await answered;
   });
 });
 
