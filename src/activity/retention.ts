@@ -168,7 +168,11 @@ async function removal(database: Sql, { maxAgeDays, maxEvents, maxBytes }: Reten
       return goes;
     });
     await database.transaction(function* () {
-      for (const { call } of gone) yield* changes(builder.deleteFrom("events").where("call", "=", call));
+      for (const { call } of gone) {
+        yield* run(NOTE_REMOVAL, [call, call]);
+        yield* changes(builder.deleteFrom("events").where("call", "=", call));
+      }
+      if (gone.length > 0) yield* forgetSeals();
     });
     await database.giveBack();
     return false;
@@ -229,4 +233,24 @@ async function removal(database: Sql, { maxAgeDays, maxEvents, maxBytes }: Reten
     const exact = builder.selectFrom("events").select(({ fn }) => fn.countAll<number>().as("count"));
     return (await database.read(() => rows(exact)))[0]?.count ?? 0;
   }
+}
+
+/** For `handrail verify`: these events were removed by retention. */
+const NOTE_REMOVAL = `INSERT INTO removals (call, last) SELECT ?, max(id) FROM events WHERE call = ?
+  ON CONFLICT (call) DO UPDATE SET last = excluded.last`;
+
+/** Removes the seals before the oldest event. The newest of them becomes the checkpoint, from which seals go on. */
+function* forgetSeals(): Work<void> {
+  const [{ id: oldest } = { id: null }] = yield* all<{ id: number | null }>("SELECT min(id) AS id FROM events");
+  if (oldest === null) return;
+  const before = yield* all<{ first: number; last: number; hash: string }>(
+    "SELECT first, last, hash FROM seals WHERE first < ? ORDER BY first DESC LIMIT 2",
+    [oldest],
+  );
+  const newest = before.find(({ last }) => last < oldest);
+  if (newest === undefined) return;
+  yield* run("DELETE FROM checkpoint");
+  yield* run("INSERT INTO checkpoint (first, last, hash) VALUES (?, ?, ?)", [newest.first, newest.last, newest.hash]);
+  yield* run("DELETE FROM seals WHERE first <= ?", [newest.first]);
+  yield* run("DELETE FROM removals WHERE last < ?", [oldest]);
 }

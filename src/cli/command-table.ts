@@ -276,6 +276,14 @@ export const COMMANDS: CommandTable = {
       },
     },
   },
+  verify: {
+    summary: "check that nothing in the record was changed, removed or added afterwards",
+    load: () => import("./commands/verify.ts"),
+    flags: [
+      ["--store <record>", "sqlite:PATH of a handrail.db, or postgres://… (default: store of the configuration)"],
+      ["--head <head>", "a head that verify printed before: the record up to it must still be there"],
+    ],
+  },
   store: {
     summary: "create the tables of a store on PostgreSQL, and copy a record into it",
     load: () => import("./commands/store.ts"),

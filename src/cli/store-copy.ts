@@ -33,6 +33,9 @@ const FILES: readonly { readonly file: string; readonly made: readonly string[];
       tables: [
         table("sessions", "id host boot pid_namespace pid process_start opened_at", { key: "id", isNumbered: true }),
         table("events", "id session call thread at type body", { key: "id" }),
+        table("seals", "first last above calls hash", { key: "first" }),
+        table("removals", "call last"),
+        table("checkpoint", "first last hash", { key: "first" }),
         table(
           "parked_calls",
           "call question thread target state has_turn until session body rowid tool place timeline",

@@ -73,6 +73,16 @@ export const RECORD_TABLES: readonly string[] = [
    CREATE TABLE workers (
      id TEXT PRIMARY KEY, name TEXT NOT NULL, beat_at INTEGER NOT NULL, body TEXT NOT NULL
    ) WITHOUT ROWID;`,
+  // See seals.ts. `removals`: the newest event that retention has removed of a call. `checkpoint`: its newest seal.
+  `CREATE TABLE seals (
+     first INTEGER PRIMARY KEY,
+     last INTEGER NOT NULL,
+     above TEXT NOT NULL,
+     calls TEXT NOT NULL,
+     hash TEXT NOT NULL
+   );
+   CREATE TABLE removals (call TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;
+   CREATE TABLE checkpoint (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, hash TEXT NOT NULL)`,
 ];
 
 /**

@@ -139,4 +139,13 @@ export const POSTGRES_TABLES: readonly string[] = [
    ALTER TABLE parked_calls ADD COLUMN tool TEXT, ADD COLUMN place BIGINT, ADD COLUMN timeline BIGINT;
    CREATE INDEX parked_calls_place ON parked_calls (target, place) WHERE place IS NOT NULL;
    CREATE TABLE workers (id TEXT PRIMARY KEY, name TEXT NOT NULL, beat_at BIGINT NOT NULL, body TEXT NOT NULL);`,
+  `CREATE TABLE seals (
+     first BIGINT PRIMARY KEY,
+     last BIGINT NOT NULL,
+     above TEXT NOT NULL,
+     calls TEXT NOT NULL,
+     hash TEXT NOT NULL
+   );
+   CREATE TABLE removals (call TEXT COLLATE "C" PRIMARY KEY, last BIGINT NOT NULL);
+   CREATE TABLE checkpoint (first BIGINT PRIMARY KEY, last BIGINT NOT NULL, hash TEXT NOT NULL);`,
 ];

@@ -6,6 +6,7 @@ import { POSTGRES, SERVER_CLOCK, SILENT_MS } from "./dialect.ts";
 import type { Value } from "./driver.ts";
 import { explainedPostgres, isLost, isPassing, isStarting } from "./postgres-failure.ts";
 import { POSTGRES_TABLES, SCHEMA } from "./postgres-tables.ts";
+import { type Seal, type SealLink, sealOf } from "./seals.ts";
 import { type ReadOptions, type Sql, UnknownOutcome } from "./sql.ts";
 import type { EventColumns, Step, Work } from "./work.ts";
 
@@ -77,6 +78,16 @@ interface Transaction {
   /** How many events the transaction has, and the first of them. */
   events: number;
   first: EventColumns | undefined;
+  /** The seals that the next one links to. */
+  links: readonly SealLink[];
+}
+
+interface Begun {
+  readonly xid: string;
+  readonly base: number;
+  /** The newest seal; `null` if there is none. */
+  readonly first: number | null;
+  readonly hash: string;
 }
 
 async function connect(url: string): Promise<Sql> {
@@ -216,12 +227,17 @@ async function readOn<T>(server: Server, work: () => Work<T>, options: ReadOptio
 
 /** Returns what attempts a transaction once. Resolves to its result, and how many events it recorded. */
 function transactionsOn(server: Server) {
+  /** The newest seal of this process: the next one links to it, and to the newest of all processes. */
+  let own: SealLink | undefined;
+
   const begin = async (): Promise<Transaction> => {
     const client = await server.connected();
     try {
-      const results = (await client.query(BEGIN)) as unknown as QueryResult<{ xid: string; base: number }>[];
-      const { xid = "0", base = 0 } = results.at(-1)?.rows[0] ?? {};
-      return { client, xid, base: base + IDS * Number(xid), events: 0, first: undefined };
+      const results = (await client.query(BEGIN)) as unknown as QueryResult<Begun>[];
+      const { xid = "0", base = 0, first = null, hash = "" } = results.at(-1)?.rows[0] ?? {};
+      const newest = first === null || first === own?.[0] ? [] : [[first, hash] as const];
+      const links = [...(own === undefined ? [] : [own]), ...newest];
+      return { client, xid, base: base + IDS * Number(xid), events: 0, first: undefined, links };
     } catch (error) {
       client.release(true); // ends the transaction
       throw error;
@@ -261,6 +277,7 @@ function transactionsOn(server: Server) {
       throw error;
     }
     await finish(transaction);
+    if (transaction.events > 0) own = transaction.links[0] ?? own;
     return { result, events: transaction.events };
   };
 }
@@ -413,7 +430,9 @@ async function pulseOn({ query, explain, close }: Server) {
 /** Transactions of Handrail have the lock before they have a number: see EXACT_BOUND. */
 const BEGIN =
   `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock_shared(${WRITERS}); ` +
-  "SELECT pg_current_xact_id()::text AS xid, base FROM positions";
+  "SELECT pg_current_xact_id()::text AS xid, base, sealed.first, sealed.hash FROM positions " +
+  `LEFT JOIN LATERAL (SELECT first, hash FROM seals WHERE first < base + ${IDS} * pg_current_xact_id()::text::bigint ` +
+  "ORDER BY first DESC LIMIT 1) AS sealed ON true";
 
 const NEXT_ID = `SELECT (SELECT max(id) FROM events) AS newest,
   base + ${IDS} * pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next FROM positions`;
@@ -442,11 +461,17 @@ const BEAT = `INSERT INTO beats (process, beat_at, patience) VALUES ($1, ${SERVE
   ON CONFLICT (process) DO UPDATE SET beat_at = excluded.beat_at, patience = excluded.patience`;
 
 /** `at` may have a fraction. The unique index of ends drops a second end. */
-const INSERT = `INSERT INTO events (id, session, call, thread, at, type, body, facet)
-  SELECT $1::bigint + number - 1, $2, call, thread, at, type, body, facet
-  FROM unnest($3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[])
-    WITH ORDINALITY AS given (call, thread, at, type, body, facet, number)
-  ON CONFLICT (call) WHERE type = 'call.finished' DO NOTHING`;
+const INSERT = `WITH stored AS (
+    INSERT INTO events (id, session, call, thread, at, type, body, facet)
+    SELECT $1::bigint + number - 1, $2, call, thread, at, type, body, facet
+    FROM unnest($3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[])
+      WITH ORDINALITY AS given (call, thread, at, type, body, facet, number)
+    ON CONFLICT (call) WHERE type = 'call.finished' DO NOTHING RETURNING id),
+  sealed AS (
+    INSERT INTO seals (first, last, above, calls, hash) SELECT $9::bigint, $10::bigint, $11, $12, $13
+    WHERE (SELECT count(*) FROM stored) = $14::bigint)
+  SELECT id FROM stored`;
+const INSERT_SEAL = "INSERT INTO seals (first, last, above, calls, hash) VALUES ($1, $2, $3, $4, $5)";
 
 async function runWork<T>(client: PoolClient, work: Work<T>, transaction?: Transaction): Promise<T> {
   let next = work.next();
@@ -477,13 +502,31 @@ async function insertEvents(of: Transaction, session: number, rows: readonly Eve
   const ends = rows.filter(({ type }) => type === "call.finished").map(({ call }) => call);
   if (ends.length > 0) await lockNames(of.client, ends);
   const column = (name: keyof EventColumns) => rows.map((row) => row[name]);
-  await of.client.query(INSERT, [
-    ...[of.base + of.events, session, column("call"), column("thread"), rows.map(({ at }) => Math.round(at))],
-    ...[column("type"), column("body"), column("facet")],
+  const from = of.base + of.events;
+  const sealed = rows.map((row, place) => ({ ...row, id: from + place, session }));
+  let seal = sealOf(sealed, linksOf(of, from));
+  const { rows: stored } = await of.client.query<{ id: number }>(INSERT, [
+    ...[from, session, column("call"), column("thread"), rows.map(({ at }) => Math.round(at))],
+    ...[column("type"), column("body"), column("facet"), ...valuesOf(seal), rows.length],
   ]);
   of.first ??= rows[0];
   of.events += rows.length;
+  if (stored.length < rows.length) {
+    if (stored.length === 0) return;
+    const ids = new Set(stored.map(({ id }) => id));
+    const kept = sealed.filter(({ id }) => ids.has(id));
+    seal = sealOf(kept, linksOf(of, kept[0]?.id ?? from));
+    await of.client.query(INSERT_SEAL, valuesOf(seal));
+  }
+  of.links = [[seal.first, seal.hash]];
 }
+
+/** Only to earlier events: a transaction with a greater number may have been committed before. */
+function linksOf({ links }: Transaction, first: number): readonly SealLink[] {
+  return links.filter((link) => link[0] < first);
+}
+
+const valuesOf = ({ first, last, above, calls, hash }: Seal) => [first, last, above, calls, hash];
 
 /** Asks whether a transaction was committed whose connection was lost. */
 async function settled({ query }: Server, { xid, base, first }: Transaction): Promise<boolean> {
@@ -568,13 +611,7 @@ export type Ask = <Row extends object>(sql: string, values?: readonly Value[]) =
  * complete, or nothing has changed. Later events have ids after those that the work adds.
  */
 export async function inOneTransaction<T>(url: string, work: (ask: Ask, migrated: Migrated) => Promise<T>): Promise<T> {
-  const { Client, config, where } = await driver(url);
-  const client = new Client({ ...config, idle_in_transaction_session_timeout: 0 });
-  client.on("error", () => {});
-  const ask: Ask = async <Row extends object>(sql: string, values: readonly Value[] = []) =>
-    (await client.query<Row>(numbered(sql), values.map(storable))).rows;
-  try {
-    await client.connect();
+  return await connectedOnce(url, async (client, ask, where) => {
     await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${WRITERS}); CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`);
     await client.query(`SET search_path TO ${SCHEMA}; CREATE TABLE IF NOT EXISTS versions (version BIGINT NOT NULL)`);
     const found = await versionOf(client);
@@ -585,6 +622,30 @@ export async function inOneTransaction<T>(url: string, work: (ask: Ask, migrated
     const result = await work(ask, { found, now, where });
     await client.query(`${moveAfter("0")}; COMMIT`);
     return result;
+  });
+}
+
+/** Runs work whose reads see one snapshot of the database. It must have the tables of this version of Handrail. */
+export async function inOneState<T>(url: string, work: (ask: Ask) => Promise<T>): Promise<T> {
+  return await connectedOnce(url, async (client, ask, where) => {
+    await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET search_path TO ${SCHEMA}`);
+    await requireTables(client, where);
+    return await work(ask);
+  });
+}
+
+async function connectedOnce<T>(
+  url: string,
+  work: (client: Client, ask: Ask, where: string) => Promise<T>,
+): Promise<T> {
+  const { Client, config, where } = await driver(url);
+  const client = new Client({ ...config, idle_in_transaction_session_timeout: 0 });
+  client.on("error", () => {});
+  const ask: Ask = async <Row extends object>(sql: string, values: readonly Value[] = []) =>
+    (await client.query<Row>(numbered(sql), values.map(storable))).rows;
+  try {
+    await client.connect();
+    return await work(client, ask, where);
   } catch (error) {
     throw explainedPostgres(error, where);
   } finally {

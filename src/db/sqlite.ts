@@ -2,6 +2,7 @@ import { type Database, type DatabaseOptions, openDatabase } from "./database.ts
 import { SQLITE } from "./dialect.ts";
 import type { DatabaseConnection, Value } from "./driver.ts";
 import type { Sql, TransactionOptions } from "./sql.ts";
+import { sealOf } from "./seals.ts";
 import type { EventColumns, Step, Work } from "./work.ts";
 import { tried } from "../util/errors.ts";
 
@@ -112,13 +113,31 @@ const INSERTS = [64, 8, 1].map((count) => ({ count, sql: INSERT + ", (?, ?, ?, ?
 
 function insertEvents(connection: DatabaseConnection, session: number, rows: readonly EventColumns[]): void {
   let next = 0;
+  let last = 0;
   for (const { count, sql } of INSERTS) {
     for (; rows.length - next >= count; next += count) {
       const values: Value[] = [];
       for (const { call, thread, at, type, body } of rows.slice(next, next + count)) {
         values.push(session, call, thread, at, type, body);
       }
-      connection.run(sql, values);
+      last = connection.run(sql, values).lastId;
     }
   }
+  seal(connection, session, rows, last - rows.length + 1);
 }
+
+/** Transactions come one after the other, so that the seals of a file are one chain. */
+function seal(connection: DatabaseConnection, session: number, rows: readonly EventColumns[], from: number): void {
+  const [newest] = connection.all<{ first: number; hash: string }>(NEWEST_SEAL);
+  const above = newest === undefined ? [] : [[newest.first, newest.hash] as const];
+  // One by one: spreading a row costs as much as its hash.
+  const sealed = rows.map(({ call, thread, at, type, body }, place) => {
+    return { id: from + place, session, call, thread, at, type, body };
+  });
+  const { first, last, above: links, calls, hash } = sealOf(sealed, above);
+  connection.run("INSERT INTO seals (first, last, above, calls, hash) VALUES (?, ?, ?, ?, ?)", [
+    ...[first, last, links, calls, hash],
+  ]);
+}
+
+const NEWEST_SEAL = "SELECT first, hash FROM seals ORDER BY first DESC LIMIT 1";

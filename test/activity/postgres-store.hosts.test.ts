@@ -4,7 +4,8 @@ import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { insertEvents, rowOf } from "../../src/activity/event-rows.ts";
 import { postgresStore } from "../../src/activity/postgres-store.ts";
 import type { StoredEvent } from "../../src/contract/activity.ts";
-import { openPostgres } from "../../src/db/postgres.ts";
+import { verifyRecord } from "../../src/activity/verify.ts";
+import { inOneState, openPostgres } from "../../src/db/postgres.ts";
 import type { Sql } from "../../src/db/sql.ts";
 import { all as rows } from "../../src/db/work.ts";
 import { storeSuite } from "../suites/store-suite.ts";
@@ -130,6 +131,25 @@ describe.skipIf(problem !== undefined)("a store on PostgreSQL", async () => {
   });
 
   const LIBRARY = JSON.stringify(new URL("../../dist/index.js", import.meta.url).href);
+
+  test("what many writers record at once is sealed, and a change of it is found", async () => {
+    const url = await server.create("sealed");
+    const verify = () => inOneState(url, (ask) => verifyRecord(ask));
+    const stores = Array.from({ length: 6 }, () => storeOn(url));
+    await Promise.all(
+      stores.map(async (store, number) => {
+        for (let call = 0; call < 20; call++) {
+          store.append(started(`${number}-${call}`));
+          await store.commit(finished(`${number}-${call}`));
+        }
+        await store.commit(finished("0-0")); // a second end is dropped, in any order
+      }),
+    );
+    expect(await verify()).toMatchObject({ events: 240, unsealed: 0, removed: 0 });
+    expect(await verify()).not.toHaveProperty("fault");
+    await (await server.connect(url)).query("UPDATE handrail.events SET body = body || ' ' WHERE call = '3-7'");
+    expect((await verify()).fault).toMatch(/events of call 3-7 .* were changed/);
+  });
 
   test("two processes that answer one question at the same time: one wins", async () => {
     const url = await server.create("answers");
