@@ -22,6 +22,7 @@ import {
 import { answerOfOther, isOffered, isTaken, offerOf, takeThread } from "./offers.ts";
 import { joinedText, toolsOf } from "./prompt.ts";
 import { type Skill, skillTool } from "./skills.ts";
+import { type ToolSearch, createToolSearch } from "./tool-search.ts";
 import { traceTurn } from "./trace.ts";
 import { type Transcript, openTranscript } from "./transcript.ts";
 import { DEFAULT_LIMITS, type GivenLimits, type Known, type Limits, type TurnOptions, runTurn } from "./turn.ts";
@@ -63,14 +64,21 @@ export interface AgentOptions {
   readonly skills?: readonly Skill[];
   /** The agent's own name in `agents`, if it is in the list. No agent delegates to it then. */
   readonly name?: string;
-  /** Tools that are not added to the toolkit's tools: `delegate`, `skill`, `wake_on_job`. Other names are ignored. */
+  /**
+   * Tools that are not added to the toolkit's tools: `delegate`, `skill`, `wake_on_job`, `search_tools`. Other names are
+   * ignored.
+   */
   readonly disable?: readonly string[];
 }
 
 /** A model that works with tools, in one thread. */
 export interface Agent {
   readonly thread: ThreadId;
-  /** The current tools of the agent's toolkit, and the tools of agents: `delegate`, `skill`, `wake_on_job`. */
+  /**
+   * The current tools of the agent's toolkit, and the tools of agents: `delegate`, `skill`, `wake_on_job`, and
+   * `search_tools` where the toolset is large (over 40 tools, or over a tenth of the context) and has tools of plugins or
+   * MCP servers. The model is then offered these only when a search has found them.
+   */
   readonly tools: Toolset;
   /** The conversation so far, as far as the store has recorded it. */
   readonly messages: readonly Message[];
@@ -122,7 +130,8 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
   const known: Known = { charactersAToken: 4, context: limits.context, hasWaited: false, hasBegun: false };
   let budget: Budget | undefined;
   const waking = createWaking((words) => turns.deliver({ role: "user", from: "handrail", content: [text(words)] }));
-  const toolkit = withAgentTools({ ...options, thread, limits }, position, { waking, budget: () => budget });
+  const search = createToolSearch(limits.context, () => transcript.messages);
+  const toolkit = withAgentTools({ ...options, thread, limits }, position, { waking, search, budget: () => budget });
   const transcript = await openTranscript(toolkit, thread, options);
   const place: Place = { hub, toolkit, thread, transcript, begunAfter: undefined };
 
@@ -131,7 +140,7 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
   const turns = createTurns(async (first, signal, keep) => {
     const own = (budget = createBudget(limits, position.above));
     const given: TurnOptions = {
-      ...{ model, toolkit, thread, transcript, instructions, limits, budget: own, known, signal },
+      ...{ model, toolkit, thread, transcript, instructions, limits, budget: own, known, signal, search },
       ...(keep !== undefined && { keep }),
       ...(position.depth > 0 && { agent: position.names.at(-1) ?? "agent" }),
       // A provider's error may contain the key.
@@ -169,8 +178,8 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
       return budget === undefined ? spentBefore : addSpent(spentBefore, budget);
     },
     context() {
-      if (defined?.of !== toolkit.tools)
-        defined = { of: toolkit.tools, characters: JSON.stringify(toolsOf(toolkit) ?? []).length };
+      const offered = search.offered(toolkit.tools);
+      if (defined?.of !== offered) defined = { of: offered, characters: JSON.stringify(toolsOf(offered) ?? []).length };
       const { charactersAToken: ratio, context: size } = known;
       const fixed = { instructions: instructions.length, tools: defined.characters, size };
       return contextUse(transcript.messages, ratio, fixed);
@@ -218,7 +227,11 @@ function withAgentTools(
     skills = [],
   }: AgentOptions & { readonly thread: ThreadId; readonly limits: GivenLimits },
   position: Position,
-  { waking, budget }: { readonly waking: Waking; readonly budget: () => Budget | undefined },
+  {
+    waking,
+    search,
+    budget,
+  }: { readonly waking: Waking; readonly search: ToolSearch; readonly budget: () => Budget | undefined },
 ): Toolkit {
   // A sub-agent is closed when its turn has ended.
   const wakes = position.depth === 0 && toolkit.tools.has("jobs");
@@ -228,12 +241,13 @@ function withAgentTools(
       wakes ? waking.tool : undefined,
       skillTool(skills),
       delegateTool({ ...delegating, budget, open: openAgent }),
+      disable.includes("search_tools") ? undefined : search.toolFor(own),
     ].filter((tool) => tool !== undefined);
     const wanted = added.filter((tool) => !disable.includes(tool.name));
     return new Map([...own, ...wanted.map((tool) => [tool.name, tool] as const)]).values();
   };
   return toolkit.with({
-    ...((wakes || skills.length + Object.keys(agents).length > 0) && { tools: withAgents }),
+    tools: withAgents,
     thread,
     ...(parent !== undefined && { parent }),
   });

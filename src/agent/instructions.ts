@@ -1,10 +1,11 @@
 import { posix } from "node:path";
-import type { Toolkit } from "../contract/toolkit.ts";
+import type { Toolkit, Toolset } from "../contract/toolkit.ts";
 import { decodeOutput } from "../output/decode.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import { boundaryOf } from "../util/boundary.ts";
 import { randomName } from "../util/identifier.ts";
 import { withoutUnseen } from "../util/unseen.ts";
+import { MOST_TOOLS, isForeign } from "./tool-search.ts";
 
 /** How many bytes of each notes file are read. */
 const MOST_BYTES = 32_768;
@@ -45,7 +46,7 @@ export async function buildInstructions(
       `Target: ${backend.name}`,
       `Working directory: ${backend.workDir}`,
       `Date: ${date.toISOString().slice(0, 10)}`,
-      tools.size === 0 ? "Tools: none. Answer from what you know." : `Tools: ${[...tools.keys()].join(", ")}`,
+      tools.size === 0 ? "Tools: none. Answer from what you know." : `Tools: ${namesOf(tools)}`,
     ]),
     ...(tools.size === 0 ? [] : [rules(toolkit)]),
     ...(own === undefined || own.trim() === "" ? [] : [`The user's instructions for this agent:\n${own.trim()}`]),
@@ -57,6 +58,14 @@ export async function buildInstructions(
     ...(core === "" ? [] : [core]),
   ];
   return parts.join("\n\n");
+}
+
+/** The names of the tools. Of many, those of plugins and MCP servers are only counted: the model finds them by a search. */
+function namesOf(tools: Toolset): string {
+  const all = [...tools.values()];
+  const shown = tools.size > MOST_TOOLS ? all.filter((tool) => !isForeign(tool)) : all;
+  const others = all.length - shown.length;
+  return [...shown.map(({ name }) => name), ...(others > 0 ? [`${others} of plugins and MCP servers`] : [])].join(", ");
 }
 
 /** Returns the newest core memories that fit, newest first; "" when none are stored, or no tool recalls them. */

@@ -10,7 +10,8 @@ import type {
 import type { Content } from "../contract/content.ts";
 import type { CallId } from "../contract/identity.ts";
 import type { AssistantPart, Message } from "../contract/message.ts";
-import type { Toolkit } from "../contract/toolkit.ts";
+import type { Toolset } from "../contract/toolkit.ts";
+import { definitions } from "../engine/toolset.ts";
 import { formatSize } from "../output/size.ts";
 import { isTooDeep } from "../util/json.ts";
 import { clip } from "../util/text.ts";
@@ -54,8 +55,8 @@ export function promptOf(instructions: string, messages: readonly Message[]): La
  * Returns the tools in the AI SDK's format; `undefined` when there are none, because providers reject an empty list.
  * Uses Gemini's format for all providers: it is the strictest, and every provider accepts it.
  */
-export function toolsOf(toolkit: Toolkit): LanguageModelV3FunctionTool[] | undefined {
-  return toolkit.definitions("gemini")?.map(({ name, description, parametersJsonSchema }) => ({
+export function toolsOf(tools: Toolset): LanguageModelV3FunctionTool[] | undefined {
+  return definitions(tools, "gemini")?.map(({ name, description, parametersJsonSchema }) => ({
     type: "function",
     name,
     description,

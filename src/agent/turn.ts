@@ -25,6 +25,7 @@ import { isOffered } from "./offers.ts";
 import { parkedEnd, settleParked, waitingMessage } from "./parked.ts";
 import { PROVIDER_OPTIONS, SHOWN_ARGUMENTS, promptOf, joinedText, toolsOf } from "./prompt.ts";
 import { type ModelReply, type RequestOptions, request } from "./request.ts";
+import type { ToolSearch } from "./tool-search.ts";
 import type { Transcript } from "./transcript.ts";
 
 export interface Limits {
@@ -84,6 +85,8 @@ export interface TurnOptions {
   readonly signal: AbortSignal;
   /** Returns the messages that wait to be delivered, and removes them. */
   readonly takeWaiting: () => readonly Message[];
+  /** Holds back definitions of tools. */
+  readonly search: Pick<ToolSearch, "offered">;
   /** Instead of a turn, shortens the conversation: `keep` of `compact`. */
   readonly keep?: string;
   /** What is known from earlier turns. */
@@ -176,14 +179,15 @@ interface Turn extends TurnOptions {
   readonly counts: { emptyReplies: number; overflows: number; continued: number };
 }
 
-/** Returns a function that reads the tools again when sources have added or removed some. */
-function offeredTools({ toolkit, instructions }: TurnOptions): Turn["offered"] {
+/** Returns a function that reads the tools again when sources have added or removed some, or a search has found some. */
+function offeredTools({ toolkit, instructions, search }: TurnOptions): Turn["offered"] {
   let takenFrom: Toolkit["tools"] | undefined;
   let offered: ReturnType<Turn["offered"]>;
   return () => {
-    if (toolkit.tools !== takenFrom) {
-      takenFrom = toolkit.tools;
-      const tools = toolsOf(toolkit);
+    const now = search.offered(toolkit.tools);
+    if (now !== takenFrom) {
+      takenFrom = now;
+      const tools = toolsOf(now);
       offered = { tools, fixedCharacters: instructions.length + JSON.stringify(tools ?? []).length };
     }
     return offered;

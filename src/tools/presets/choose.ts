@@ -140,7 +140,7 @@ export function isOfSource(name: string): boolean {
 
 /** Returns true if an agent adds the tool to those of its toolkit (`AgentOptions.disable`). */
 export function isOfAgent(name: string): boolean {
-  return name === "delegate" || name === "wake_on_job";
+  return ["delegate", "search_tools", "skill", "wake_on_job"].includes(name);
 }
 
 function presetTools(
