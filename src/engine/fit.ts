@@ -124,8 +124,10 @@ async function truncated(
   // Masked before truncation: half a secret would not be recognized.
   const parts = maskedContent(raw, mask);
   const [only] = parts;
-  if (parts.length === 1 && only?.type === "text" && truncateHead(only.text, limit).truncated === false)
-    return { parts };
+  if (parts.length === 1 && only?.type === "text") {
+    const fits = isShort(only.text, limit) || truncateHead(only.text, limit).truncated === false;
+    if (fits) return { parts };
+  }
   const whole = textsOf(parts);
   const roomy = {
     ...(limit.lines !== undefined && { lines: limit.lines + NOTICE_LINES }),
@@ -147,6 +149,11 @@ interface Fitting extends Pick<Host, "outputs" | "mask"> {
 
 function textsOf(parts: readonly Content[]): string {
   return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+}
+
+/** A fast check for most results. UTF-8 takes at most three bytes per UTF-16 unit. */
+function isShort({ length }: string, { lines = Infinity, bytes = Infinity, characters = Infinity }: Limit): boolean {
+  return length <= lines && 3 * length <= bytes && length <= characters;
 }
 
 async function saved(outputs: Outputs, whole: string): Promise<string | undefined> {
