@@ -586,15 +586,6 @@ const moveAfter = (newest: string) => `UPDATE positions SET base = greatest(base
   greatest(${newest}, (SELECT max(id) FROM events)) + 1
     - ${IDS} * pg_snapshot_xmax(pg_current_snapshot())::text::bigint)`;
 
-/**
- * Creates the tables, or upgrades them. Several processes may do so at once.
- *
- * @throws Error like `openPostgres`, and for tables of a newer version.
- */
-export async function migratePostgres(url: string): Promise<Migrated> {
-  return await inOneTransaction(url, async (_, migrated) => migrated);
-}
-
 export interface Migrated {
   /** The version found, and the version now. */
   readonly found: number;
@@ -607,8 +598,11 @@ export interface Migrated {
 export type Ask = <Row extends object>(sql: string, values?: readonly Value[]) => Promise<readonly Row[]>;
 
 /**
- * Like `migratePostgres`, with `work` in the same transaction, which excludes all other transactions: either both are
- * complete, or nothing has changed. Later events have ids after those that the work adds.
+ * Creates the tables, or upgrades them, and does `work` in the same transaction, which excludes all other transactions:
+ * either both are complete, or nothing has changed. Later events have ids after those that the work adds. Several
+ * processes may do so at once.
+ *
+ * @throws Error like `openPostgres`, and for tables of a newer version.
  */
 export async function inOneTransaction<T>(url: string, work: (ask: Ask, migrated: Migrated) => Promise<T>): Promise<T> {
   return await connectedOnce(url, async (client, ask, where) => {

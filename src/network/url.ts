@@ -2,6 +2,7 @@ import { judgeAddress } from "./address.ts";
 import { hostOf, hostRules, isAddress, portOf } from "./hosts.ts";
 import { judgeName, lookAlike } from "./names.ts";
 import type { NetworkSettings } from "./network-settings.ts";
+import { tried } from "../util/errors.ts";
 
 /** The verdict on a URL before any look-up. */
 export type UrlJudgement =
@@ -78,20 +79,11 @@ export function urlJudge({
   };
 }
 
-/** Judges one URL, as `urlJudge`. */
-export function judgeUrl(text: string, settings: NetworkSettings = {}): UrlJudgement {
-  return urlJudge(settings)(text);
-}
-
 /** The parsed URL, or a sentence that explains why it cannot be fetched. */
 function parsed(text: string): URL | string {
   if (text.length > MAX_LENGTH) return `the URL is longer than ${MAX_LENGTH} characters`;
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    return `${JSON.stringify(text)} is not a URL. Use one that starts with https:// or http://`;
-  }
+  const url = tried(() => new URL(text));
+  if (url === undefined) return `${JSON.stringify(text)} is not a URL. Use one that starts with https:// or http://`;
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     return `${url.protocol} is not supported. Use a URL that starts with https:// or http://`;
   }

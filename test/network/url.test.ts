@@ -3,8 +3,9 @@ import { describe, expect, test } from "vitest";
 import { judgeAddress, judgeHost } from "../../src/network/address.ts";
 import { hostRule } from "../../src/network/hosts.ts";
 import type { NetworkSettings } from "../../src/network/network-settings.ts";
-import { judgeUrl, urlJudge } from "../../src/network/url.ts";
+import { urlJudge } from "../../src/network/url.ts";
 
+const judgeUrl = (url: string, settings: NetworkSettings = {}) => urlJudge(settings)(url);
 const verdict = (url: string, settings?: NetworkSettings) => judgeUrl(url, settings).verdict;
 
 const reason = (url: string, settings?: NetworkSettings) => {

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
-import { migratePostgres } from "../../src/db/postgres.ts";
+import { inOneTransaction } from "../../src/db/postgres.ts";
 import { afterFile } from "./after-file.ts";
 import { installed } from "./here.ts";
 import { until } from "./until.ts";
@@ -105,7 +105,7 @@ export async function postgresServer(): Promise<PostgresServer> {
       created.add(database);
       const client = await connect(url("postgres"));
       await client.query(`CREATE DATABASE "${database}"`);
-      await migratePostgres(url(database));
+      await inOneTransaction(url(database), async () => {});
       return url(database);
     },
   };

@@ -1,11 +1,18 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { loadHighlighter, markdownLines, markdownStream } from "../../../src/cli/chat/draw/markdown.ts";
+import { loadHighlighter, markdownStream } from "../../../src/cli/chat/draw/markdown.ts";
 import { widthOf } from "../../../src/cli/chat/draw/text.ts";
 import { cases } from "../../support/cases.ts";
 
 beforeAll(loadHighlighter);
+
+/** Draws a whole text. */
+function markdownLines(text: string, columns: number): readonly string[] {
+  const stream = markdownStream(() => columns);
+  const { finished } = stream.add(text);
+  return [...finished, ...stream.end()];
+}
 
 const plain = (text: string, columns = 30) => markdownLines(text, columns).map(stripVTControlCharacters);
 

@@ -57,13 +57,6 @@ export function loadHighlighter(): Promise<void> {
   return loading;
 }
 
-/** Draws a whole text. */
-export function markdownLines(text: string, columns: number): readonly string[] {
-  const stream = markdownStream(() => columns);
-  const { finished } = stream.add(text);
-  return [...finished, ...stream.end()];
-}
-
 /** Code between fences that has not ended. */
 interface Fence {
   readonly language: string;
