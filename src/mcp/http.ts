@@ -3,9 +3,12 @@ import {
   PARSE_ERROR,
   WebStandardStreamableHTTPServerTransport,
   createMcpHandler,
+  hostHeaderValidationResponse,
   isInitializeRequest,
   isJsonContentType,
   isLegacyRequest,
+  localhostAllowedHostnames,
+  originValidationResponse,
   readRequestBody,
 } from "@modelcontextprotocol/server";
 import type { Toolkit } from "../contract/toolkit.ts";
@@ -21,6 +24,12 @@ export interface HttpOptions extends CallsOptions {
    * is idle, the new one gets status 503. Default 64.
    */
   readonly maxSessions?: number;
+  /**
+   * The host names in the headers Host and Origin that are answered; others get status 403. Otherwise a web page could
+   * use the tools through a name of its own that DNS points at this machine. "checked": the caller has checked them.
+   * Default: localhost, 127.0.0.1 and [::1].
+   */
+  readonly hosts?: readonly string[] | "checked";
   /** Called with errors outside calls. Must not throw. Default: ignored. */
   readonly onError?: (error: Error) => void;
 }
@@ -28,7 +37,7 @@ export interface HttpOptions extends CallsOptions {
 /** MCP over streamable HTTP, as a handler for requests to one URL. */
 export interface HttpEndpoint {
   /**
-   * Answers a request. The caller must have checked that the sender may use the tools: Host, Origin and token. Never
+   * Answers a request. The caller must have checked that the sender may use the tools, for example by a token. Never
    * rejects.
    *
    * @param isPerson returns false if a command of a model sent the request; its client is not asked for approvals then
@@ -50,6 +59,7 @@ interface Session {
  */
 export function createHttpEndpoint(toolkit: Toolkit, options: HttpOptions = {}): HttpEndpoint {
   const { version = __VERSION__, askClient = true, maxSessions = 64, onError } = options;
+  const { hosts = localhostAllowedHostnames() } = options;
   const errors = onError !== undefined && { onerror: onError };
   /** Least recently used first. */
   const sessions = new Map<string, Session>();
@@ -116,6 +126,11 @@ export function createHttpEndpoint(toolkit: Toolkit, options: HttpOptions = {}):
   return {
     async fetch(request, isPerson = () => true) {
       if (closed) return failure(503, INVALID_REQUEST, "The server is closing.");
+      if (hosts !== "checked") {
+        const refused =
+          hostHeaderValidationResponse(request, [...hosts]) ?? originValidationResponse(request, [...hosts]);
+        if (refused !== undefined) return refused;
+      }
       persons.set(request, isPerson);
       let message: unknown;
       if (request.method === "POST") {

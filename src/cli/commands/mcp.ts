@@ -52,6 +52,7 @@ async function mcpOverHttp(address: NonNullable<McpOptions["http"]>, options: Gl
   });
   void tellHowToAttach(toolkit);
   const endpoint = createHttpEndpoint(toolkit, {
+    hosts: "checked",
     askClient: !options.yes,
     howToApprove: howToApprove(settings, "mcp"),
     onError: ({ message }) => options.log?.write("warn", "mcp.failed", { message }),

@@ -61,7 +61,7 @@ export async function run(options: ServeOptions): Promise<void> {
   });
   await tellHowToAttach(toolkit);
   const { createHttpEndpoint } = await import("../../mcp/http.ts");
-  const mcp = createHttpEndpoint(toolkit, { askClient: !options.yes });
+  const mcp = createHttpEndpoint(toolkit, { askClient: !options.yes, hosts: "checked" });
   const stopped = untilStopped();
   const builtFrom = { ...(own !== undefined && { own }), ...(coreBytes !== undefined && { coreBytes }) };
   const agents = others?.of(toolkit) ?? {};

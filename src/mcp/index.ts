@@ -1,0 +1,3 @@
+/** The public names of `handrail/mcp`. */
+export { type HttpEndpoint, type HttpOptions, createHttpEndpoint } from "./http.ts";
+export { type ServeStdioOptions, type StdioService, serveStdio } from "./serve.ts";
