@@ -20,7 +20,8 @@ import {
   createEventHub,
 } from "./events.ts";
 import { answerOfOther, isOffered, isTaken, offerOf, takeThread } from "./offers.ts";
-import { joinedText, toolsOf } from "./prompt.ts";
+import { partsText } from "../output/part-text.ts";
+import { toolsOf } from "./prompt.ts";
 import { type Skill, skillTool } from "./skills.ts";
 import { type ToolSearch, createToolSearch } from "./tool-search.ts";
 import { traceTurn } from "./trace.ts";
@@ -354,7 +355,7 @@ async function alone(
     place.begunAfter = transcript.position;
     if (message !== undefined && isTaken(message, transcript)) {
       const { text: answer, ...end } = await answerOfOther(store, transcript, thread);
-      if (message.role === "user") hub.emit({ type: "message", from: message.from, text: joinedText(message.content) });
+      if (message.role === "user") hub.emit({ type: "message", from: message.from, text: partsText(message.content) });
       hub.emit({ type: "text", text: answer });
       return { ...nothingIn(thread), ...end };
     }

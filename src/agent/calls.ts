@@ -10,7 +10,7 @@ import { messageOf } from "../util/errors.ts";
 import type { Budget } from "./budget.ts";
 import { NOTHING, type Touched, mustBeInOrder, touchedBy } from "./call-order.ts";
 import type { AgentEvent } from "./events.ts";
-import { joinedText } from "./prompt.ts";
+import { partsText } from "../output/part-text.ts";
 
 export type Calling = Extract<AssistantPart, { type: "call" }>;
 export type ToolMessage = Extract<Message, { role: "tool" }>;
@@ -117,7 +117,7 @@ export function answerCall(
     id,
     name,
     status: message.status,
-    text: withoutBoundaries(joinedText(message.content)),
+    text: withoutBoundaries(partsText(message.content)),
     ms,
   });
 }
@@ -187,7 +187,7 @@ export function createFailures(): Failures {
         return message;
       }
       if (message.status === "aborted" || message.status === "not-started") return message;
-      const key = `${name}\n${joinedText(message.content).replaceAll(/\d+(\.\d+)?/g, "0")}`; // numbers may differ
+      const key = `${name}\n${partsText(message.content).replaceAll(/\d+(\.\d+)?/g, "0")}`; // numbers may differ
       const count = (counts.get(key) ?? 0) + 1;
       counts.set(key, count);
       if (count < SAME_FAILURES) return message;

@@ -4,7 +4,7 @@ import type { Message } from "../contract/message.ts";
 import { formatSize } from "../output/size.ts";
 import { clip } from "../util/text.ts";
 import type { AgentEvent } from "./events.ts";
-import { joinedText } from "./prompt.ts";
+import { partText, partsText } from "../output/part-text.ts";
 import type { ModelReply } from "./request.ts";
 import type { Transcript } from "./transcript.ts";
 
@@ -109,7 +109,7 @@ function shortenResults(
   let cut = 0;
   const shorter = transcript.messages.map((message, index) => {
     if (message.role !== "tool" || index < from || index >= to) return message;
-    const whole = joinedText(message.content);
+    const whole = partsText(message.content);
     const hasImages = message.content.some((part) => part.type === "image");
     if (whole.length <= most + OLD_RESULT && !hasImages) return message;
     cut++;
@@ -192,9 +192,8 @@ function firstKept(messages: readonly Message[], room: number): number {
 }
 
 function asText(message: Message): string {
-  if (message.role === "tool") return `Result: ${clip(joinedText(message.content), 2_000)}`;
-  if (message.role === "user")
-    return `${message.from === "person" ? "User" : "Notice"}: ${joinedText(message.content)}`;
+  if (message.role === "tool") return `Result: ${clip(partsText(message.content), 2_000)}`;
+  if (message.role === "user") return `${message.from === "person" ? "User" : "Notice"}: ${partsText(message.content)}`;
   return message.content
     .flatMap((part) => {
       if (part.type === "call") return [`Call: ${part.name} ${clip(part.input, 1_000)}`];
@@ -212,7 +211,7 @@ export function charactersOf(message: Message): number {
     );
   }
   return message.content.reduce(
-    (sum, part) => sum + (part.type === "text" ? part.text.length : IMAGE_TOKENS * CHARACTERS_A_TOKEN),
+    (sum, part) => sum + (part.type === "image" ? IMAGE_TOKENS * CHARACTERS_A_TOKEN : partText(part).length),
     0,
   );
 }

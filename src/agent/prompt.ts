@@ -12,7 +12,7 @@ import type { CallId } from "../contract/identity.ts";
 import type { AssistantPart, Message } from "../contract/message.ts";
 import type { Toolset } from "../contract/toolkit.ts";
 import { definitions } from "../engine/toolset.ts";
-import { formatSize } from "../output/size.ts";
+import { partText, partsText } from "../output/part-text.ts";
 import { isTooDeep } from "../util/json.ts";
 import { clip } from "../util/text.ts";
 
@@ -66,7 +66,7 @@ export function toolsOf(tools: Toolset): LanguageModelV3FunctionTool[] | undefin
 
 function userMessage(content: readonly Content[]): LanguageModelV3Message {
   const parts = content.map((part): LanguageModelV3TextPart | LanguageModelV3FilePart =>
-    part.type === "text" ? { type: "text", text: part.text } : imagePart(part),
+    part.type === "image" ? imagePart(part) : { type: "text", text: partText(part) },
   );
   const kept = parts.filter((part) => part.type !== "text" || part.text.trim() !== "");
   return { role: "user", content: kept.length > 0 ? kept : [{ type: "text", text: "(empty message)" }] };
@@ -124,20 +124,9 @@ function resultPart(
     status: "interrupted",
     content: [{ type: "text", text: "The result of this call was not recorded." }],
   };
-  const value = joinedText(content) || "(no output)";
+  const value = partsText(content) || "(no output)";
   const type = status === "ok" ? "text" : "error-text";
   return { type: "tool-result", toolCallId, toolName: nameOf(call.name), output: { type, value } };
-}
-
-/** Returns the text of parts. An image is replaced with its type and size. */
-export function joinedText(content: readonly Content[]): string {
-  return content
-    .map((part) =>
-      part.type === "text"
-        ? part.text
-        : `[Image: ${part.mimeType}, ${formatSize(Buffer.byteLength(part.data, "base64"))}]`,
-    )
-    .join("\n");
 }
 
 function imagePart({ data, mimeType }: Extract<Content, { type: "image" }>): LanguageModelV3FilePart {

@@ -6,7 +6,7 @@ import type { Toolkit } from "../contract/toolkit.ts";
 import { messageOf } from "../util/errors.ts";
 import { type Calling, type ToolMessage, notStarted } from "./calls.ts";
 import { NO_SPENT, type Spent, addSpent } from "./events.ts";
-import { joinedText } from "./prompt.ts";
+import { partText, partsText } from "../output/part-text.ts";
 
 const IMAGE_GONE =
   "[This image is no longer in the conversation. To see it again, read its file or ask the user for it.]";
@@ -61,7 +61,7 @@ export async function openTranscript(
   const offers = new Set<string>();
   /** Tells the policy which URLs and hosts a person has named. */
   const hear = (message: Message) => {
-    if (message.role === "user" && message.from === "person") toolkit.hear(joinedText(message.content), thread);
+    if (message.role === "user" && message.from === "person") toolkit.hear(partsText(message.content), thread);
   };
   let isNew = true;
   let problem: string | undefined;
@@ -195,7 +195,7 @@ async function lostResult(call: Calling, store: Store): Promise<ToolMessage> {
 function kept(message: Message, mask: Toolkit["mask"]): Message {
   if (message.role !== "assistant") {
     const withoutImages = message.content.map((part) =>
-      part.type === "text" ? part : text(`${joinedText([part])}\n${IMAGE_GONE}`),
+      part.type === "text" ? part : text(part.type === "image" ? `${partText(part)}\n${IMAGE_GONE}` : partText(part)),
     );
     return { ...message, content: mask(withoutImages) };
   }

@@ -23,7 +23,8 @@ import type { Budget, CostReached, Price } from "./budget.ts";
 import type { AgentEvent, TurnEnd } from "./events.ts";
 import { isOffered } from "./offers.ts";
 import { parkedEnd, settleParked, waitingMessage } from "./parked.ts";
-import { PROVIDER_OPTIONS, SHOWN_ARGUMENTS, promptOf, joinedText, toolsOf } from "./prompt.ts";
+import { partsText } from "../output/part-text.ts";
+import { PROVIDER_OPTIONS, SHOWN_ARGUMENTS, promptOf, toolsOf } from "./prompt.ts";
 import { type ModelReply, type RequestOptions, request } from "./request.ts";
 import type { ToolSearch } from "./tool-search.ts";
 import type { Transcript } from "./transcript.ts";
@@ -205,7 +206,7 @@ async function begin(turn: Turn, first: Message | undefined): Promise<Ending | u
   if (first === undefined) return waiting.length > 0 ? parkedEnd(waiting) : hasNews ? undefined : { reason: "done" };
   for (const call of waiting) answerCall(call, waitingMessage(call), 0, results);
   const before = transcript.messages.length === 0 ? "startup" : "resume";
-  if (first.role === "user") emit({ type: "message", from: first.from, text: joinedText(first.content) });
+  if (first.role === "user") emit({ type: "message", from: first.from, text: partsText(first.content) });
   const hooked = await prompted(turn, first);
   if (hooked?.blocked !== undefined) return { reason: "failed", message: `The prompt was refused: ${hooked.blocked}` };
   await transcript.commit(first);
@@ -223,7 +224,7 @@ async function askHooks({ toolkit, thread, over }: Turn, event: TurnEvent): Prom
 /** Asks the hooks about a message, if a person wrote it. */
 async function prompted(turn: Turn, message: Message): Promise<TurnAnswer | undefined> {
   if (message.role !== "user" || message.from !== "person") return undefined;
-  return askHooks(turn, { event: "UserPromptSubmit", prompt: joinedText(message.content) });
+  return askHooks(turn, { event: "UserPromptSubmit", prompt: partsText(message.content) });
 }
 
 /** Tells the hooks once that a session has started. Sub-agents have none. */
@@ -366,7 +367,7 @@ async function lastWord(turn: Turn, reason: Ending["reason"], what: string): Pro
 /** Adds a message to the conversation, and shows it if a person wrote it. */
 function deliver({ emit, transcript }: Turn, message: Message): void {
   if (message.role === "user") {
-    const shown = withoutBoundaries(joinedText(message.content));
+    const shown = withoutBoundaries(partsText(message.content));
     emit({ type: "message", from: message.from, text: shown, ...(isOffered(message) && { offered: true }) });
   }
   transcript.add(message);

@@ -12,7 +12,7 @@ import { plugin, pluginName } from "../plugins/plugin.ts";
 import { MCP_FILE, findProjectFile } from "../config/find.ts";
 import type { McpChoice, McpChoices } from "../config/mcp.ts";
 import { readMcpFile } from "../config/mcp-file.ts";
-import type { TokenFile } from "../mcp/client/oauth.ts";
+import type { OAuthSettings, TokenFile } from "../mcp/client/oauth.ts";
 import type { McpSource, ServerSettings } from "../mcp/client/source.ts";
 import type { NetworkSettings } from "../network/network-settings.ts";
 import { writtenPlaces } from "../provenance/written-places.ts";
@@ -212,7 +212,9 @@ async function serverSettings(
 /** Returns the environment variables of a URL's token, headers and client that are not set. */
 export function unsetVariables({ headers = {}, tokenVariable, oauth }: McpChoice): string | undefined {
   const inHeaders = Object.values(headers).flatMap((value) => /\$\{(\w+)\}/.exec(value)?.[1] ?? []);
-  const named = [tokenVariable, oauth?.clientSecretVariable].filter((name) => name !== undefined && !process.env[name]);
+  const named = [tokenVariable, oauth?.clientSecretVariable, oauth?.privateKeyVariable].filter(
+    (name) => name !== undefined && !process.env[name],
+  );
   const unset = [...named, ...inHeaders];
   return unset.length === 0 ? undefined : unset.join(", ");
 }
@@ -230,11 +232,17 @@ export async function tokensOf(url: string): Promise<TokenFile> {
 }
 
 /** Returns the configured OAuth client, with its secret from the environment. */
-export function oauthSettings({ clientId, clientSecretVariable, scope }: NonNullable<McpChoice["oauth"]>) {
+export function oauthSettings({
+  clientSecretVariable,
+  privateKeyVariable,
+  callbackPort: _,
+  ...rest
+}: NonNullable<McpChoice["oauth"]>): OAuthSettings {
   const clientSecret = clientSecretVariable === undefined ? undefined : process.env[clientSecretVariable];
+  const privateKey = privateKeyVariable === undefined ? undefined : process.env[privateKeyVariable];
   return {
-    ...(clientId !== undefined && { clientId }),
+    ...rest,
     ...(clientSecret !== undefined && { clientSecret }),
-    ...(scope !== undefined && { scope }),
+    ...(privateKey !== undefined && { privateKey }),
   };
 }

@@ -39,6 +39,10 @@ const ofUrl = {
     client_id: text("the id of a client"),
     client_secret_variable: variable,
     scope: text("scopes"),
+    client_metadata_url: text("the https URL of a document that describes the client"),
+    issuer: text("the URL of an authority"),
+    grant: choice(["client_credentials"]),
+    private_key_variable: variable,
     callback_port: integer(1, 65_535),
   }),
 };

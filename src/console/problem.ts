@@ -29,7 +29,7 @@ const TITLES: { readonly [status: number]: string } = {
 
 /**
  * Returns the problem as a response. Omits `type`, which then is "about:blank", so the title is that of the status (RFC
- * 9457, section 4.2.1).
+ * 9457, section 4.2.1). Status 401 names the way to prove who sends the request (RFC 9110, section 11.6.1).
  */
 export function problemResponse(
   { status, message, members }: Problem,
@@ -38,6 +38,10 @@ export function problemResponse(
   const body = { title: TITLES[status] ?? "Error", status, detail: message, ...members };
   return new Response(JSON.stringify(body), {
     status,
-    headers: { ...headers, "content-type": "application/problem+json" },
+    headers: {
+      ...(status === 401 && { "www-authenticate": 'Bearer realm="handrail"' }),
+      ...headers,
+      "content-type": "application/problem+json",
+    },
   });
 }

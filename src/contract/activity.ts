@@ -211,6 +211,8 @@ export type StoredEvent = ActivityEvent & {
 export interface CallUpdate {
   /** One line about what the tool is doing; `null` removes it. It is removed when the call ends. */
   readonly displayMessage?: string | null;
+  /** How much is done, of how much in all if that is known. In any unit; `done` grows. */
+  readonly progress?: { readonly done: number; readonly total?: number };
   /** Merged into the activity's data. */
   readonly data?: { readonly [key: string]: Json };
   /** More of the tool's live output. */
@@ -228,7 +230,7 @@ export interface ActivityChange {
   readonly deleted?: readonly ("display_message" | "error")[];
 }
 
-/** One part of a recorded result. */
+/** One part of a recorded result. Audio and resources are recorded as the text that a model reads. */
 export type RecordedContent =
   | { readonly type: "text"; readonly text: string }
   /** `output` is the id of the saved output with the image; absent if it was not saved. `bytes` is its size. */

@@ -1,5 +1,5 @@
 import type { ApprovedCall } from "../contract/call.ts";
-import { type Content, notice, text } from "../contract/content.ts";
+import { type Content, isReadable, notice, text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Json } from "../contract/schema.ts";
 import type { ToolResult } from "../contract/result.ts";
@@ -9,7 +9,7 @@ import type { Host } from "./host.ts";
 import type { SavedImages } from "./record.ts";
 import { maskedContent } from "./mask-result.ts";
 import { formatSize } from "../output/size.ts";
-import { DEFAULT_LIMIT, DEFAULT_MAX_BYTES, savedNotice, truncateHead, truncateTail } from "../output/truncate.ts";
+import { DEFAULT_LIMIT, savedNotice, truncateHead, truncateTail } from "../output/truncate.ts";
 import type { Executed } from "./execute.ts";
 import { asJson, boundJson } from "./bound-json.ts";
 import { outputFault } from "./validate.ts";
@@ -18,8 +18,8 @@ import { outputFault } from "./validate.ts";
 const NOTICE_LINES = 10;
 const NOTICE_BYTES = 2_048;
 
-/** The largest image that models take: 4.5 MB, as base64. */
-const IMAGE_MAX_BASE64 = 6_291_456;
+/** The largest image that models take: 4.5 MB, as base64. The same holds for audio and other bytes. */
+const MAX_BASE64 = 6_291_456;
 
 /**
  * Renders a tool's data, masks secrets and enforces the tool's limit: longer text is truncated at the end that the tool
@@ -27,7 +27,8 @@ const IMAGE_MAX_BASE64 = 6_291_456;
  * is put inside a boundary. Notices for the model come last, outside it. Images are saved as well, for people who look
  * at the call later.
  *
- * @throws ToolFailure when the data is not JSON, or does not fit the tool's output schema after masking and truncation.
+ * @throws ToolFailure when the data is not JSON, or does not fit the tool's output schema after masking. Truncated data
+ *   may not fit it.
  */
 export async function fit(
   call: ApprovedCall,
@@ -39,19 +40,18 @@ export async function fit(
   const json = asJson(returned);
   if (json === undefined) throw new ToolFailure(`tool "${tool.name}" returned data that is not JSON`);
   const rendered = tool.render === undefined ? plain(json) : tool.render(json, call.input);
-  const parts = [...(typeof rendered === "string" ? [text(rendered)] : rendered), ...attached].map(withoutHugeImage);
+  const parts = [...(typeof rendered === "string" ? [text(rendered)] : rendered), ...attached].map(withoutHugePart);
   const fitting = { limit: tool.limit ?? DEFAULT_LIMIT, keep, outputs, mask };
   const from = await foreignSource(call, store);
   const content =
     from === undefined ? await fitted(parts.map(plainPart), fitting) : await bounded(parts, from, fitting);
   const whole = mask.json(json);
   const data = boundJson(whole, keep);
-  const fault = tool.output === undefined ? undefined : await outputFault(tool.output, data);
+  const fault = tool.output === undefined ? undefined : await outputFault(tool.output, whole);
   if (fault !== undefined) {
-    const cut = data === whole ? "" : `, truncated to ${formatSize(DEFAULT_MAX_BYTES)}`;
-    throw new ToolFailure(`tool "${tool.name}" returned data that does not fit its output schema${cut}: ${fault}`, {
+    throw new ToolFailure(`tool "${tool.name}" returned data that does not fit its output schema: ${fault}`, {
       hint: "The tool has run; its result is below.",
-      content: content.map((part) => (part.type === "text" ? notice(part.text) : part)), // already inside its boundary
+      content: content.map((part) => (isReadable(part) ? notice(part.text) : part)), // already inside its boundary
     });
   }
   const images = content.some(isImage) ? await savedImages(content, outputs) : undefined;
@@ -88,7 +88,7 @@ export async function fitFailure(
   const rest = { ...result, ...(given !== undefined && { content }) };
   if (rest.status !== "failed" || !isForeign) return rest;
   const words = seenParts([text(rest.message)]);
-  const message = inBoundary(words.seen, from).map((part) => (part.type === "text" ? part.text : ""));
+  const message = inBoundary(words.seen, from).map((part) => (isReadable(part) ? part.text : ""));
   return { ...rest, message: message.join("") };
 }
 
@@ -124,7 +124,7 @@ async function truncated(
   // Masked before truncation: half a secret would not be recognized.
   const parts = maskedContent(raw, mask);
   const [only] = parts;
-  if (parts.length === 1 && only?.type === "text") {
+  if (parts.length === 1 && only !== undefined && isReadable(only)) {
     const fits = isShort(only.text, limit) || truncateHead(only.text, limit).truncated === false;
     if (fits) return { parts };
   }
@@ -138,8 +138,7 @@ async function truncated(
   if (truncate(whole, roomy).truncated === false) return { parts };
   const kept = truncate(whole, limit);
   const cut = savedNotice(kept, await saved(outputs, whole), outputs.forCommands);
-  const images = parts.filter((part) => part.type === "image");
-  return { parts: [text(kept.text), ...images], cut };
+  return { parts: [text(kept.text), ...parts.filter((part) => !isReadable(part))], cut };
 }
 
 interface Fitting extends Pick<Host, "outputs" | "mask"> {
@@ -148,7 +147,7 @@ interface Fitting extends Pick<Host, "outputs" | "mask"> {
 }
 
 function textsOf(parts: readonly Content[]): string {
-  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  return parts.flatMap((part) => (isReadable(part) ? [part.text] : [])).join("\n");
 }
 
 /** A fast check for most results. UTF-8 takes at most three bytes per UTF-16 unit. */
@@ -164,8 +163,12 @@ async function saved(outputs: Outputs, whole: string): Promise<string | undefine
   }
 }
 
-function withoutHugeImage(part: Content): Content {
-  if (part.type !== "image" || part.data.length <= IMAGE_MAX_BASE64) return part;
-  const size = `${formatSize(part.data.length)} in base64; models take up to ${formatSize(IMAGE_MAX_BASE64)}`;
-  return text(`[Image left out: ${part.mimeType}, ${size}]`);
+function withoutHugePart(part: Content): Content {
+  if (isReadable(part)) return part;
+  const [data, mimeType = "unknown type"] =
+    part.type === "resource" ? [part.blob, part.mimeType] : [part.data, part.mimeType];
+  if (data.length <= MAX_BASE64) return part;
+  const what = { image: "Image", audio: "Audio", resource: "Resource" }[part.type];
+  const size = `${formatSize(data.length)} in base64; models take up to ${formatSize(MAX_BASE64)}`;
+  return text(`[${what} left out: ${mimeType}, ${size}]`);
 }

@@ -1,3 +1,4 @@
+import type { CallUpdate } from "../contract/activity.ts";
 import { type JsonSchema, type MutableJson, type Schema, toSchema } from "../contract/schema.ts";
 import { type Tool, type ToolContext, isToolName } from "../contract/tool.ts";
 import { oneLine, terminalSafe } from "../output/terminal-text.ts";
@@ -17,6 +18,8 @@ export interface ForeignTool extends Pick<Tool, "run" | "render" | "limit" | "us
   readonly description: string;
   /** The JSON Schema of its arguments. */
   readonly schema: unknown;
+  /** The JSON Schema of its data. Default: none, and the data is not checked. */
+  readonly output?: unknown;
   /** Whether the tool declares that it may destroy something. */
   readonly destructive?: boolean;
 }
@@ -38,7 +41,8 @@ const DEEPEST_SCHEMA = 64;
  * @throws TypeError when its name or its schema cannot be used.
  */
 export function foreignTool(given: ForeignTool): Tool {
-  const { from, tool, name = tool, title, paramsHint, description, schema, destructive = false, ...rest } = given;
+  const { from, tool, name = tool, title, paramsHint, description, schema, output, ...others } = given;
+  const { destructive = false, ...rest } = others;
   if (!isToolName(name)) {
     throw new TypeError(`its name must be a letter or "_", then up to 63 letters, digits, "_" or "-"`);
   }
@@ -49,6 +53,7 @@ export function foreignTool(given: ForeignTool): Tool {
     ...(paramsHint !== undefined && { paramsHint: oneLine(paramsHint, LONGEST_HINT) }),
     description: clip(terminalSafe(description), LONGEST_DESCRIPTION),
     input: foreignSchema(schema),
+    ...(output !== undefined && { output: foreignSchema(output).json }),
     touches: ["foreign"],
     effects: (input) => [
       { kind: "foreign", from, tool, input: JSON.stringify(input) ?? "", ...(destructive && { destructive }) },
@@ -64,12 +69,12 @@ const SHOWN = 200;
  * Returns a function that shows people what another program reports about a call. Of the reports within
  * `SHOWN_EVERY_MS`, only the first is shown.
  */
-export function progressOf({ report }: Pick<ToolContext, "report">): (message: string) => void {
+export function progressOf({ report }: Pick<ToolContext, "report">) {
   let shownMs = -Infinity;
-  return (message) => {
+  return (message: string, progress?: CallUpdate["progress"]): void => {
     if (performance.now() - shownMs < SHOWN_EVERY_MS) return;
     shownMs = performance.now();
-    report({ displayMessage: oneLine(message, SHOWN) });
+    report({ displayMessage: oneLine(message, SHOWN), ...(progress !== undefined && { progress }) });
   };
 }
 

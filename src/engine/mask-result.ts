@@ -1,16 +1,16 @@
-import type { Content } from "../contract/content.ts";
+import { type Content, isReadable, withText } from "../contract/content.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Mask } from "../output/mask.ts";
 
-/** Masks secrets in text parts. Images are not changed. */
+/** Masks secrets in parts with text. Images, audio and bytes are not changed. */
 export function maskedContent(parts: readonly Content[], mask: Mask): readonly Content[] {
   let changed = false;
   const masked = parts.map((part): Content => {
-    if (part.type !== "text") return part;
+    if (!isReadable(part)) return part;
     const shown = mask.text(part.text);
     if (shown === part.text) return part;
     changed = true;
-    return { type: "text", text: shown };
+    return withText(part, shown);
   });
   return changed ? masked : parts;
 }

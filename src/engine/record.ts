@@ -2,6 +2,7 @@ import type { CallEvent, CallUpdate, RecordedContent } from "../contract/activit
 import type { ApprovedCall, ToolCall } from "../contract/call.ts";
 import type { Refusal } from "../contract/containment.ts";
 import { type Content, text } from "../contract/content.ts";
+import { partText } from "../output/part-text.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Decision } from "../contract/decision.ts";
@@ -177,9 +178,10 @@ function recorded(result: ToolResult, images?: SavedImages): readonly RecordedCo
       const bytes = Buffer.byteLength(part.data, "base64");
       return { type: "image", mimeType: part.mimeType, bytes, ...(output !== undefined && { output }) };
     }
-    const kept = part.text.length <= left ? part : text(clip(part.text, Math.max(1, left)));
-    left -= part.text.length;
-    return kept as RecordedContent;
+    const words = partText(part);
+    const kept = words.length <= left ? words : clip(words, Math.max(1, left));
+    left -= words.length;
+    return { type: "text", text: kept };
   });
 }
 

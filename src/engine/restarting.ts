@@ -18,7 +18,15 @@ export interface SourceGuards {
 }
 
 /** A source cannot be used, nor started again, until a person acts. The message is the text after the source's name. */
-export class GivenUp extends Error {}
+export class GivenUp extends Error {
+  /** Resolves when a person has acted; then the source is started again. Default: it never is. */
+  readonly acted: ((signal: AbortSignal) => Promise<void>) | undefined;
+
+  constructor(message: string, acted?: (signal: AbortSignal) => Promise<void>) {
+    super(message);
+    this.acted = acted;
+  }
+}
 
 /** An open connection. */
 export interface Opened<C> {
@@ -136,7 +144,12 @@ export function restarting<C extends { close(): Promise<void> }>(options: Restar
         host.set([]);
         options.onGivenUp?.();
         const times = `has failed ${failures} times and will not be restarted: ${why}.`;
-        return host.notice(`${name} ${typeof problem === "string" ? times : why}`);
+        host.notice(`${name} ${typeof problem === "string" ? times : why}`);
+        if (typeof problem === "string" || problem.acted === undefined) return;
+        onSettled();
+        await problem.acted(host.signal);
+        failures = 0;
+        continue;
       }
       if (openedMs !== undefined) host.notice(`${name} has ended: ${why}. It is being restarted.`);
       else if (failures === 2) host.notice(`${name} cannot be started: ${why}. It will be tried again.`);

@@ -1,8 +1,8 @@
 import type { CheckedCall } from "../contract/call.ts";
-import { type Content, text } from "../contract/content.ts";
+import { type Content, isReadable, text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { ToolResult } from "../contract/result.ts";
-import { formatSize } from "../output/size.ts";
+import { partsText } from "../output/part-text.ts";
 import { messageOf } from "../util/errors.ts";
 
 /** Thrown by a stage to end the call with this result. Does not leave the engine. */
@@ -37,11 +37,11 @@ export function refusal(call: CheckedCall, reason?: string): string {
   return `${what} denied by user.${reason === undefined || reason === "" ? "" : ` ${reason}`}`;
 }
 
-/** The result as a model reads it, as text. An image is replaced by its type and size. */
+/** The result as a model reads it, as text. What is not text is replaced by its type and size. */
 export function asText(result: ToolResult): string {
   switch (result.status) {
     case "ok":
-      return textParts(result.content);
+      return partsText(result.content);
     case "unknown-tool":
       return unknownTool(result.name, result.closest);
     case "invalid-input":
@@ -49,26 +49,29 @@ export function asText(result: ToolResult): string {
     case "denied":
       return result.reason;
     case "failed":
-      return lines(`Tool error: ${result.message}`, result.hint, textParts(result.content));
+      return lines(`Tool error: ${result.message}`, result.hint, partsText(result.content));
     case "parked":
       return waitingText(result);
     case "aborted":
-      return lines("The call was stopped before it finished.", textParts(result.content));
+      return lines("The call was stopped before it finished.", partsText(result.content));
   }
 }
 
-/** The result as content parts, for MCP and model providers. Keeps images. `isError` is false for "ok" and "parked". */
+/**
+ * The result as content parts, for MCP and model providers. Keeps images, audio and resources. `isError` is false for
+ * "ok" and "parked".
+ */
 export function asContent(result: ToolResult): { content: readonly Content[]; isError: boolean } {
   if (result.status === "ok") return { content: result.content, isError: false };
   if (result.status === "parked") return { content: [text(asText(result))], isError: false };
-  const images = ("content" in result ? (result.content ?? []) : []).filter((part) => part.type === "image");
-  return { content: [text(asText(result)), ...images], isError: true };
+  const others = ("content" in result ? (result.content ?? []) : []).filter((part) => !isReadable(part));
+  return { content: [text(asText(result)), ...others], isError: true };
 }
 
 /** The result as `{success, output, error}`, for programs. */
 export function asOutcome(result: ToolResult): { success: boolean; output: string; error: string | null } {
-  if (result.status === "ok") return { success: true, output: textParts(result.content), error: null };
-  const output = "content" in result ? textParts(result.content) : "";
+  if (result.status === "ok") return { success: true, output: partsText(result.content), error: null };
+  const output = "content" in result ? partsText(result.content) : "";
   if (result.status === "failed") return { success: false, output, error: lines(result.message, result.hint) };
   if (result.status === "aborted") return { success: false, output, error: asText({ status: "aborted" }) };
   return { success: false, output, error: asText(result) };
@@ -101,14 +104,6 @@ function waitingText({ call, changed }: Extract<ToolResult, { status: "parked" }
 function unknownTool(name: string, closest: readonly string[]): string {
   const names = closest.map((near) => JSON.stringify(near)).join(", ");
   return `unknown tool ${JSON.stringify(name)}.${names === "" ? " There are no tools." : ` Closest: ${names}`}`;
-}
-
-function textParts(content: readonly Content[] = []): string {
-  return content.map((part) => (part.type === "text" ? part.text : imageText(part))).join("\n");
-}
-
-function imageText(image: Extract<Content, { type: "image" }>): string {
-  return `[Image: ${image.mimeType}, ${formatSize(Buffer.byteLength(image.data, "base64"))}]`;
 }
 
 function lines(...parts: readonly (string | undefined)[]): string {

@@ -13,17 +13,20 @@ import type { Approver } from "../contract/policy.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { JsonSchema } from "../contract/schema.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
-import { asContent } from "../engine/result.ts";
+import { asContent, asText } from "../engine/result.ts";
+import { outputFault } from "../engine/validate.ts";
 import { onAbort } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
+import { blockOf } from "./blocks.ts";
 import { type CallProgress, createProgress } from "./progress.ts";
-import { type ApprovalForm, approvalForm, approvalOf, offeredBy, wantsWhole } from "./question.ts";
+import { type Question, answerOf, formOf } from "./form.ts";
+import { approvalForm, approvalOf, offeredBy, wantsWhole } from "./question.ts";
 import { type Questions, createQuestions } from "./questions.ts";
 
 const ANSWER_WITHIN_MS = 10 * 60 * 1_000;
 
-/** The key of our question in a result's `inputRequests`. */
-const QUESTION = "approval";
+/** The key of the question whether a call may run. */
+const APPROVAL = "approval";
 
 export interface CallsOptions {
   /** The thread that the calls belong to. Default: over HTTP one for each session, else "main". */
@@ -47,7 +50,7 @@ export type Asking =
   | {
       readonly how: "request";
       readonly revision: string;
-      send(form: ApprovalForm, options: { timeout: number; signal: AbortSignal }): Promise<unknown>;
+      send(form: Question["form"], options: { timeout: number; signal: AbortSignal }): Promise<unknown>;
     }
   /**
    * By answering the client's request with the question. The answer comes with another request for the same call
@@ -59,7 +62,7 @@ export type Asking =
 export interface Calls {
   /**
    * Handles one tools/call: makes the call, or continues one that waited for an approval. Stops the call when the
-   * request is cancelled. Rejects only with the SDK's `ProtocolError`, for a wrong `requestState`.
+   * request is cancelled. Rejects only with the SDK's `ProtocolError`, for a wrong `requestState` and an unknown tool.
    *
    * @param asking how the client can be asked; `undefined` if it cannot be asked
    */
@@ -89,8 +92,7 @@ interface RunningCall {
 /** A call that waits for a request with the answer. */
 interface WaitingCall {
   readonly call: RunningCall;
-  /** The question. */
-  readonly form: ApprovalForm;
+  readonly question: Question;
   readonly request: RequestId;
   readonly expiry: NodeJS.Timeout;
 }
@@ -136,7 +138,7 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
     for (;;) {
       const next = await Promise.race([call.result, call.questions.next()]);
       if ("form" in next && asking === undefined) {
-        call.questions.answer(next.form, {
+        call.questions.answer(next, {
           action: "decline",
           content: { reason: "The client can no longer ask anyone." },
         });
@@ -144,21 +146,21 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
       }
       await call.progress.finish();
       release();
-      return "form" in next
-        ? wait(call, next.form, context.mcpReq.id)
-        : toCallResult(next, toolkit.tools.get(call.name)?.output, howToWait(next, toolkit));
+      if ("form" in next) return wait(call, next, context.mcpReq.id);
+      if (next.status === "unknown-tool") throw await invalidParams(asText(next));
+      return toCallResult(next, toolkit.tools.get(call.name)?.output, howToWait(next, toolkit));
     }
   };
 
-  const wait = (call: RunningCall, form: ApprovalForm, request: RequestId): InputRequiredResult => {
+  const wait = (call: RunningCall, question: Question, request: RequestId): InputRequiredResult => {
     const state = randomName(32);
     const expire = () => {
       waiting.delete(state);
-      if (call.questions.isOpen(form)) call.stop("nobody answered in time");
+      if (call.questions.isOpen(question)) call.stop("nobody answered in time");
     };
-    waiting.set(state, { call, form, request, expiry: setTimeout(expire, answerWithinMs).unref() });
-    const question = { method: "elicitation/create" as const, params: form };
-    return inputRequired({ inputRequests: { [QUESTION]: question }, requestState: state });
+    waiting.set(state, { call, question, request, expiry: setTimeout(expire, answerWithinMs).unref() });
+    const asked = { method: "elicitation/create" as const, params: question.form };
+    return inputRequired({ inputRequests: { [question.key]: asked }, requestState: state });
   };
 
   /** Returns and removes the waiting call. Each state is valid for one request, whatever its result. */
@@ -175,16 +177,16 @@ export function createCalls(toolkit: Toolkit, options: CallsOptions = {}): Calls
       const state = context.mcpReq.requestState<string>();
       if (state === undefined) return follow(begin(params, context, asking), context, asking);
       const taken = take(state);
-      if (taken === undefined) throw await invalidState(UNKNOWN_STATE);
-      const { call, form } = taken;
+      if (taken === undefined) throw await invalidParams(UNKNOWN_STATE);
+      const { call, question } = taken;
       if (!isSameCall(call, params)) {
         call.stop("its requestState came back with another call");
-        throw await invalidState(MOVED_STATE);
+        throw await invalidParams(MOVED_STATE);
       }
       tellProgress(call.progress, context);
-      const response = context.mcpReq.inputResponses?.[QUESTION];
+      const response = context.mcpReq.inputResponses?.[question.key];
       // Without an answer the question is asked again, as the specification requires.
-      if (response !== undefined) call.questions.answer(form, response);
+      if (response !== undefined) call.questions.answer(question, response);
       return follow(call, context, asking);
     },
     cancel(request) {
@@ -211,8 +213,8 @@ const MOVED_STATE =
   "this requestState belongs to a call with another name or other arguments; that call was stopped. " +
   "Nothing was run. To make this call, send it without requestState and inputResponses.";
 
-/** The error of a request whose state is wrong: no tool has failed, and the model cannot mend it. */
-async function invalidState(message: string): Promise<Error> {
+/** The error of a request that cannot be answered: no tool has failed. */
+async function invalidParams(message: string): Promise<Error> {
   const { ProtocolError, ProtocolErrorCode } = await import("@modelcontextprotocol/server");
   return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 }
@@ -223,8 +225,12 @@ function isSameCall({ name, input }: RunningCall, params: CallToolRequestParams)
 
 function approverOf(asking: Asking, questions: Questions, answerWithinMs: number): Approver {
   return async (call, decision, signal) => {
-    const ask = (form: ApprovalForm): Promise<unknown> =>
-      asking.how === "answer" ? questions.ask(form, signal) : asking.send(form, { timeout: answerWithinMs, signal });
+    const ask = (form: Question["form"], key = APPROVAL): Promise<unknown> =>
+      asking.how === "answer"
+        ? questions.ask({ key, form }, signal)
+        : asking.send(form, { timeout: answerWithinMs, signal });
+    const own = formOf(call);
+    if (own !== undefined) return { ...answerOf(await ask(own.form, own.key)), by: "MCP client" };
     const form = approvalForm(call, decision, asking.revision);
     const response = await ask(form);
     if (!wantsWhole(form, response)) return { ...offeredBy(form, approvalOf(response)), by: "MCP client" };
@@ -245,11 +251,8 @@ function howToWait(result: ToolResult, { tools }: Toolkit): readonly Content[] {
 function tellProgress(progress: CallProgress, { mcpReq }: ServerContext): void {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return;
-  progress.tellWith((count, message) =>
-    mcpReq.notify({
-      method: "notifications/progress",
-      params: { progressToken, progress: count, ...(message !== undefined && { message }) },
-    }),
+  progress.tellWith((report) =>
+    mcpReq.notify({ method: "notifications/progress", params: { progressToken, ...report } }),
   );
 }
 
@@ -258,12 +261,17 @@ function tellProgress(progress: CallProgress, { mcpReq }: ServerContext): void {
  * model instead of the text, or both. A file escaped inside JSON is hard to read and twice as long.
  * https://modelcontextprotocol.io/specification/2025-11-25/server/tools#structured-content
  */
-function toCallResult(result: ToolResult, output?: JsonSchema, more: readonly Content[] = []): CallToolResult {
+async function toCallResult(
+  result: ToolResult,
+  output?: JsonSchema,
+  more: readonly Content[] = [],
+): Promise<CallToolResult> {
   const { content, isError } = asContent(result);
   const hasSchema = output?.["type"] === "object";
-  const isStructured = result.status === "ok" && hasSchema;
+  // Long data was truncated, and then may not fit.
+  const isStructured = result.status === "ok" && hasSchema && (await outputFault(output, result.data)) === undefined;
   return {
-    content: [...content, ...more].map((part) => ({ ...part })),
+    content: [...content, ...more].map(blockOf),
     isError: isError || (hasSchema && !isStructured), // only an error may leave out what the schema promises
     ...(isStructured && { structuredContent: result.data }),
   };

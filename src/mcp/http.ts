@@ -1,6 +1,8 @@
 import {
   INVALID_REQUEST,
+  McpServer,
   PARSE_ERROR,
+  type Server,
   WebStandardStreamableHTTPServerTransport,
   createMcpHandler,
   hostHeaderValidationResponse,
@@ -14,9 +16,10 @@ import {
 import type { Toolkit } from "../contract/toolkit.ts";
 import { randomName } from "../util/identifier.ts";
 import { type Calls, type CallsOptions, createCalls } from "./calls.ts";
-import { MAX_MESSAGE_BYTES, createServer } from "./server.ts";
+import type { Offering } from "./offered.ts";
+import { MAX_MESSAGE_BYTES, createServer, tellChanged } from "./server.ts";
 
-export interface HttpOptions extends CallsOptions {
+export interface HttpOptions extends CallsOptions, Offering {
   /** The reported version of the server. Default: that of this package. */
   readonly version?: string;
   /**
@@ -68,16 +71,18 @@ export function createHttpEndpoint(toolkit: Toolkit, options: HttpOptions = {}):
   const modern = createMcpHandler(
     ({ requestInfo }) => {
       const canAsk = requestInfo === undefined ? undefined : persons.get(requestInfo);
-      return createServer(toolkit, {
-        version,
-        calls: modernCalls,
-        era: "modern",
+      const server = createServer(toolkit, {
+        ...{ ...options, version, calls: modernCalls, era: "modern" },
         ...(canAsk !== undefined && { canAsk }),
       });
+      return checkingHeaders(server, toolkit);
     },
     { legacy: "reject", ...errors },
   );
-  const forget = toolkit.onToolsChanged(() => modern.notify.toolsChanged());
+  const forget = toolkit.onToolsChanged(() => {
+    modern.notify.toolsChanged();
+    if (options.prompts !== undefined) modern.notify.promptsChanged();
+  });
   let closed = false;
 
   const open = async (isPerson: () => boolean): Promise<Session | undefined> => {
@@ -94,10 +99,9 @@ export function createHttpEndpoint(toolkit: Toolkit, options: HttpOptions = {}):
       onsessioninitialized: (id) => void sessions.set(id, session),
     });
     const session: Session = { transport, calls };
-    const server = createServer(toolkit, { version, calls, era: "legacy" });
+    const server = createServer(toolkit, { ...options, version, calls, era: "legacy" });
     if (onError !== undefined) server.onerror = onError;
-    // A closed connection needs no notification.
-    const forgetSession = toolkit.onToolsChanged(() => void server.sendToolListChanged().catch(() => undefined));
+    const forgetSession = toolkit.onToolsChanged(() => void tellChanged(server));
     server.onclose = () => {
       forgetSession();
       sessions.delete(transport.sessionId ?? "");
@@ -160,6 +164,17 @@ export function createHttpEndpoint(toolkit: Toolkit, options: HttpOptions = {}):
       await modern.close();
     },
   };
+}
+
+/**
+ * Makes the SDK compare the headers `Mcp-Param-…` of a tools/call with the arguments that a tool's schema marks with
+ * `x-mcp-header`. It does so for an `McpServer` only, so the server is given to it as the one inside such a server.
+ */
+function checkingHeaders(server: Server, { tools }: Toolkit): McpServer {
+  return Object.assign(new McpServer({ name: "handrail", version: __VERSION__ }), {
+    server,
+    toolInputSchemaJson: (name: string) => tools.get(name)?.input.json,
+  });
 }
 
 function parsed(text: string): unknown {

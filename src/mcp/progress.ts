@@ -7,8 +7,15 @@ const MAX_MESSAGE = 200;
 /** How much is kept of an unfinished line, from its end, in characters. */
 const MAX_UNFINISHED = 4_096;
 
+/** One report: how much is done, of how much in all if that is known, and in words. */
+export interface Report {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
 /** Sends one notifications/progress; the token is added. Resolves when it was sent; may reject. */
-export type SendProgress = (progress: number, message: string | undefined) => Promise<void>;
+export type SendProgress = (report: Report) => Promise<void>;
 
 /** Reports the progress of a call to a client, over the request that is currently open. */
 export interface CallProgress {
@@ -21,22 +28,31 @@ export interface CallProgress {
 }
 
 /**
- * Creates the progress of one call. The count grows with each report. Reports are sent in order, one at a time; if
- * updates arrive faster, only the newest one is sent.
+ * Creates the progress of one call. A tool's own numbers are sent while they grow; otherwise the reports are counted.
+ * Reports are sent in order, one at a time; if updates arrive faster, only the newest one is sent.
  */
 export function createProgress(): CallProgress {
   const lastLine = lastLines();
   let send: SendProgress | undefined;
-  let untold: { readonly message: string | undefined } | undefined;
+  let untold: Partial<Report> | undefined;
   let telling: Promise<void> | undefined;
-  let count = 0;
+  let last = -Infinity;
+  let isCounted = true;
+
+  /** The protocol requires that the number grows. After a number of the tool there is none of ours. */
+  const numberOf = ({ progress }: Partial<Report>): number => {
+    if (progress !== undefined) isCounted = false;
+    return progress ?? (isCounted ? Math.max(last, 0) + 1 : last);
+  };
 
   const tell = async () => {
     while (untold !== undefined && send !== undefined) {
-      const { message } = untold;
+      const report = untold;
       untold = undefined;
-      count += 1;
-      await send(count, message).catch(() => undefined); // a closed connection needs no progress
+      const progress = numberOf(report);
+      if (progress <= last) continue;
+      last = progress;
+      await send({ ...report, progress }).catch(() => undefined); // a closed connection needs no progress
     }
     telling = undefined;
   };
@@ -44,9 +60,14 @@ export function createProgress(): CallProgress {
   return {
     watch(event) {
       if (event.type !== "call.updated") return;
+      const { progress } = event.update;
       const message = messageOf(event.update, lastLine);
       if (send === undefined) return;
-      untold = { message };
+      untold = {
+        ...(message !== undefined && { message }),
+        ...(progress !== undefined && { progress: progress.done }),
+        ...(progress?.total !== undefined && { total: progress.total }),
+      };
       telling ??= tell();
     },
     tellWith(next) {

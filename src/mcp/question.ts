@@ -4,6 +4,7 @@ import { oneLine } from "../output/terminal-text.ts";
 import { describeCall } from "../policy/describe.ts";
 import { isWholeCall, longestGrant } from "../policy/scopes.ts";
 import { clip } from "../util/text.ts";
+import { fieldsOf } from "./form.ts";
 
 /**
  * The maximum length of a description, in characters. A person cannot judge more at a glance. The question says if
@@ -147,7 +148,3 @@ export function offeredBy({ requestedSchema }: ApprovalForm, approval: Approval)
 }
 
 const NO_ANSWER = 'The client accepted the question, but sent no "answer" with it.';
-
-function fieldsOf(value: unknown): { readonly [name: string]: unknown } {
-  return typeof value === "object" && value !== null ? { ...value } : {};
-}

@@ -11,7 +11,8 @@ import { serveStdio as serveOver } from "@modelcontextprotocol/server/stdio";
 import type { ThreadId } from "../contract/identity.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { createCalls } from "./calls.ts";
-import { MAX_MESSAGE_BYTES, createServer } from "./server.ts";
+import type { Offering } from "./offered.ts";
+import { MAX_MESSAGE_BYTES, createServer, tellChanged } from "./server.ts";
 import { reserveStdout } from "./stdout.ts";
 import { lineTransport } from "./transport.ts";
 
@@ -21,7 +22,7 @@ const MODERN_REVISIONS: readonly string[] = ["2026-07-28"];
 /** The longest timer of Node, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export interface ServeStdioOptions {
+export interface ServeStdioOptions extends Offering {
   /** The reported version of the server. Default: that of this package. */
   readonly version?: string;
   /** The thread that the calls belong to. Default "main". */
@@ -80,12 +81,11 @@ export function serveStdio(toolkit: Toolkit, options: ServeStdioOptions = {}): S
   const calls = createCalls(toolkit, options);
   let hasHandshake = false;
   let server: Server | undefined;
-  // A closed connection needs no notification.
-  const forget = toolkit.onToolsChanged(() => void server?.sendToolListChanged().catch(() => undefined));
+  const forget = toolkit.onToolsChanged(() => void (server && tellChanged(server)));
   const connection = serveOver(
     ({ era }) => {
       hasHandshake = era === "legacy";
-      server = createServer(toolkit, { version, calls, era });
+      server = createServer(toolkit, { ...options, version, calls, era });
       return server;
     },
     { transport, ...(onError !== undefined && { onerror: onError }) },

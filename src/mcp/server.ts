@@ -6,11 +6,12 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Toolkit } from "../contract/toolkit.ts";
 import type { Asking, Calls } from "./calls.ts";
+import { type Offering, capabilitiesOf, serveOffering } from "./offered.ts";
 
 /** The maximum size of a client's message, which is held in memory, in bytes: 64 MiB. Longer messages are refused. */
 export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
-export interface ServerSettings {
+export interface ServerSettings extends Offering {
   /** The reported version of the server. */
   readonly version: string;
   /** Makes the calls. Shared by all servers between which a client may switch during a call. */
@@ -24,21 +25,30 @@ export interface ServerSettings {
 }
 
 /**
- * Creates the MCP server of a toolkit, for any transport: tools/list and tools/call. Schemas are passed to the client,
- * and arguments to the toolkit, unchanged: the engine validates them, so that errors are the same everywhere. The
- * caller must report changes of the tools (`sendToolListChanged`).
+ * Creates the MCP server of a toolkit, for any transport: tools, resources, prompts and completions. Schemas are passed
+ * to the client, and arguments to the toolkit, unchanged: the engine validates them, so that errors are the same
+ * everywhere. The caller must report changes of the tools (`tellChanged`).
  */
-export function createServer(toolkit: Toolkit, { version, calls, era, canAsk = () => true }: ServerSettings): Server {
+export function createServer(toolkit: Toolkit, settings: ServerSettings): Server {
+  const { version, calls, era, canAsk = () => true } = settings;
   const server = new Server(
     { name: "handrail", version },
-    { capabilities: { tools: { listChanged: true } }, instructions: instructionsOf(toolkit) },
+    { capabilities: capabilitiesOf(settings), instructions: instructionsOf(toolkit) },
   );
+  serveOffering(server, toolkit, settings);
   server.setRequestHandler("tools/list", () => ({ tools: toolkit.definitions("mcp") ?? [] }));
   server.setRequestHandler("tools/call", ({ params }, context) => {
     const asking = askingOf(server, era, context);
     return calls.answer(params, context, asking !== undefined && canAsk() ? asking : undefined);
   });
   return server;
+}
+
+/** Tells the client that tools have changed, and with them, if it has some, prompts of other servers. Never rejects. */
+export async function tellChanged(server: Server): Promise<void> {
+  const hasPrompts = server.getCapabilities().prompts !== undefined;
+  // A closed connection needs no notification.
+  await Promise.allSettled([server.sendToolListChanged(), ...(hasPrompts ? [server.sendPromptListChanged()] : [])]);
 }
 
 function instructionsOf({ tools, backend }: Toolkit): string {

@@ -58,6 +58,11 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
         },
         { additionalProperties: false },
       ),
+      output: Type.Object({
+        total: Type.Number({ description: "how many were found" }),
+        sensitive_files: Type.Optional(Type.Number({ description: "how many were found and are not listed" })),
+        paths: Type.Optional(Type.Array(Type.String())),
+      }),
       mend: (raw) => withoutRemarks(renameKeys(raw, SPELLINGS)),
       effects: ({ path = "." }) => [{ kind: "read", path }],
       async run({ path = ".", pattern = "", type = "", max_results = maxResults }, context) {

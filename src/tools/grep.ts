@@ -11,6 +11,7 @@ import { closedBelow, closedNotice } from "./shared/closed-folders.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 import { MAX_NAME_PATTERN, fileGlob } from "./shared/name-pattern.ts";
 import { orNearest, statOf } from "./shared/not-found.ts";
+import { entryOf, listOf } from "./shared/output-schema.ts";
 import { withoutRemarks } from "./shared/other-agents.ts";
 import { OUTPUT_SCHEME, outputId } from "./shared/output-path.ts";
 import { shownPath } from "./shared/shown-path.ts";
@@ -73,6 +74,22 @@ export const grep = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: GrepOptio
         },
         { additionalProperties: false },
       ),
+      output: Type.Object({
+        matches: Type.Number(),
+        stopped_at: Type.Optional(
+          Type.Union([Type.Number(), Type.Null()], { description: "the number of matches after which it stopped" }),
+        ),
+        lines: Type.Optional(
+          listOf(
+            entryOf({
+              path: Type.String(),
+              line: Type.Number({ description: "from 1" }),
+              text: Type.String(),
+              match: Type.Boolean({ description: "false for a line around a match" }),
+            }),
+          ),
+        ),
+      }),
       mend: (raw) => withoutIgnoreCase(withoutRemarks(withoutForm(renameKeys(raw, SPELLINGS)))),
       effects: ({ path = "." }) =>
         path.startsWith(OUTPUT_SCHEME) ? [{ kind: "output", id: outputId(path) }] : [{ kind: "read", path }],

@@ -65,6 +65,11 @@ export const jobs = (options: ToolOptions = {}) => {
       keep: "tail",
       touches: ["terminal"],
       input: INPUT,
+      output: Type.Object({
+        id: Type.Optional(Type.String()),
+        state: Type.Optional(Type.String({ description: "running, or how it ended; for a parked call, where it is" })),
+        text: Type.Optional(Type.String()),
+      }),
       mend: (raw) =>
         typeof raw === "string"
           ? { action: raw }

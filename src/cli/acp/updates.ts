@@ -176,7 +176,10 @@ function pathOf(uri: string): string {
 }
 
 function blockOf(part: Content): ContentBlock {
-  return part.type === "text" ? textBlock(part.text) : { type: "image", data: part.data, mimeType: part.mimeType };
+  if (part.type === "text") return textBlock(part.text);
+  if (part.type !== "resource") return { type: part.type, data: part.data, mimeType: part.mimeType };
+  const { type, ...resource } = part;
+  return { type, resource };
 }
 
 function textBlock(words: string): ContentBlock {

@@ -36,7 +36,11 @@ export async function serversText(
   const rows = await Promise.all(
     Object.entries(servers).map(async ([name, choice]) => {
       const { url, oauth, sandbox = false } = choice;
-      const isIn = url === undefined || oauth === undefined || (await (await tokensOf(url)).read()) !== undefined;
+      const isIn =
+        url === undefined ||
+        oauth === undefined ||
+        oauth.grant !== undefined ||
+        (await (await tokensOf(url)).read()) !== undefined;
       const login = isIn ? "" : ` (no login: handrail mcp login ${name})`;
       return `${name.padEnd(16)} ${stateOf(name)}${oneLine(startOf({ ...choice, sandbox }), 500)}${login}`;
     }),
@@ -104,17 +108,15 @@ async function loginToServer(name: string, options: GlobalOptions): Promise<void
   if (hasOwnToken(choice)) throw new Error(`${name} is sent the token that its configuration names: it has no login`);
   const unset = unsetVariables(choice);
   if (unset !== undefined) throw new Error(`${name} expects ${unset}, which is not set`);
-  const [{ login }, { createStreamFetch }, { withHost }, { causesOf }] = await Promise.all([
+  if (oauth.grant !== undefined) throw new Error(`${name} logs in by itself, with oauth.client_id: nobody has to`);
+  const [{ login }, { causesOf }] = await Promise.all([
     import("../../mcp/client/login.ts"),
-    import("../../network/stream-fetch.ts"),
-    import("../../mcp/client/transport.ts"),
     import("../../mcp/client/problem.ts"),
   ]);
-  const network = createStreamFetch({ network: withHost(settings.policy.network, new URL(url)) });
   const stopped = untilStopped();
   try {
     await login({
-      ...{ url, network, file: await tokensOf(url), settings: oauthSettings(oauth) },
+      ...{ url, network: settings.policy.network, file: await tokensOf(url), settings: oauthSettings(oauth) },
       ...(oauth.callbackPort !== undefined && { port: oauth.callbackPort }),
       show: (address) => say(`Open this address in a browser on this machine:\n${address.href}`),
       signal: AbortSignal.any([stopped.signal, AbortSignal.timeout(LOGIN_MS)]),
@@ -125,7 +127,6 @@ async function loginToServer(name: string, options: GlobalOptions): Promise<void
     });
     say(`Logged in to ${name}.`);
   } finally {
-    await network.close();
     stopped.release();
   }
 }

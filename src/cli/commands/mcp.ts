@@ -1,4 +1,5 @@
 import { takeReady } from "../../engine/take-ready.ts";
+import { gatewayPrompts } from "../../mcp/client/prompts.ts";
 import { serveStdio } from "../../mcp/serve.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { approveAll } from "../approver.ts";
@@ -26,6 +27,7 @@ export async function run({ http, ...options }: McpOptions): Promise<void> {
   const stopped = untilStopped();
   takeReady(toolkit, { agents: "leave" }); // until the store is closed
   const server = serveStdio(toolkit, {
+    ...gatewayPrompts(own.sources),
     closeToolkit: true,
     askClient: !options.yes,
     howToApprove: howToApprove(settings, "mcp"),
@@ -52,6 +54,7 @@ async function mcpOverHttp(address: NonNullable<McpOptions["http"]>, options: Gl
   });
   void tellHowToAttach(toolkit);
   const endpoint = createHttpEndpoint(toolkit, {
+    ...gatewayPrompts(own.sources),
     hosts: "checked",
     askClient: !options.yes,
     howToApprove: howToApprove(settings, "mcp"),

@@ -5,6 +5,7 @@ import { loadModel } from "../../agent/models/load.ts";
 import { browsersFolder, grantsFolder, keyFile, stateFolder } from "../../config/state.ts";
 import { browserSessions } from "../../console/browser-sessions.ts";
 import { type OpenAgent, type ServerOptions, isLoopback, serveApi } from "../../console/server.ts";
+import { gatewayPrompts } from "../../mcp/client/prompts.ts";
 import { keptGrants } from "../../policy/kept-grants.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { agentSettings } from "../agent-settings.ts";
@@ -61,7 +62,11 @@ export async function run(options: ServeOptions): Promise<void> {
   });
   await tellHowToAttach(toolkit);
   const { createHttpEndpoint } = await import("../../mcp/http.ts");
-  const mcp = createHttpEndpoint(toolkit, { askClient: !options.yes, hosts: "checked" });
+  const mcp = createHttpEndpoint(toolkit, {
+    ...gatewayPrompts(given.sources),
+    askClient: !options.yes,
+    hosts: "checked",
+  });
   const stopped = untilStopped();
   const builtFrom = { ...(own !== undefined && { own }), ...(coreBytes !== undefined && { coreBytes }) };
   const agents = others?.of(toolkit) ?? {};

@@ -52,7 +52,8 @@ export function callLimit(name: string, milliseconds: number): CallLimit {
       const show = progressOf(context);
       return ({ progress, total, message }) => {
         restart();
-        show(message ?? (total === undefined ? String(progress) : `${progress} of ${total}`));
+        const counted = { done: progress, ...(total !== undefined && { total }) };
+        show(message ?? (total === undefined ? String(progress) : `${progress} of ${total}`), counted);
       };
     },
   };

@@ -1,5 +1,5 @@
 import type { CallToolResult, ContentBlock, ReadResourceResult } from "@modelcontextprotocol/client";
-import { type Content, text } from "../../contract/content.ts";
+import { type Content, isReadable, text } from "../../contract/content.ts";
 import type { Json } from "../../contract/schema.ts";
 
 /** The image types that models accept: see `Content`. */
@@ -40,26 +40,36 @@ export function receivedResource({ contents }: ReadResourceResult): Received {
   return { parts, data: textParts(parts) };
 }
 
-/** Converts a part. Types that no model accepts become a note that names them. */
+/** Converts a part. Models get a note for types that they do not accept (see `Content`). */
 export function partOf(block: ContentBlock): Content {
   switch (block.type) {
     case "text":
       return text(block.text);
     case "image":
+      return IMAGES.has(block.mimeType) && isBase64(block.data)
+        ? { type: "image", data: block.data, mimeType: block.mimeType }
+        : leftOut("image", block.mimeType, block.data);
     case "audio":
-      return binary(block.type, block.data, block.mimeType);
+      return isBase64(block.data)
+        ? { type: "audio", data: block.data, mimeType: block.mimeType }
+        : leftOut("audio", block.mimeType, block.data);
     case "resource_link":
       return text(`[Resource ${block.name}: ${block.uri}]`);
     case "resource": {
-      const { resource } = block;
-      if ("text" in resource) return text(resource.text);
-      return binary(`resource ${resource.uri}`, resource.blob, resource.mimeType ?? "unknown type");
+      const { uri, mimeType, ...content } = block.resource;
+      const described = { type: "resource" as const, uri, ...(mimeType !== undefined && { mimeType }) };
+      if ("text" in content) return { ...described, text: content.text };
+      // A model sees a picture, whatever carries it.
+      if (mimeType !== undefined && IMAGES.has(mimeType) && isBase64(content.blob))
+        return { type: "image", data: content.blob, mimeType };
+      return isBase64(content.blob)
+        ? { ...described, blob: content.blob }
+        : leftOut(`resource ${uri}`, mimeType ?? "unknown type", content.blob);
     }
   }
 }
 
-function binary(what: string, data: string, mimeType: string): Content {
-  if (IMAGES.has(mimeType) && isBase64(data)) return { type: "image", data, mimeType };
+function leftOut(what: string, mimeType: string, data: string): Content {
   return text(`[Left out: ${what}, ${mimeType}, ${data.length} characters of base64]`);
 }
 
@@ -68,5 +78,5 @@ function isBase64(data: string): boolean {
 }
 
 function textParts(parts: readonly Content[]): string {
-  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  return parts.flatMap((part) => (isReadable(part) ? [part.text] : [])).join("\n");
 }

@@ -2,15 +2,17 @@ import { timingSafeEqual } from "node:crypto";
 import { type Server, createServer } from "node:http";
 import { untilAborted } from "../../util/abort.ts";
 import { randomName } from "../../util/identifier.ts";
-import type { Fetching } from "./server-settings.ts";
-import { type OAuthSettings, type TokenFile, oauthProvider } from "./oauth.ts";
+import type { NetworkSettings } from "../../network/network-settings.ts";
+import { type OAuthSettings, type TokenFile, oauthProvider, scopesOf } from "./oauth.ts";
+import { withHost } from "./transport.ts";
 
 export interface LoginOptions {
   /** The URL of the MCP server. */
   readonly url: string;
   readonly settings: OAuthSettings;
   readonly file: TokenFile;
-  readonly network: Fetching;
+  /** The network rules. The URL's own host and port are always allowed, even if they are not public. */
+  readonly network?: NetworkSettings;
   /** The local port to which the browser returns. Default: a free port. */
   readonly port?: number;
   /** Shows the login URL to a person. */
@@ -21,14 +23,22 @@ export interface LoginOptions {
 
 const PATH = "/callback";
 
+/** The request that the server is expected to refuse: its refusal names the authorization server and the scope. */
+const ASKING = { jsonrpc: "2.0", id: 1, method: "ping" };
+
 /**
- * Logs in to a server with OAuth 2.1: authorization code with PKCE, in a browser that returns to this machine. Stores
- * the tokens in the file.
+ * Logs in to a server with OAuth 2.1: authorization code with PKCE, in a browser that returns to this machine. Requests
+ * the configured scope or the one that the server names, and those that it has asked for since an earlier login. Stores
+ * the tokens in the file. Connections that are open use them at once.
  *
  * @throws Error with a message for people.
  */
-export async function login({ url, settings, file, network, port = 0, show, signal }: LoginOptions): Promise<void> {
-  const { auth, extractWWWAuthenticateParams } = await import("@modelcontextprotocol/client");
+export async function login({ url, settings, file, port = 0, show, signal, ...rest }: LoginOptions): Promise<void> {
+  const [{ auth, extractWWWAuthenticateParams }, { createStreamFetch }] = await Promise.all([
+    import("@modelcontextprotocol/client"),
+    import("../../network/stream-fetch.ts"),
+  ]);
+  const network = createStreamFetch({ network: withHost(rest.network, new URL(url)) });
   const state = randomName(32);
   const callback = await listen(port, state);
   try {
@@ -41,11 +51,15 @@ export async function login({ url, settings, file, network, port = 0, show, sign
         show(address);
       },
     });
-    // The server's refusal names the authorization server and the scope.
-    const refusal = await network.fetch(url, { headers: { accept: "text/event-stream" }, signal });
+    const refusal = await network.fetch(url, {
+      method: "POST",
+      headers: { accept: "application/json, text/event-stream", "content-type": "application/json" },
+      body: JSON.stringify(ASKING),
+      signal,
+    });
     await refusal.body?.cancel();
     const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(refusal);
-    const asked = settings.scope ?? scope;
+    const asked = scopesOf(settings.scope ?? scope, (await file.read())?.wanted);
     const request = {
       serverUrl: url,
       fetchFn: network.fetch,
@@ -62,6 +76,7 @@ export async function login({ url, settings, file, network, port = 0, show, sign
     await auth(provider, { ...request, authorizationCode: code, ...(iss !== null && { iss }) });
   } finally {
     callback.close();
+    await network.close();
   }
 }
 

@@ -7,6 +7,7 @@ import type {
   StoredOAuthClientInformation,
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
+import { pause } from "../../util/abort.ts";
 import { makePrivateFolder, replacePrivateFile } from "../../util/private-file.ts";
 import { parseJson } from "../../util/json.ts";
 import { withLockFile } from "../../util/process-lock.ts";
@@ -19,6 +20,22 @@ export interface OAuthSettings {
   readonly clientSecret?: string;
   /** The requested scope. Default: the one that the server names. */
   readonly scope?: string;
+  /**
+   * The https URL of a document that describes the client (OAuth Client ID Metadata Document). It takes the place of a
+   * registration at authorities that support it. Default: a client is registered.
+   */
+  readonly clientMetadataUrl?: string;
+  /**
+   * "client_credentials": the client itself logs in, with `clientId` and its secret or key, whenever the server asks for
+   * a token. Its tokens are not stored. Default: a person logs in.
+   */
+  readonly grant?: "client_credentials";
+  /** The URL of the only authority that gets the credentials of that grant. Default: the one that the server names. */
+  readonly issuer?: string;
+  /** The private key of the client, in PEM, for the grant "client_credentials" (private_key_jwt). */
+  readonly privateKey?: string;
+  /** The algorithm of the private key's signature. Default "ES256". */
+  readonly algorithm?: string;
 }
 
 /** The stored data of one server. */
@@ -26,6 +43,8 @@ interface Stored {
   readonly url: string;
   readonly client?: StoredOAuthClientInformation;
   readonly tokens?: StoredOAuthTokens;
+  /** The scopes that the server has asked for since; the next login requests them too. */
+  readonly wanted?: string;
 }
 
 /** The tokens of one server, in their own file (0600). */
@@ -70,7 +89,7 @@ export interface Redirect {
 
 /** Creates the SDK's provider for a token file. Without a redirect it only refreshes tokens. */
 export function oauthProvider(file: TokenFile, settings: OAuthSettings, redirect?: Redirect): OAuthClientProvider {
-  const { clientId, clientSecret, scope } = settings;
+  const { clientId, clientSecret, scope, clientMetadataUrl } = settings;
   const configured =
     clientId === undefined
       ? undefined
@@ -92,6 +111,7 @@ export function oauthProvider(file: TokenFile, settings: OAuthSettings, redirect
       token_endpoint_auth_method: clientSecret === undefined ? "none" : "client_secret_post",
       ...(scope !== undefined && { scope }),
     },
+    ...(clientMetadataUrl !== undefined && { clientMetadataUrl }),
     ...(redirect !== undefined && {
       state: () => redirect.state,
       saveDiscoveryState: (state: OAuthDiscoveryState) => void (discovered = state),
@@ -114,8 +134,13 @@ export function oauthProvider(file: TokenFile, settings: OAuthSettings, redirect
       return tokens;
     },
     async saveTokens(tokens) {
-      const client = registered ?? (await file.read())?.client;
-      await file.write({ tokens, ...(client !== undefined && { client }) });
+      const stored = await file.read();
+      const [client, wanted] = [registered ?? stored?.client, stored?.wanted];
+      await file.write({
+        tokens,
+        ...(client !== undefined && { client }),
+        ...(wanted !== undefined && { wanted }),
+      });
     },
     redirectToAuthorization(url) {
       redirect?.open(url);
@@ -132,12 +157,54 @@ export function oauthProvider(file: TokenFile, settings: OAuthSettings, redirect
   };
 }
 
+/** Returns the scopes of both, each once, in their order; `undefined` if there are none. */
+export function scopesOf(...scopes: readonly (string | undefined)[]): string | undefined {
+  const all = new Set(scopes.flatMap((each) => each?.split(" ") ?? []).filter((each) => each !== ""));
+  return all.size === 0 ? undefined : [...all].join(" ");
+}
+
 /**
- * Adds the stored token to a server's requests, and refreshes it. Fails as "unauthorized" when a person must log in.
+ * Adds a token to a server's requests. That of a login is stored, and refreshed; it fails as "unauthorized" when a person
+ * must log in.
  */
 export function storedTokens(file: TokenFile, settings: OAuthSettings): (network: Fetching) => TokenProvider {
-  return (network) => tokensOver(file, settings, network);
+  const { grant } = settings;
+  return (network) => (grant === undefined ? tokensOver(file, settings, network) : ownTokens(settings, network));
 }
+
+/** Tokens that the client gets with its own credentials. */
+function ownTokens(settings: OAuthSettings, { fetch }: Fetching): TokenProvider {
+  const { clientId = "", clientSecret = "", privateKey, algorithm = "ES256", scope: asked, issuer } = settings;
+  let provider: OAuthClientProvider | undefined;
+  const provided = async (): Promise<OAuthClientProvider> => {
+    const { ClientCredentialsProvider, PrivateKeyJwtProvider } = await import("@modelcontextprotocol/client");
+    const own = {
+      ...{ clientId, clientName: "Handrail" },
+      ...(asked !== undefined && { scope: asked }),
+      ...(issuer !== undefined && { expectedIssuer: issuer }),
+    };
+    provider ??=
+      privateKey === undefined
+        ? new ClientCredentialsProvider({ ...own, clientSecret })
+        : new PrivateKeyJwtProvider({ ...own, privateKey, algorithm });
+    return provider;
+  };
+  return {
+    token: async () => (await provider?.tokens())?.access_token,
+    async onUnauthorized({ serverUrl, response }) {
+      const { auth, extractWWWAuthenticateParams } = await import("@modelcontextprotocol/client");
+      const { resourceMetadataUrl, scope = asked } = extractWWWAuthenticateParams(response);
+      await auth(await provided(), {
+        ...{ serverUrl, fetchFn: fetch },
+        ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
+        ...(scope !== undefined && { scope }),
+      });
+    },
+  };
+}
+
+/** The pause between two looks for a login, in milliseconds. */
+const LOOK_MS = 1_000;
 
 function tokensOver(file: TokenFile, settings: OAuthSettings, { fetch }: Fetching): TokenProvider {
   let given: string | undefined;
@@ -182,6 +249,23 @@ function tokensOver(file: TokenFile, settings: OAuthSettings, { fetch }: Fetchin
       // An authority takes a refresh token that is used twice for a stolen one, and ends the login.
       refreshing ??= file.exclusively(() => refresh(serverUrl, response)).finally(() => (refreshing = undefined));
       return refreshing;
+    },
+    async onForbidden(response) {
+      const { extractWWWAuthenticateParams } = await import("@modelcontextprotocol/client");
+      const { error, scope } = extractWWWAuthenticateParams(response);
+      if (error !== "insufficient_scope" || scope === undefined) return;
+      await file.exclusively(async () => {
+        const { url: _, ...stored } = (await file.read()) ?? { url: "" };
+        const wanted = scopesOf(stored.wanted, stored.tokens?.scope, scope);
+        await file.write({ ...stored, ...(wanted !== undefined && { wanted }) });
+      });
+    },
+    async changed(signal) {
+      const before = given;
+      while ((await file.read())?.tokens?.access_token === before) {
+        await pause(LOOK_MS, signal, { keepsAlive: false });
+        if (signal.aborted) return;
+      }
     },
   };
 }

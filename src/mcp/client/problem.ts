@@ -2,6 +2,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { GivenUp } from "../../engine/restarting.ts";
 import { messageOf } from "../../util/errors.ts";
 import { clip } from "../../util/text.ts";
+import type { TokenProvider } from "./server-settings.ts";
 import { sourceName } from "./tools.ts";
 
 /** The maximum length of a server's error message, in characters. */
@@ -20,18 +21,21 @@ export interface Described {
   readonly server: string;
   /** Whether a person can log in to the server. */
   readonly hasLogin: boolean;
+  /** `TokenProvider.changed`. */
+  readonly changed?: TokenProvider["changed"];
 }
 
 /** Describes to people why connecting to a server failed. */
-export async function problemOf({ server, hasLogin }: Described, error: unknown): Promise<Error> {
+export async function problemOf({ server, hasLogin, changed }: Described, error: unknown): Promise<Error> {
   const { InsufficientScopeError, UnauthorizedError } = await import("@modelcontextprotocol/client");
   if (InsufficientScopeError.isInstance(error) && hasLogin) {
-    const remedy = `A person adds it to oauth.scope and runs \`handrail mcp login ${server}\`.`;
+    const remedy = `A person runs \`handrail mcp login ${server}\`, which then asks for it.`;
     return new Error(`${error.message}, which the login does not have. ${remedy}`);
   }
   const isRefused =
     UnauthorizedError.isInstance(error) || (error instanceof Error && "status" in error && error.status === 401);
-  if (isRefused && hasLogin) return new GivenUp(`needs a login: a person runs \`handrail mcp login ${server}\`.`);
+  if (isRefused && hasLogin)
+    return new GivenUp(`needs a login: a person runs \`handrail mcp login ${server}\`.`, changed);
   if (isRefused) return new GivenUp("answers with HTTP 401: it does not accept the token that it is sent.");
   return new Error(causesOf(error));
 }

@@ -4,6 +4,7 @@ import { describeEnd, describeTraces } from "../../output/describe-exit.ts";
 import { pause } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
 import { linesOf } from "../../util/lines.ts";
+import type { TokenProvider } from "./server-settings.ts";
 
 /** An open transport to a server. */
 export interface OpenedTransport {
@@ -13,6 +14,8 @@ export interface OpenedTransport {
    * Never rejects.
    */
   explain(mask: (text: string) => string): Promise<string | undefined>;
+  /** `TokenProvider.changed` of a server with logins. */
+  readonly changed?: TokenProvider["changed"];
   /** Returns the end of a sentence about why Handrail closed the transport: see `describeTraces`. Never rejects. */
   traces(mask: (text: string) => string): Promise<string>;
 }

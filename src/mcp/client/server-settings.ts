@@ -1,6 +1,7 @@
 import type { Containment } from "../../contract/containment.ts";
 import type { Env } from "../../contract/effect.ts";
 import type { NetworkSettings } from "../../network/network-settings.ts";
+import type { OfferedPrompt, PromptMessage, Values } from "../offered.ts";
 
 /** Settings of any server. */
 interface AnyServerSettings {
@@ -56,15 +57,20 @@ export interface TokenProvider {
    * resolves.
    */
   onUnauthorized?(refused: { readonly response: Response; readonly serverUrl: URL }): Promise<void>;
+  /** Called with each response with status 403: the token may lack a scope, which the response names. */
+  onForbidden?(response: Response): Promise<void>;
+  /** Resolves when a person has logged in, so that there is another token. */
+  changed?(signal: AbortSignal): Promise<void>;
 }
 
 /** A prompt that a server offers. */
-export interface McpPrompt {
+export interface McpPrompt extends Pick<OfferedPrompt, "name" | "title" | "description" | "arguments"> {
   /** The name in the configuration. */
   readonly server: string;
-  readonly name: string;
-  readonly description?: string | undefined;
-  readonly arguments?: readonly { readonly name: string; readonly required?: boolean | undefined }[] | undefined;
-  /** Requests the prompt's text from the server, with values for its arguments. Rejects with an Error for people. */
-  text(values: { readonly [name: string]: string }, signal: AbortSignal): Promise<string>;
+  /** Requests the prompt's messages, with values for its arguments. Rejects with an Error for people. */
+  get(values: Values, signal: AbortSignal): Promise<readonly PromptMessage[]>;
+  /** As `get`, as one text. Messages of the model are marked. */
+  text(values: Values, signal: AbortSignal): Promise<string>;
+  /** Requests values of an argument that begin with `value`. Empty if the server has none. */
+  complete(argument: string, value: string, signal: AbortSignal): Promise<readonly string[]>;
 }

@@ -9,7 +9,7 @@ import { leaveOutBadTools } from "./bad-tools.ts";
 import { type CallLimit, callLimit } from "./call-limit.ts";
 import { type ServerConnection, type ElicitAnswer, listOffered, openConnection } from "./connection.ts";
 import { UnfitAnswer, serverQuestion } from "./elicitation.ts";
-import { promptText } from "./prompts.ts";
+import { promptsOf } from "./prompts.ts";
 import { failureOf, isSessionLost, problemOf } from "./problem.ts";
 import { type ClientWork, type WithClient, resourceTool, sourceName, toolsOf } from "./tools.ts";
 import type { McpPrompt, ServerSettings } from "./server-settings.ts";
@@ -73,14 +73,14 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
   const session = restarting<Client>({
     ...{ name, guards, onGivenUp: () => (prompts = []) },
     async open(host, offer): Promise<Opened<Client>> {
-      const { transport, explain, traces } = await openTransport(host);
+      const { transport, explain, traces, changed } = await openTransport(host);
       await leaveOutBadTools(transport, (words) => host.notice(`${name}: ${words}`));
       let connection: ServerConnection | undefined;
       const list = async ({ client }: ServerConnection) => {
         const offered = await listOffered(client, { signal: host.signal, timeout: startMs });
         const tools = toolsOf(offered.tools, { server, allowed: settings.tools, withClient, notice: host.notice });
+        prompts = offered.prompts; // before clients are told that something has changed
         await offer(offered.hasResources ? [...tools, resourceTool({ server, withClient })] : tools);
-        prompts = offered.prompts;
       };
       const onChange = () => {
         if (connection === undefined) return; // about to be listed
@@ -104,7 +104,7 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
         // Some servers of older revisions exit when the first message is not their handshake.
         if (connection === undefined && why !== undefined) isLegacy = !isLegacy;
         if (why !== undefined) throw new Error(why, { cause: error });
-        const problem = await problemOf(described, error);
+        const problem = await problemOf({ ...described, changed }, error);
         throw problem instanceof GivenUp ? problem : new Error(`${problem.message}${await traces(host.mask)}`);
       }
       const { client, closed } = connection;
@@ -144,10 +144,9 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
     }
   };
 
-  const getPrompt = async (prompt: string, values: { readonly [name: string]: string }, signal: AbortSignal) => {
+  const using = async <T>(work: (client: Client) => Promise<T>, signal: AbortSignal): Promise<T> => {
     try {
-      const client = await session.current(signal);
-      return promptText(await client.getPrompt({ name: prompt, arguments: { ...values } }, { signal }));
+      return await work(await session.current(signal));
     } catch (error) {
       throw await failureOf(described, error);
     }
@@ -156,12 +155,7 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
   return {
     name,
     server,
-    prompts: () =>
-      prompts.map((prompt) => ({
-        ...prompt,
-        server,
-        text: (values, signal) => getPrompt(prompt.name, values, signal),
-      })),
+    prompts: () => promptsOf(server, prompts, using),
     start: session.start,
     close: session.close,
   };

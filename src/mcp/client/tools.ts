@@ -1,5 +1,5 @@
 import type { Client, Progress, Tool as ListedTool } from "@modelcontextprotocol/client";
-import { text } from "../../contract/content.ts";
+import { isReadable, text } from "../../contract/content.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { Json } from "../../contract/schema.ts";
 import type { Tool, ToolContext } from "../../contract/tool.ts";
@@ -61,9 +61,15 @@ export function toolsOf(listed: readonly ListedTool[], { server, allowed, withCl
 }
 
 function toolOf(listed: ListedTool, { server, withClient }: Pick<ToolsOptions, "server" | "withClient">): Tool {
-  const { name, annotations = {}, inputSchema } = listed;
+  const { name, annotations = {}, inputSchema, outputSchema } = listed;
   return foreignTool({
-    ...{ from: sourceName(server), tool: name, name: toolName(server, name), schema: inputSchema },
+    ...{
+      from: sourceName(server),
+      tool: name,
+      name: toolName(server, name),
+      schema: inputSchema,
+      output: outputSchema,
+    },
     title: listed.title ?? annotations.title,
     description: listed.description ?? `The tool ${name} of MCP server ${server}.`,
     destructive: annotations.destructiveHint === true,
@@ -72,9 +78,9 @@ function toolOf(listed: ListedTool, { server, withClient }: Pick<ToolsOptions, "
       const result = await withClient(context, (client, options) => client.callTool(params, options));
       const received = receivedFrom(result);
       if (result.isError !== true) return attached(received, context);
-      const message = received.parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+      const message = received.parts.flatMap((part) => (isReadable(part) ? [part.text] : [])).join("\n");
       throw new ToolFailure(clip(message, MAX_ERROR), {
-        content: received.parts.filter((part) => part.type === "image"),
+        content: received.parts.filter((part) => !isReadable(part)),
         foreign: true,
       });
     },

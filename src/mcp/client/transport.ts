@@ -31,17 +31,23 @@ async function overHttp({ url: address, headers, network, auth }: HttpServerSett
   ]);
   const url = new URL(address);
   const client = createStreamFetch({ network: withHost(network, url) });
+  const provider = auth?.(client);
   const transport = new StreamableHTTPClientTransport(url, {
-    fetch: (input, init) => client.fetch(input, init),
+    async fetch(input, init) {
+      const response = await client.fetch(input, init);
+      if (response.status === 403) await provider?.onForbidden?.(response);
+      return response;
+    },
     ...(headers !== undefined && { requestInit: { headers } }),
-    ...(auth !== undefined && { authProvider: auth(client) }),
+    ...(provider !== undefined && { authProvider: provider }),
   });
   const close = transport.close.bind(transport);
   transport.close = async () => {
     await close();
     await client.close();
   };
-  return { transport, explain: async () => undefined, traces: async () => "" };
+  const changed = provider?.changed;
+  return { transport, explain: async () => undefined, traces: async () => "", ...(changed && { changed }) };
 }
 
 /**

@@ -9,7 +9,6 @@ import type { HttpServerSettings } from "../../../src/mcp/client/source.ts";
 import { withHost } from "../../../src/mcp/client/transport.ts";
 import { createHttpEndpoint } from "../../../src/mcp/http.ts";
 import type { NetworkSettings } from "../../../src/network/network-settings.ts";
-import { createStreamFetch } from "../../../src/network/stream-fetch.ts";
 import { foreignServer } from "../../fixtures/mcp/foreign-server.mjs";
 import { temporaryFolder, toolkitWith, workspace } from "../../support/workspace.ts";
 import { ERAS } from "../connection.ts";
@@ -103,7 +102,7 @@ describe("a server that requires a login", () => {
     };
     let browsing: Promise<void> | undefined;
     await login({
-      ...{ url, file, settings: {}, network: createStreamFetch({ network }), signal: new AbortController().signal },
+      ...{ url, file, settings: {}, network, signal: new AbortController().signal },
       show: (address) => void (browsing = browser(address)),
     });
     await browsing;
@@ -140,9 +139,8 @@ describe("a server that requires a login", () => {
   test("is limited by the network rules: its authority at a private address is refused", async () => {
     const { issuer, url, file } = await ready;
     const before = issuer.counted.requests;
-    const own = createStreamFetch({ network: withHost({}, new URL(url)) });
     const trying = login({
-      ...{ url, file, settings: {}, network: own },
+      ...{ url, file, settings: {} },
       show: () => undefined,
       signal: AbortSignal.timeout(10_000),
     });

@@ -52,9 +52,12 @@ describe.each(ERAS)("a server of revision %s", (era) => {
         { type: "text", text: expect.stringMatching(/^<<foreign text .*>>\na picture$/) as string },
         { type: "image", mimeType: "image/png" },
         { type: "text", text: "[Left out: image, image/svg+xml, 8 characters of base64]" },
-        { type: "text", text: "[Left out: audio, audio/wav, 4 characters of base64]" },
+        { type: "audio", mimeType: "audio/wav" },
         { type: "text", text: "[Resource one: note://one]" },
-        { type: "text", text: expect.stringMatching(/^the note\n<<end of foreign text \w+>>$/) as string },
+        {
+          ...{ type: "resource", uri: "note://one" },
+          text: expect.stringMatching(/^the note\n<<end of foreign text \w+>>$/) as string,
+        },
       ],
     });
     expect(plainText(await call("other__read_resource"))).toBe("note://one (one): A note");
