@@ -3,6 +3,7 @@ import type { CallId } from "../contract/identity.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { asContent } from "../engine/result.ts";
+import { partText } from "../output/part-text.ts";
 import { type AdapterOptions, createHand } from "./hand.ts";
 import { type DescribedSchema, describedSchema } from "./schema.ts";
 
@@ -93,7 +94,7 @@ export function outputOf(result: ToolResult): AiSdkOutput {
 }
 
 function partOf(part: Content) {
-  return part.type === "text"
-    ? ({ type: "text", text: part.text } as const)
-    : ({ type: "image-data", data: part.data, mediaType: part.mimeType } as const);
+  return part.type === "image"
+    ? ({ type: "image-data", data: part.data, mediaType: part.mimeType } as const)
+    : ({ type: "text", text: partText(part) } as const);
 }

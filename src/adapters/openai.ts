@@ -4,6 +4,7 @@ import type { ParametersSchema } from "../contract/schema.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { DefinitionOf, Toolkit } from "../contract/toolkit.ts";
 import { asContent, asText } from "../engine/result.ts";
+import { partText } from "../output/part-text.ts";
 import { type AdapterOptions, createHand } from "./hand.ts";
 
 export type { AdapterOptions } from "./hand.ts";
@@ -76,11 +77,11 @@ export function openAiAgents(toolkit: Toolkit, { strict = true, ...options }: Op
 
 function agentOutput(result: ToolResult): OpenAiAgentOutput {
   const { content } = asContent(result);
-  if (content.every(({ type }) => type === "text")) return asText(result);
+  if (content.every(({ type }) => type !== "image")) return asText(result);
   return content.map((part) =>
-    part.type === "text"
-      ? { type: "text", text: part.text }
-      : { type: "image", image: { data: part.data, mediaType: part.mimeType } },
+    part.type === "image"
+      ? { type: "image", image: { data: part.data, mediaType: part.mimeType } }
+      : { type: "text", text: partText(part) },
   );
 }
 
@@ -170,11 +171,11 @@ type ImagePart = Extract<Content, { type: "image" }>;
 
 function responseOutput(result: ToolResult): OpenAiResponseOutput["output"] {
   const { content } = asContent(result);
-  if (content.every(({ type }) => type === "text")) return asText(result);
+  if (content.every(({ type }) => type !== "image")) return asText(result);
   return content.map((part) =>
-    part.type === "text"
-      ? { type: "input_text", text: part.text }
-      : { type: "input_image", image_url: dataUrl(part), detail: "auto" },
+    part.type === "image"
+      ? { type: "input_image", image_url: dataUrl(part), detail: "auto" }
+      : { type: "input_text", text: partText(part) },
   );
 }
 

@@ -12,7 +12,7 @@ import { plugin, pluginName } from "../plugins/plugin.ts";
 import { MCP_FILE, findProjectFile } from "../config/find.ts";
 import type { McpChoice, McpChoices } from "../config/mcp.ts";
 import { readMcpFile } from "../config/mcp-file.ts";
-import type { OAuthSettings, TokenFile } from "../mcp/client/oauth.ts";
+import type { OAuthSettings, TokenFile } from "../mcp/client/token-file.ts";
 import type { McpSource, ServerSettings } from "../mcp/client/source.ts";
 import type { NetworkSettings } from "../network/network-settings.ts";
 import { writtenPlaces } from "../provenance/written-places.ts";
@@ -227,7 +227,7 @@ export function hasOwnToken({ headers = {}, tokenVariable, oauth }: McpChoice): 
 
 /** Returns the store of the tokens for a URL. */
 export async function tokensOf(url: string): Promise<TokenFile> {
-  const { tokenFile } = await import("../mcp/client/oauth.ts");
+  const { tokenFile } = await import("../mcp/client/token-file.ts");
   return tokenFile(stateFolder(), url);
 }
 

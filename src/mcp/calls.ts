@@ -8,7 +8,6 @@ import {
   inputRequired,
 } from "@modelcontextprotocol/server";
 import { type Content, text } from "../contract/content.ts";
-import type { ThreadId } from "../contract/identity.ts";
 import type { Approver } from "../contract/policy.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { JsonSchema } from "../contract/schema.ts";
@@ -20,6 +19,7 @@ import { randomName } from "../util/identifier.ts";
 import { blockOf } from "./blocks.ts";
 import { type CallProgress, createProgress } from "./progress.ts";
 import { type Question, answerOf, formOf } from "./form.ts";
+import type { CallsOptions } from "./options.ts";
 import { approvalForm, approvalOf, offeredBy, wantsWhole } from "./question.ts";
 import { type Questions, createQuestions } from "./questions.ts";
 
@@ -27,17 +27,6 @@ const ANSWER_WITHIN_MS = 10 * 60 * 1_000;
 
 /** The key of the question whether a call may run. */
 const APPROVAL = "approval";
-
-export interface CallsOptions {
-  /** The thread that the calls belong to. Default: over HTTP one for each session, else "main". */
-  readonly thread?: ThreadId;
-  /** False to ask the toolkit's own approver and never the client. Default true. */
-  readonly askClient?: boolean;
-  /** How long a person may take to answer, in milliseconds. Default 10 minutes. */
-  readonly answerWithinMs?: number;
-  /** The last sentence of a denial when nobody could be asked. */
-  readonly howToApprove?: string;
-}
 
 const USE_ELICITATION = "To allow it, a person uses an MCP client that can ask them (elicitation).";
 

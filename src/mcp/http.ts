@@ -15,8 +15,8 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { randomName } from "../util/identifier.ts";
-import { type Calls, type CallsOptions, createCalls } from "./calls.ts";
-import type { Offering } from "./offered.ts";
+import { type Calls, createCalls } from "./calls.ts";
+import type { CallsOptions, Offering } from "./options.ts";
 import { MAX_MESSAGE_BYTES, createServer, tellChanged } from "./server.ts";
 
 export interface HttpOptions extends CallsOptions, Offering {

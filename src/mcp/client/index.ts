@@ -8,4 +8,5 @@ export {
   mcpServer,
 } from "./source.ts";
 export { type LoginOptions, login } from "./login.ts";
-export { type OAuthSettings, type TokenFile, storedTokens, tokenFile } from "./oauth.ts";
+export { storedTokens } from "./oauth.ts";
+export { type OAuthSettings, type TokenFile, tokenFile } from "./token-file.ts";

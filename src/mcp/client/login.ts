@@ -3,7 +3,9 @@ import { type Server, createServer } from "node:http";
 import { untilAborted } from "../../util/abort.ts";
 import { randomName } from "../../util/identifier.ts";
 import type { NetworkSettings } from "../../network/network-settings.ts";
-import { type OAuthSettings, type TokenFile, oauthProvider, scopesOf } from "./oauth.ts";
+import { scopesOf } from "./oauth.ts";
+import { oauthProvider } from "./oauth-provider.ts";
+import type { OAuthSettings, TokenFile } from "./token-file.ts";
 import { withHost } from "./transport.ts";
 
 export interface LoginOptions {

@@ -1,10 +1,9 @@
 import type { Client, GetPromptResult, Prompt } from "@modelcontextprotocol/client";
 import type { ToolSource } from "../../contract/tool-source.ts";
 import { partText } from "../../output/part-text.ts";
-import type { Offering, PromptMessage } from "../offered.ts";
+import type { Offering, PromptMessage } from "../options.ts";
 import { partOf } from "./content.ts";
-import type { McpPrompt } from "./server-settings.ts";
-import type { McpSource } from "./source.ts";
+import type { McpPrompt, McpSource } from "./server-settings.ts";
 
 /** The prompts of all MCP servers among the sources, as `SERVER:PROMPT`, for clients of our own server. */
 export function gatewayPrompts(sources: readonly ToolSource[] = []): Pick<Offering, "prompts"> {

@@ -1,7 +1,8 @@
 import type { Containment } from "../../contract/containment.ts";
 import type { Env } from "../../contract/effect.ts";
+import type { ToolSource } from "../../contract/tool-source.ts";
 import type { NetworkSettings } from "../../network/network-settings.ts";
-import type { OfferedPrompt, PromptMessage, Values } from "../offered.ts";
+import type { OfferedPrompt, PromptMessage, Values } from "../options.ts";
 
 /** Settings of any server. */
 interface AnyServerSettings {
@@ -73,4 +74,12 @@ export interface McpPrompt extends Pick<OfferedPrompt, "name" | "title" | "descr
   text(values: Values, signal: AbortSignal): Promise<string>;
   /** Requests values of an argument that begin with `value`. Empty if the server has none. */
   complete(argument: string, value: string, signal: AbortSignal): Promise<readonly string[]>;
+}
+
+/** An MCP server as a source of tools. */
+export interface McpSource extends ToolSource {
+  /** The name in the configuration. */
+  readonly server: string;
+  /** Returns the server's prompts, as last listed. */
+  prompts(): readonly McpPrompt[];
 }

@@ -1,6 +1,5 @@
 import type { Client, ElicitRequestFormParams, Prompt } from "@modelcontextprotocol/client";
 import { text } from "../../contract/content.ts";
-import type { ToolSource } from "../../contract/tool-source.ts";
 import type { ToolContext } from "../../contract/tool.ts";
 import { GivenUp, type Opened, type SourceGuards, restarting } from "../../engine/restarting.ts";
 import { oneLine } from "../../output/terminal-text.ts";
@@ -12,10 +11,16 @@ import { UnfitAnswer, serverQuestion } from "./elicitation.ts";
 import { promptsOf } from "./prompts.ts";
 import { failureOf, isSessionLost, problemOf } from "./problem.ts";
 import { type ClientWork, type WithClient, resourceTool, sourceName, toolsOf } from "./tools.ts";
-import type { McpPrompt, ServerSettings } from "./server-settings.ts";
+import type { McpSource, ServerSettings } from "./server-settings.ts";
 import { transportTo } from "./transport.ts";
 
-export type { HttpServerSettings, McpPrompt, ProcessServerSettings, ServerSettings } from "./server-settings.ts";
+export type {
+  HttpServerSettings,
+  McpPrompt,
+  McpSource,
+  ProcessServerSettings,
+  ServerSettings,
+} from "./server-settings.ts";
 
 /** How long a call may take without progress, in milliseconds. */
 const CALL_MS = 300_000;
@@ -23,14 +28,6 @@ const CALL_MS = 300_000;
 const START_MS = 60_000;
 /** The longest timer of Node, in milliseconds. Calls have their own limit. */
 const NEVER_MS = 2 ** 31 - 1;
-
-/** An MCP server as a source of tools. */
-export interface McpSource extends ToolSource {
-  /** The name in the configuration. */
-  readonly server: string;
-  /** Returns the server's prompts, as last listed. */
-  prompts(): readonly McpPrompt[];
-}
 
 /**
  * Creates a source of the tools of an MCP server. The server is started with the toolkit, and restarted whenever it
