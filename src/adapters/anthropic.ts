@@ -2,6 +2,7 @@ import type { CallId } from "../contract/identity.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { DefinitionOf, Toolkit } from "../contract/toolkit.ts";
 import { asContent } from "../engine/result.ts";
+import { partText } from "../output/part-text.ts";
 import { messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
 import { type AdapterOptions, createHand } from "./hand.ts";
@@ -94,9 +95,9 @@ function isCall(block: { readonly type: string } | AnthropicCall): block is Anth
 
 function blocksOf(result: ToolResult): TextOrImage[] {
   const parts = asContent(result).content.map((part): TextOrImage =>
-    part.type === "text"
-      ? { type: "text", text: part.text }
-      : { type: "image", source: { type: "base64", data: part.data, media_type: part.mimeType as ImageType } },
+    part.type === "image"
+      ? { type: "image", source: { type: "base64", data: part.data, media_type: part.mimeType as ImageType } }
+      : { type: "text", text: partText(part) },
   );
   // The API refuses empty texts.
   return parts.map((part) => (part.type === "text" && part.text === "" ? { ...part, text: "(no output)" } : part));

@@ -3,6 +3,7 @@ import type { ParametersSchema } from "../contract/schema.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { asContent, asText } from "../engine/result.ts";
+import { partText } from "../output/part-text.ts";
 import { randomName } from "../util/identifier.ts";
 import { type AdapterOptions, createHand } from "./hand.ts";
 
@@ -91,10 +92,10 @@ export function langChain(toolkit: Toolkit, options: AdapterOptions = {}): LangC
 
 function contentOf(result: ToolResult): LangChainContent {
   const { content } = asContent(result);
-  if (content.every(({ type }) => type === "text")) return asText(result);
+  if (content.every(({ type }) => type !== "image")) return asText(result);
   return content.map((part) =>
-    part.type === "text"
-      ? { type: "text", text: part.text }
-      : { type: "image", data: part.data, mimeType: part.mimeType },
+    part.type === "image"
+      ? { type: "image", data: part.data, mimeType: part.mimeType }
+      : { type: "text", text: partText(part) },
   );
 }
