@@ -13,7 +13,7 @@ const entries = [...page.matchAll(/^\*\*(.*?)\*\*[^]*?^```(?:json|yaml)\n([^]*?)
 );
 
 test("there is an entry for each client of the table", () => {
-  const table = page.slice(page.indexOf("## What a client can ask"));
+  const table = page.split(/^## /m).find((part) => part.startsWith("What a client can ask")) ?? "";
   const inTable = [...table.matchAll(/^\| (?!Client|---)([^|]+?) \| /gm)].map(([, name = ""]) => name);
   expect(inTable.toSorted()).toEqual(["Claude Code", "Cursor", "Gemini CLI", "Goose", "VS Code", "Zed", "opencode"]);
   const named = entries.map(({ client }) => client.replace("Version 1", "opencode"));
