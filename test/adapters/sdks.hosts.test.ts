@@ -111,7 +111,7 @@ afterAll(async () => {
   await mock.stop();
 });
 
-describe.skipIf(missing !== undefined)("an SDK's own loop, streamed, with one approval and an image", () => {
+describe.skipIf(missing !== undefined)("an SDK's own loop, with one approval and an image", () => {
   test.each(programs)("%s", { timeout: 120_000 }, async (name) => {
     bodies.length = 0;
     const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
