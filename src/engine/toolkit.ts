@@ -86,8 +86,8 @@ function toolkitOf(
   /** The host for a call that was delivered: judged by its caller's policies too, with its caller's approver. */
   const deliveredTo = (host: Host, { delivery }: ParkedCall): Host => {
     if (delivery === undefined) return host;
-    const approver = delivery.answers === true ? answersElsewhere(host.answerWithinMs) : host.approver;
-    return { ...host, approver, policies: [...policies, ...policiesOf(delivery)] };
+    const asking = delivery.answers === true ? answersElsewhere(host.answerWithinMs) : host.approver;
+    return { ...host, approver: asking, policies: [...policies, ...policiesOf(delivery)] };
   };
 
   /** Runs a call that can be stopped, and is stopped with the toolkit. */
