@@ -10,7 +10,8 @@ import { postgresStore, sqliteStore } from "handrail";
 
 const EVENTS_A_RUN = 10_000;
 const READ_A_RUN = 100;
-const PROGRAM = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+/** The built program. */
+export const PROGRAM = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 
 const versions = "/usr/lib/postgresql";
 const bin = existsSync(versions)
@@ -108,7 +109,7 @@ function eventOf(number) {
  *
  * @param {string} folder
  */
-async function server(folder) {
+export async function server(folder) {
   const id = (/** @type {string} */ flag) => Number(execFileSync("id", [flag, "postgres"]).toString());
   const user = process.getuid?.() === 0 ? { uid: id("-u"), gid: id("-g") } : {};
   rmSync(folder, { recursive: true, force: true });

@@ -22,6 +22,7 @@ import { START } from "./start.mjs";
 import { TERMINAL } from "./terminal.mjs";
 import { UNDO } from "./undo.mjs";
 import { WEB } from "./web.mjs";
+import { WORKERS } from "./workers.mjs";
 
 /** @type {readonly import("./shared.mjs").Workload[]} */
 export const WORKLOADS = [
@@ -47,5 +48,6 @@ export const WORKLOADS = [
   ...TERMINAL,
   ...UNDO,
   ...WEB,
+  ...WORKERS,
   ...START,
 ];

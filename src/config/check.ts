@@ -143,10 +143,15 @@ function partsOf(pointer: string): readonly string[] {
   return parts.map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** Describes a value to people. */
+/** Describes a value to people. The password in a URL is not shown. */
 export function valueText(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "a map";
-  if (typeof value === "string") return JSON.stringify(clip(value, 200));
+  if (typeof value === "string") return JSON.stringify(clip(withoutPassword(value), 200));
   return typeof value === "number" || typeof value === "boolean" ? String(value) : "nothing";
+}
+
+/** The text with "…" for the password of each URL in it: "postgres://ann:…@host/db". */
+function withoutPassword(text: string): string {
+  return text.replaceAll(/(\w:\/\/[^\s:/@]*:)[^\s/]*@/g, "$1…@");
 }

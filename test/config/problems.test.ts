@@ -70,6 +70,11 @@ describe("a problem in a file is reported with line, column, key, what was expec
       "config.yaml:1:8: store: expected sqlite, memory or postgres://USER@HOST:PORT/DATABASE, got 7",
     ],
     [
+      "a URL of another kind, without its password",
+      "queue: http://ann:secret@q.example.org\n",
+      'config.yaml:1:8: queue: expected redis://HOST:PORT, or rediss:// with TLS, got "http://ann:…@q.example.org". See docs/workers.md.',
+    ],
+    [
       "a word in place of true or false",
       "policy: { workspace_only: no }\n",
       'config.yaml:1:27: policy.workspace_only: expected true or false, got "no"',
