@@ -25,6 +25,7 @@ const SYSTEM_PROGRAMS = [
         { program: "cc", debianPackage: "gcc" },
         { program: "make", debianPackage: "make" },
         { program: "python3", debianPackage: "python3-venv" },
+        { program: "jq", debianPackage: "jq" },
         { program: "cargo", debianPackage: "cargo" },
         // Container engines and the content of their images; ssh, its server, and login shells.
         { program: "dockerd", debianPackage: "docker.io" },

@@ -10,6 +10,9 @@ const PROGRAM = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 
 let calls = 0;
 
+/** What many hooks do: they look for a word in the event. */
+const BASH_HOOK = `event=$(cat); printf %s "$event" | grep -q 'rm -rf' && { echo no >&2; exit 2; }; exit 0`;
+
 /** @type {readonly import("./shared.mjs").Workload[]} */
 export const START = [
   starting("--version", ["--version"], 1.2),
@@ -18,23 +21,30 @@ export const START = [
   starting("call", ["call", "read", '{"path":"a.txt"}'], 1.8),
   starting("run", ["run", "Hi", "--model", "demo", "--preset", "none"], undefined),
   starting("call-bash", ["call", "bash", '{"command":"true"}', "--yes"], 3),
-  starting("hook", ["hook", "codex"], 1.6, (cwd) => ({
+  starting("hook", ["hook", "codex"], 1.6, hookEvent),
+  starting("hook-bash", ["hook", "codex"], undefined, hookEvent, ["bash", "-c", BASH_HOOK]),
+];
+
+/** @param {string} cwd */
+function hookEvent(cwd) {
+  return {
     ...{ session_id: "s", cwd, hook_event_name: "PreToolUse", tool_name: "view_image", tool_use_id: `${(calls += 1)}` },
     tool_input: { path: "a.txt" },
-  })),
-];
+  };
+}
 
 /**
  * @param {string} name
  * @param {readonly string[]} args
  * @param {number | undefined} most
  * @param {(cwd: string) => object} [event] what it reads from stdin, as JSON
+ * @param {readonly string[]} [ceiling] the command to compare with, which reads the same
  * @returns {import("./shared.mjs").Workload}
  */
-function starting(name, args, most, event) {
+function starting(name, args, most, event, ceiling = [process.execPath, "-e", "0"]) {
   return {
     name: `start-${name}`,
-    what: `handrail ${args[0]}${args[1] === undefined ? "" : ` ${args[1]}`}; ceiling node -e 0`,
+    what: `handrail ${args[0]}${args[1] === undefined ? "" : ` ${args[1]}`}; ceiling ${ceiling[0] === "bash" ? "a hook in bash" : "node -e 0"}`,
     rounds: 15,
     target: most === undefined ? { text: "", met: () => true } : atMost(most),
     async prepare(folder) {
@@ -45,13 +55,16 @@ function starting(name, args, most, event) {
         cwd,
         env: { ...process.env, XDG_STATE_HOME: join(cwd, "state"), XDG_CONFIG_HOME: join(cwd, "config") },
       };
+      /** @param {readonly string[]} argv */
+      const start = (argv) => {
+        const [program = "", ...words] = argv;
+        const ended = run(program, words, options);
+        ended.child.stdin?.end(event === undefined ? "" : JSON.stringify(event(cwd)));
+        return ended;
+      };
       return {
-        ours: () => {
-          const ended = run(process.execPath, [PROGRAM, ...args], options);
-          ended.child.stdin?.end(event === undefined ? "" : JSON.stringify(event(cwd)));
-          return ended;
-        },
-        ceiling: () => run(process.execPath, ["-e", "0"], options),
+        ours: () => start([process.execPath, PROGRAM, ...args]),
+        ceiling: () => start(ceiling),
       };
     },
   };

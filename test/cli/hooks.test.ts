@@ -1,6 +1,8 @@
-import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { requireProgram } from "../support/here.ts";
+import { temporaryFolder } from "../support/workspace.ts";
 import { type CommandLine, commandLine } from "./program.ts";
 
 const CHECK = "#!/bin/sh\ngrep -q forbidden && { echo 'the check says no' >&2; exit 2; }\nexit 0\n";
@@ -46,6 +48,7 @@ describe("hooks of the configuration", () => {
   });
 
   test("that run code of the workspace are trusted by name, each by itself", async () => {
+    requireProgram("make");
     const line = await withHooks(hooksOf("cat > /dev/null; make -s one && make -s two"), {
       Makefile: "one:\n\t@:\ntwo:\n\t@echo made >&2; exit 2\n",
     });
@@ -79,5 +82,55 @@ describe("hooks of the configuration", () => {
     const missing = await withHooks(hooksOf("no-such-program --check | cat"));
     const doctor = await missing.here(["doctor"]);
     expect(doctor.stdout + doctor.stderr).toContain("PreToolUse: there is no program no-such-program");
+  });
+
+  test("of the published kinds run as they are, from the settings of Claude Code", async () => {
+    requireProgram("jq");
+    requireProgram("python3");
+    const validator =
+      "import json, sys\nevent = json.load(sys.stdin)\n" +
+      'words = event.get("tool_input", {}).get("command", "").split()\n' +
+      'if event.get("tool_name") == "Bash" and words[:1] == ["grep"]:\n' +
+      '    print("Use rg instead of grep", file=sys.stderr)\n    sys.exit(2)\n';
+    const protect =
+      "#!/bin/bash\nFILE=$(jq -r '.tool_input.file_path // empty')\nfor pattern in .env package-lock.json .git/; do\n" +
+      '  if [[ "$FILE" == *"$pattern"* ]]; then echo "Blocked: $FILE matches $pattern" >&2; exit 2; fi\ndone\nexit 0\n';
+    const docs =
+      "import json, sys\nevent = json.load(sys.stdin)\n" +
+      'if event["tool_input"]["command"].endswith(".md"):\n' +
+      '    print(json.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": "allow",\n' +
+      '        "permissionDecisionReason": "documentation"}, "suppressOutput": True}))\n';
+    const hook = (command: string) => ({ hooks: [{ type: "command", command }] });
+    const settings = {
+      PreToolUse: [
+        { matcher: "Bash", ...hook("python3 ~/.claude/hooks/validate.py") },
+        {
+          matcher: "Bash",
+          ...hook(`jq -r '"\\(.tool_input.command) - \\(.tool_input.description // "none")"' >> ~/log.txt`),
+        },
+        { matcher: "Edit|Write", ...hook("$HOME/.claude/hooks/protect.sh") },
+        { matcher: "Bash", ...hook("python3 ~/.claude/hooks/docs.py") },
+      ],
+      PostToolUse: [
+        { matcher: "Edit|MultiEdit|Write", ...hook("jq -r '.tool_input.file_path' | xargs sed -i 's/ *$//'") },
+      ],
+    };
+    const line = await withHooks(JSON.stringify({ policy: { sandbox: "off" }, hooks: settings }));
+    const home = temporaryFolder();
+    await mkdir(join(home, ".claude/hooks"), { recursive: true });
+    const files = { "validate.py": validator, "protect.sh": protect, "docs.py": docs };
+    for (const [name, text] of Object.entries(files))
+      await writeFile(join(home, ".claude/hooks", name), text, { mode: 0o755 });
+    const call = (tool: string, input: object) =>
+      line.shell(`HOME='${home}' handrail call ${tool} '${JSON.stringify(input)}'`);
+    expect((await call("bash", { command: "grep text forbidden.txt" })).stdout).toBe("Use rg instead of grep\n");
+    expect((await call("bash", { command: "echo fine" })).stdout).toBe("fine\n");
+    expect(await readFile(join(home, "log.txt"), "utf8")).toBe("grep text forbidden.txt - none\necho fine - none\n");
+    const locked = await call("write", { path: "package-lock.json", content: "{}" });
+    expect(locked.stdout).toMatch(/^Blocked: .*package-lock\.json matches package-lock\.json\n$/);
+    expect((await call("bash", { command: "touch notes.txt" })).code).toBe(1); // a person would be asked
+    expect((await call("bash", { command: "touch notes.md" })).code).toBe(0);
+    expect((await call("write", { path: "notes.md", content: "a   \nb\n" })).code).toBe(0);
+    expect(await readFile(join(line.folder, "notes.md"), "utf8")).toBe("a\nb\n");
   });
 });

@@ -8,6 +8,7 @@ import { createHooks } from "../../src/guard/own-hooks.ts";
 import { asText } from "../../src/engine/result.ts";
 import { calls, scripted } from "../agent/support.ts";
 import { all } from "../activity/events.ts";
+import { requireProgram } from "../support/here.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 
 const command = (script: string, more: Partial<HookHandler> = {}): HookHandler => ({
@@ -171,6 +172,7 @@ describe("a hook before a call", () => {
 
 describe("a hook after a call", () => {
   test("adds what the model should know, or replaces the result", async () => {
+    requireProgram("jq");
     const { text, folder, toolkit } = await hooking({
       PostToolUse: [
         on("Write", command('jq -r .tool_input.file_path > written; echo "lint: line 1" >&2; exit 2')),
@@ -203,6 +205,7 @@ describe("hooks in the turns of an agent", () => {
   };
 
   test("add to a prompt and to the beginning, and make the agent continue once", async () => {
+    requireProgram("jq");
     const goOn = command('jq -e .stop_hook_active > /dev/null || { echo "run the tests" >&2; exit 2; }');
     const { agent, model, events } = await turn(
       {
