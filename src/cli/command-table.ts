@@ -283,6 +283,20 @@ export const COMMANDS: CommandTable = {
       },
     },
   },
+  users: {
+    summary: "people with tokens of their own for the API and the console",
+    load: () => import("./commands/users.ts"),
+    commands: {
+      list: { summary: "list the users with their scopes", person: true },
+      add: {
+        summary: "add a user and print their token; a user who is there gets a new one",
+        person: true,
+        args: [["<name>", "the user's name, as the record has it"]],
+        flags: [["--scopes <list>", "of watch, prompt, answer (or answer:low, answer:medium), administer (watch)"]],
+      },
+      remove: { summary: "remove a user", person: true, args: [["<name>", "the user's name"]] },
+    },
+  },
   verify: {
     summary: "check that nothing in the record was changed, removed or added afterwards",
     load: () => import("./commands/verify.ts"),

@@ -14,6 +14,11 @@ export function databaseFile(env: NodeJS.ProcessEnv = process.env): string {
   return join(stateFolder(env), "handrail.db");
 }
 
+/** Returns the path of the file with the users of the API: `users.json` in the state folder. */
+export function usersFile(env: NodeJS.ProcessEnv = process.env): string {
+  return join(stateFolder(env), "users.json");
+}
+
 /** Returns the path of the file with API keys, as `NAME=value` lines: `keys` in `configFolder()`. */
 export function keyFile(env: NodeJS.ProcessEnv = process.env): string {
   return join(configFolder(env), "keys");

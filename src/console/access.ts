@@ -2,12 +2,15 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
 import type { BrowserSessions } from "./browser-sessions.ts";
 import { Problem } from "./problem.ts";
+import type { User, Users } from "./users.ts";
 
 /** Who sent a request. */
 export type Caller =
   /** The holder of the token. */
   | { readonly kind: "program" }
-  | { readonly kind: "browser" | "phone"; readonly session: string; readonly name: string }
+  | { readonly kind: "browser" | "phone"; readonly session: string; readonly name: string; readonly user?: User }
+  /** The holder of a user's token. */
+  | { readonly kind: "user"; readonly user: User }
   /** Somebody who may begin the session of a phone, only once. */
   | { readonly kind: "pairing" };
 
@@ -26,6 +29,8 @@ export interface AccessOptions {
   readonly origins?: readonly string[] | undefined;
   /** Default: browsers are refused. */
   readonly browsers?: BrowserSessions | undefined;
+  /** People with tokens of their own. Default: none. */
+  readonly users?: Users | undefined;
   /** Whether the server's certificate is for this name. Default: there is no certificate. */
   readonly isCertified?: ((name: string) => boolean) | undefined;
   /** Milliseconds since 1970. Default: the current time. */
@@ -68,7 +73,8 @@ const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "::1"];
  *
  * @throws Error when the token is too short.
  */
-export function createAccess({ token, host, origins, browsers, isCertified, now = Date.now }: AccessOptions): Access {
+export function createAccess(options: AccessOptions): Access {
+  const { token, host, origins, browsers, users, isCertified, now = Date.now } = options;
   if (token.length < MIN_TOKEN) throw new Error(`Expected a token of at least ${MIN_TOKEN} characters.`);
   const isOpen = !isLoopback(host);
   const pairings = new Map<string, number>();
@@ -98,7 +104,15 @@ export function createAccess({ token, host, origins, browsers, isCertified, now 
 
   const ofSession = (secret: string, { address }: Peer): Caller | undefined => {
     const session = browsers?.use(secret, address);
-    return session && { kind: session.kind, session: session.id, name: session.name };
+    if (session === undefined) return undefined;
+    const user = session.user === undefined ? undefined : users?.byName(session.user);
+    if (session.user !== undefined && user === undefined) return undefined; // the user was removed
+    return { kind: session.kind, session: session.id, name: session.name, ...(user !== undefined && { user }) };
+  };
+
+  const ofUser = (given: string): Caller | undefined => {
+    const user = users?.byToken(given);
+    return user && { kind: "user", user };
   };
 
   return {
@@ -126,7 +140,7 @@ export function createAccess({ token, host, origins, browsers, isCertified, now 
           ? accepts === "ticket"
             ? ofTicket(request)
             : undefined
-          : (ofSession(bearer, peer) ?? (accepts === "pairing" ? ofPairing(bearer) : undefined));
+          : (ofSession(bearer, peer) ?? ofUser(bearer) ?? (accepts === "pairing" ? ofPairing(bearer) : undefined));
       if (caller !== undefined) {
         if (caller.kind !== "program") requirePrivate(peer);
         return caller;

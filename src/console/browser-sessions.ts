@@ -18,6 +18,8 @@ export interface BrowserSession {
   readonly usedMs: number;
   /** The address from which the session was last used. */
   readonly address: string;
+  /** The user whose session it is. Absent: that of the holder of the API's token, who may do everything. */
+  readonly user?: string;
 }
 
 /** Where a browser's push service takes messages for it, and the browser's keys (Push API, RFC 8291). */
@@ -30,7 +32,7 @@ export interface PushSubscription {
 export interface BrowserSessions {
   /** Begins a session. `secret` authorizes whoever has it; the secret is not kept. Rejects with the system's error. */
   create(
-    session: Pick<BrowserSession, "kind" | "name" | "address">,
+    session: Pick<BrowserSession, "kind" | "name" | "address" | "user">,
   ): Promise<{ readonly session: BrowserSession; readonly secret: string }>;
   /** Returns the session with this secret, and notes its use; `undefined` if it has ended or never existed. */
   use(secret: string, address: string): BrowserSession | undefined;
@@ -66,13 +68,14 @@ export function browserSessions(folder: string, now: () => number = Date.now): B
 
   const read = (id: string): (BrowserSession & { readonly hash: string }) | undefined => {
     const kept = fieldsIn(readTextFile(fileOf(id)));
-    const { name, kind, hash, createdMs, address } = kept;
+    const { name, kind, hash, createdMs, address, user } = kept;
     if (typeof name !== "string" || typeof hash !== "string" || typeof createdMs !== "number") return undefined;
     const used = fieldsIn(readTextFile(join(folder, useOf(id))));
     const usedMs = typeof used["usedMs"] === "number" ? used["usedMs"] : createdMs;
     if (now() - usedMs > UNUSED_MS) return undefined;
     const last = typeof used["address"] === "string" ? used["address"] : String(address);
-    return { id, kind: kind === "phone" ? "phone" : "browser", name, createdMs, usedMs, address: last, hash };
+    const whose = user === undefined ? {} : { user: typeof user === "string" ? user : "" }; // "": nobody
+    return { id, kind: kind === "phone" ? "phone" : "browser", name, createdMs, usedMs, address: last, hash, ...whose };
   };
 
   const note = (id: string, address: string) => {
@@ -97,13 +100,14 @@ export function browserSessions(folder: string, now: () => number = Date.now): B
   };
 
   return {
-    async create({ kind, name, address }) {
+    async create({ kind, name, address, user }) {
       const id = randomBytes(8).toString("hex");
       const secret = `${id}.${randomBytes(32).toString("base64url")}`;
       const createdMs = now();
-      const kept = { kind, name, address, createdMs, hash: hashOf(secret).toString("base64url") };
+      const whose = user === undefined ? {} : { user };
+      const kept = { kind, name, address, createdMs, ...whose, hash: hashOf(secret).toString("base64url") };
       await replacePrivateFile(folder, `${id}.json`, `${JSON.stringify(kept)}\n`);
-      return { session: { id, kind, name, address, createdMs, usedMs: createdMs }, secret };
+      return { session: { id, kind, name, address, createdMs, usedMs: createdMs, ...whose }, secret };
     },
     use(secret, address) {
       const [, id] = /^([0-9a-f]{16})\.[\w-]{43}$/.exec(secret) ?? [];

@@ -2,6 +2,7 @@ import { type Static, type TObject, type TSchema, Type } from "typebox";
 import { validate } from "../engine/validate.ts";
 import type { Caller, Peer } from "./access.ts";
 import { Problem } from "./problem.ts";
+import { type Scope, whyNotBy } from "./users.ts";
 
 /** A request, as a route gets it. */
 export interface Asked<Query, Body> {
@@ -51,6 +52,8 @@ export interface Route<Query = unknown, Body = unknown> {
   readonly accepts?: "pairing" | "ticket" | "signature";
   /** True: only people may send it. */
   readonly people?: true;
+  /** What a user must be allowed to do. Default: "watch" for GET, "administer" for POST. */
+  readonly needs?: Scope;
   readonly query?: ObjectSchema;
   /** The schema of a JSON body. */
   readonly body?: ObjectSchema;
@@ -88,6 +91,7 @@ export interface RouteRequest extends Omit<Asked<unknown, unknown>, "query" | "b
 
 /** Runs a route for a request. Rejects with a `Problem` if the request does not match it. */
 export async function runRoute(asked: Route, { request, isPerson, ...rest }: RouteRequest): Promise<Response> {
+  requireScope(asked, rest.caller);
   requirePerson(asked, isPerson);
   const given = Object.fromEntries(new URL(request.url).searchParams);
   const query = asked.query === undefined ? {} : await checked(asked.query, given, "query parameter");
@@ -97,6 +101,11 @@ export async function runRoute(asked: Route, { request, isPerson, ...rest }: Rou
   if (result instanceof Response) return result;
   const { status } = asked.answer;
   return status === 204 ? new Response(undefined, { status }) : Response.json(result, { status });
+}
+
+function requireScope({ method, needs = method === "GET" ? "watch" : "administer" }: Route, caller: Caller): void {
+  const whyNot = whyNotBy("user" in caller ? caller.user : undefined, needs);
+  if (whyNot !== undefined) throw new Problem(403, whyNot);
 }
 
 function requirePerson({ people }: Route, isPerson: () => boolean): void {

@@ -33,6 +33,7 @@ import { threadRoutes } from "./routes/threads.ts";
 import { turnRoutes } from "./routes/turns.ts";
 import { typingRoutes } from "./routes/typing.ts";
 import { workRoutes } from "./routes/work.ts";
+import type { Users } from "./users.ts";
 
 export { isLoopback } from "./access.ts";
 export type { OpenAgent } from "./agents.ts";
@@ -54,6 +55,8 @@ export interface ServerOptions {
   readonly stateDir?: string;
   /** The sessions of browsers. Default: browsers cannot use the API. */
   readonly browsers?: BrowserSessions;
+  /** People with tokens of their own, who may do less than the holder of `token`. Default: none. */
+  readonly users?: Users;
   /** Returns the address at which other machines reach the server. Default: its `url`. */
   readonly reachable?: (url: string) => string;
   /** Opens the agent of a thread. Default: prompts are refused. */
@@ -113,6 +116,7 @@ export async function serveApi({
     onError = () => undefined,
     tls,
     browsers,
+    users,
     stateDir,
     origins,
   } = options;
@@ -163,7 +167,7 @@ export async function serveApi({
   const address = server.address();
   const actualPort = typeof address === "object" && address !== null ? address.port : port;
   const isCertified = certificate && ((name: string) => certificate.checkHost(name) !== undefined);
-  started.access = createAccess({ token, host, origins, browsers, isCertified });
+  started.access = createAccess({ token, host, origins, browsers, users, isCertified });
   const url = `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${actualPort}`;
   started.url = url;
   const takeNoMore = api ? takeReady(toolkit, { agents: agents.resume }) : () => undefined;

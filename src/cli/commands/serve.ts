@@ -2,10 +2,11 @@ import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { buildInstructions, createAgent } from "../../agent/agent.ts";
 import { loadModel } from "../../agent/models/load.ts";
-import { browsersFolder, grantsFolder, keyFile, stateFolder } from "../../config/state.ts";
+import { browsersFolder, grantsFolder, keyFile, stateFolder, usersFile } from "../../config/state.ts";
 import { browserSessions } from "../../console/browser-sessions.ts";
 import { type OpenAgent, type ServerOptions, isLoopback, serveApi } from "../../console/server.ts";
 import { gatewayPrompts } from "../../mcp/client/prompts.ts";
+import { usersIn } from "../../console/users.ts";
 import { keptGrants } from "../../policy/kept-grants.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { agentSettings } from "../agent-settings.ts";
@@ -97,6 +98,7 @@ export async function run(options: ServeOptions): Promise<void> {
       origins,
       stateDir: stateFolder(),
       browsers: browserSessions(browsersFolder(stateFolder())),
+      users: usersIn(usersFile()),
       grants: keptGrants(grantsFolder(stateFolder())),
       async doctor() {
         const asked = checks(options).filter(({ name }) => name !== "approvals"); // the page itself asks about these

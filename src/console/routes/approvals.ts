@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { type Channel, whyNotFrom } from "../../contract/approvers.ts";
+import { APPROVER_LIMITS, type Channel, type Risk, whyNotFrom } from "../../contract/approvers.ts";
 import type { OpenQuestion } from "../../contract/question.ts";
 import type { Approval, EditedInput, FormInput } from "../../contract/decision.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
@@ -24,6 +24,7 @@ export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">)
       },
     }),
     route("POST /api/approvals/{question}", {
+      needs: "answer",
       summary: "Answer a question. The first answer counts.",
       body: Type.Object({
         answer: Type.Enum(["once", "session", "always", "refuse"]),
@@ -58,6 +59,14 @@ export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">)
         const open = (await store.questions()).find((each) => each.question === question);
         const whyNot = open && body.answer !== "refuse" ? whyNotFrom(channelOf(caller), open.decision) : undefined;
         if (whyNot !== undefined) throw new Problem(403, whyNot);
+        const user = "user" in caller ? caller.user : undefined;
+        if (
+          open !== undefined &&
+          body.answer !== "refuse" &&
+          user !== undefined &&
+          isAbove(open.decision.risk, user.risk)
+        )
+          throw new Problem(403, `${user.name} may approve up to ${user.risk} risk; this is ${open.decision.risk}.`);
         if (isMasked(body.input))
           throw new Problem(409, "The form's values contain a secret, which would be recorded.");
         if (isMasked(body.edited))
@@ -78,9 +87,13 @@ export function channelOf({ kind }: Caller): Channel {
   return kind === "browser" || kind === "phone" ? kind : "api";
 }
 
-/** Names a caller in the record: "phone session Pixel 8". */
+const isAbove = (risk: Risk, limit: Risk) => APPROVER_LIMITS.indexOf(risk) < APPROVER_LIMITS.indexOf(limit);
+
+/** Names a caller in the record: "phone session Pixel 8", "user ann", "ann in browser session Firefox". */
 function nameOf(caller: Caller): string {
-  return "session" in caller ? `${caller.kind} session ${caller.name}` : "API";
+  if (caller.kind === "user") return `user ${caller.user.name}`;
+  if (!("session" in caller)) return "API";
+  return `${caller.user === undefined ? "" : `${caller.user.name} in `}${caller.kind} session ${caller.name}`;
 }
 
 /** A question with its text, the longest approval, and why it cannot be given from where the caller is. */

@@ -57,6 +57,7 @@ export function pageRoutes({ pages, store }: Pick<Toolkit, "pages" | "store">): 
       },
     }),
     route("POST /api/threads/{thread}/page/take", {
+      needs: "prompt",
       summary: "Take over the page: the actions of the agent wait until the call's question is answered.",
       answer: { status: 202, description: "The call that has the page.", schema: Type.Object({ call: Type.String() }) },
       problems: { 403: "A command asks." },
@@ -64,6 +65,7 @@ export function pageRoutes({ pages, store }: Pick<Toolkit, "pages" | "store">): 
       handle: async ({ path: { thread = "" } }) => ({ call: pages.takeOver(thread) }),
     }),
     route("POST /api/threads/{thread}/page/input", {
+      needs: "prompt",
       summary: "Click, type and scroll in a page that a person has taken over. Nothing of it is recorded.",
       body: Type.Object({ inputs: Type.Array(INPUT, { minItems: 1, maxItems: 256 }) }),
       answer: { status: 200, description: "It is done.", schema: Type.Object({ inputs: Type.Integer() }) },

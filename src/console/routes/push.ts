@@ -21,6 +21,7 @@ export function pushRoutes(browsers: BrowserSessions, stateDir: string): readonl
       handle: async () => ({ key: (await pushKeys(stateDir)).publicKey }),
     }),
     route("POST /api/push", {
+      needs: "watch",
       summary: "Send messages to this browser, or with `null` no longer.",
       body: Type.Object({
         subscription: Type.Union([

@@ -19,6 +19,7 @@ export function sessionRoutes({ browsers, access, phoneUrl }: SessionRoutesOptio
       summary: "Begin the session of this browser.",
       accepts: "pairing",
       people: true,
+      needs: "watch",
       body: Type.Object({
         name: Type.Optional(Type.String({ maxLength: 60, description: "What people call the browser." })),
       }),
@@ -35,7 +36,8 @@ export function sessionRoutes({ browsers, access, phoneUrl }: SessionRoutesOptio
         if ("session" in caller) throw new Problem(403, "This browser has a session.");
         const kind = caller.kind === "pairing" ? "phone" : "browser";
         const shown = name.replaceAll(/[\p{C}\s]+/gu, " ").trim();
-        return await browsers.create({ kind, name: shown === "" ? "unnamed" : shown, address: peer.address });
+        const whose = caller.kind === "user" ? { user: caller.user.name } : {};
+        return await browsers.create({ kind, name: shown === "" ? "unnamed" : shown, address: peer.address, ...whose });
       },
     }),
     route("GET /api/sessions", {
@@ -77,6 +79,7 @@ export function sessionRoutes({ browsers, access, phoneUrl }: SessionRoutesOptio
       },
     }),
     route("POST /api/outputs/{output}/ticket", {
+      needs: "watch",
       summary: "Make the address of one download.",
       answer: {
         ...{ status: 201, description: "The address. It works once, within a minute, without a token." },

@@ -97,6 +97,7 @@ function listRoutes({ toolkit, overview }: ThreadContext): readonly Route[] {
       handle: async () => ({ ...(await overview.read()), terminal: backend.terminal !== undefined }),
     }),
     route("POST /api/threads", {
+      needs: "prompt",
       summary: "Create a thread.",
       answer: { status: 201, description: "The thread.", schema: Type.Object({ thread: Type.String() }) },
       async handle() {
@@ -182,6 +183,7 @@ function writeRoutes({ toolkit, agents }: ThreadContext): readonly Route[] {
   const { store } = toolkit;
   return [
     route("POST /api/threads/{thread}/calls", {
+      needs: "prompt",
       summary: "Make a call. A thread that does not exist begins with it.",
       body: Type.Object({
         name: Type.String({ minLength: 1, maxLength: 200 }),
@@ -203,6 +205,7 @@ function writeRoutes({ toolkit, agents }: ThreadContext): readonly Route[] {
       },
     }),
     route("POST /api/threads/{thread}/prompts", {
+      needs: "prompt",
       summary: "Give the agent of a thread a message: a new turn, or steering.",
       body: Type.Object({ text: Type.String({ minLength: 1, maxLength: 200_000 }) }),
       answer: { status: 202, description: "The agent has it.", schema: Type.Object({ thread: Type.String() }) },
@@ -213,6 +216,7 @@ function writeRoutes({ toolkit, agents }: ThreadContext): readonly Route[] {
       },
     }),
     route("POST /api/threads/{thread}/stop", {
+      needs: "prompt",
       summary: "Stop the running calls of a thread, and the turn of its agent.",
       answer: { status: 202, description: "The stop is requested.", schema: Type.Object({ thread: Type.String() }) },
       problems: NO_THREAD,

@@ -44,6 +44,7 @@ export function typingRoutes(toolkit: Toolkit): readonly Route[] {
   };
   return [
     route("POST /api/jobs/{job}/input", {
+      needs: "prompt",
       summary: "Write to the stdin of a job.",
       body: Type.Object({
         text: Type.String({ maxLength: 65_536, description: "Line breaks included." }),
@@ -61,6 +62,7 @@ export function typingRoutes(toolkit: Toolkit): readonly Route[] {
       },
     }),
     route("POST /api/terminal/keys", {
+      needs: "prompt",
       summary: "Type into a pane of the terminal.",
       body: Type.Object({
         thread: Type.String({ minLength: 1, maxLength: 200, description: "Where the call is recorded." }),

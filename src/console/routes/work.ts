@@ -30,6 +30,7 @@ export function workRoutes(toolkit: Toolkit): readonly Route[] {
 
 function stopCallRoute({ store }: Toolkit): Route {
   return route("POST /api/calls/{call}/stop", {
+    needs: "prompt",
     summary: "Stop a call, whichever process runs it.",
     answer: { status: 202, description: "The stop is requested.", schema: Type.Object({ call: Type.String() }) },
     problems: { 404: "There is no such call.", 409: "The call has ended." },
@@ -53,6 +54,7 @@ const FIELD = Type.Optional(Type.Union([Type.String({ maxLength: 2_000 }), Type.
 
 function activityRoute(toolkit: Toolkit): Route {
   return route("POST /api/calls/{call}/activity", {
+    needs: "prompt",
     summary: "Change a call's cell from outside, also after its end: merge data, set a field or delete it (null).",
     body: Type.Object(
       {
@@ -104,6 +106,7 @@ function jobRoutes({ store, jobs, mask }: Toolkit): readonly Route[] {
     description: string,
   ) =>
     route(`POST ${path}`, {
+      needs: type === "job.watched" ? "watch" : "prompt",
       summary,
       answer: { status: 202, description, schema: Type.Object({ job: Type.Integer() }) },
       problems: { 404: "There is no such job.", 409: "The job has ended." },
@@ -135,6 +138,7 @@ function jobRoutes({ store, jobs, mask }: Toolkit): readonly Route[] {
       "The stop is requested.",
     ),
     route("POST /api/jobs/{job}/open", {
+      needs: "prompt",
       summary: "Open a port of a job in the sandbox to a browser on the machine of the job.",
       body: Type.Object({ port: Type.Integer({ minimum: 1_024, maximum: 65_535 }) }),
       answer: { status: 200, description: "The address.", schema: Type.Object({ url: Type.String() }) },
