@@ -54,6 +54,22 @@ describe.skipIf(problem !== undefined)("questions on the page", () => {
     expect(faults).toEqual([]);
   });
 
+  test("approved with changed arguments, the changed call runs, and malformed ones are not sent", async () => {
+    const { url, made } = await asking("touch other");
+    const { page, faults } = await openPage(`${url}/?token=${TOKEN}#/thread/main`);
+    await page.getByRole("button", { name: "Change the arguments first" }).click();
+    const field = page.getByLabel("All arguments, as JSON");
+    await field.fill('{ "command": ');
+    const once = page.getByRole("button", { name: "Approve once" });
+    await once.and(page.locator('[aria-disabled="false"]')).click();
+    await dock(page).getByText("Expected the arguments as a JSON object").waitFor();
+    await field.fill('{ "command": "touch made" }');
+    await once.click();
+    await cell(page, "success").waitFor();
+    expect([existsSync(made), existsSync(join(made, "..", "other"))]).toEqual([true, false]);
+    expect(faults).toEqual([]);
+  });
+
   test("come with their events: the page does not ask for the open ones again", async () => {
     const { url, json } = await served({ preset: "coding", policy: { autonomy: "supervised" } });
     const { page, faults } = await openPage(`${url}/?token=${TOKEN}`);

@@ -1,6 +1,7 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Risk } from "../../../contract/decision.ts";
+import type { Json } from "../../../contract/schema.ts";
 import { Fields } from "../form/fields.tsx";
 import { type Entered, enteredOf, fieldOf, inputOf, missingIn } from "../form/schema.ts";
 import {
@@ -45,6 +46,9 @@ function Ask({ question }: { readonly question: Question }) {
   const entered = useSignal<Entered>(form?.entered);
   const problems = useSignal<ReadonlyMap<string, string>>(new Map());
 
+  /** All arguments as JSON text, once the person changes them. */
+  const edited = useSignal<string | undefined>(undefined);
+
   const isReady = () => isArmed.value && isConnected.value && !isSending.value;
   const give = (answered: Given) => {
     let given = answered;
@@ -54,6 +58,14 @@ function Ask({ question }: { readonly question: Question }) {
       problems.value = new Map([...missingIn(form.field, value), ...found]);
       if (problems.value.size > 0) return;
       given = { answer: "once", input: value };
+    }
+    if (edited.value !== undefined && given.answer !== "refuse") {
+      const changed = argumentsIn(edited.value);
+      if (changed === undefined || given.answer !== "once") {
+        failure.value = "Expected the arguments as a JSON object, approved once.";
+        return;
+      }
+      given = { answer: "once", edited: changed };
     }
     isSending.value = true;
     failure.value = "";
@@ -103,12 +115,13 @@ function Ask({ question }: { readonly question: Question }) {
                   />
                 </div>
               )}
+              {form === undefined && <Edit {...{ question, edited }} />}
             </Asked>
             <Answers
               {...{ question, give, isRefusing }}
               isReady={isReady()}
               isRead={isRead.value}
-              hasForm={form !== undefined}
+              hasForm={form !== undefined || edited.value !== undefined}
               failure={failure.value}
               onReturn={() => box.current?.focus()}
             />
@@ -117,6 +130,38 @@ function Ask({ question }: { readonly question: Question }) {
       </section>
     </div>
   );
+}
+
+/** Lets a person change the arguments of the call. The changed call is checked and judged from the start. */
+function Edit({ question, edited }: { readonly question: Question; readonly edited: Signal<string | undefined> }) {
+  if (edited.value === undefined) {
+    const begin = () => (edited.value = JSON.stringify(question.input, undefined, 2));
+    return (
+      <button class="link" onClick={begin}>
+        Change the arguments first
+      </button>
+    );
+  }
+  return (
+    <div class="filled" role="group" aria-label="Arguments" onKeyDown={(event) => event.stopPropagation()}>
+      <textarea
+        class="ctl mono"
+        aria-label="All arguments, as JSON"
+        rows={Math.min(12, edited.value.split("\n").length)}
+        value={edited.value}
+        onInput={({ currentTarget }) => (edited.value = currentTarget.value)}
+      />
+    </div>
+  );
+}
+
+function argumentsIn(text: string): Json | undefined {
+  try {
+    const value = JSON.parse(text) as Json;
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns the form that a question asks for, with the values that an approval sends unchanged. */

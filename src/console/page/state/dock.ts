@@ -41,7 +41,7 @@ function pin(question: Question | undefined): void {
 }
 
 export type Given =
-  | { readonly answer: "once"; readonly input?: Json }
+  | { readonly answer: "once"; readonly input?: Json; readonly edited?: Json }
   | { readonly answer: "session" | "always" }
   | { readonly answer: "refuse"; readonly reason?: string };
 
