@@ -30,7 +30,13 @@ export const WORKERS =
           async prepare(folder) {
             const { url, redis, toolkit, end } = await workers(join(folder, "workers-call"), 1);
             const local = await createToolkit({ preset: "all", store: postgresStore({ url }), stateDir: folder });
-            const connection = () => new Redis(redis, { maxRetriesPerRequest: null });
+            /** @type {Redis[]} */
+            const open = [];
+            const connection = () => {
+              const made = new Redis(redis, { maxRetriesPerRequest: null });
+              open.push(made.on("error", () => {}));
+              return made;
+            };
             const queue = new Queue("bare", { connection: connection() });
             const events = new QueueEvents("bare", { connection: connection() });
             const worker = new Worker("bare", async () => "", { connection: connection() });
@@ -43,10 +49,11 @@ export const WORKERS =
               peer: one(local),
               async ceiling() {
                 for (let number = 0; number < CALLS; number++)
-                  await (await queue.add("job", {}, { removeOnComplete: true })).waitUntilFinished(events);
+                  await (await queue.add("job", {}, { removeOnComplete: 1_000 })).waitUntilFinished(events);
               },
               async cleanUp() {
                 await Promise.all([worker.close(true), events.close(), queue.close(), local.close()]);
+                for (const each of open) each.disconnect();
                 await end();
               },
             };
