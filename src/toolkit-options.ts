@@ -93,8 +93,8 @@ export interface ToolkitOptions extends ToolChoice, Omit<TargetOptions, "sandbox
   /** Default: a store in memory. Closed with the toolkit. */
   readonly store?: Store;
   /**
-   * The Redis server that wakes workers, for a target "worker:NAME": `redis://HOST:PORT` or `rediss://…` with TLS. Needs
-   * the packages bullmq and ioredis. Default: workers are woken by the store alone.
+   * The Redis server that wakes workers, for a target "worker:NAME": `redis://HOST:PORT` or `rediss://…` with TLS.
+   * Needs the packages bullmq and ioredis. Default: workers are woken by the store alone.
    */
   readonly queue?: string;
   /** Makes the calls that are delivered to a worker with this id, which its jobs and saved outputs begin with. */

@@ -56,8 +56,10 @@ export async function verifyRecord(ask: AskOne, anchor?: SealLink): Promise<Veri
     const links = JSON.parse(above) as readonly SealLink[];
     for (const [link, linked] of links) {
       const isForgotten = checkpoint !== undefined && link < checkpoint.first;
-      if (!isForgotten && known.get(link) !== linked)
-        return `the seal of the ${where} links to a seal of event ${link} that was ${known.has(link) ? "changed" : "removed"}`;
+      if (!isForgotten && known.get(link) !== linked) {
+        const fate = known.has(link) ? "changed" : "removed";
+        return `the seal of the ${where} links to a seal of event ${link} that was ${fate}`;
+      }
     }
     const present = callHashes(rows, first);
     const sealed = new Map(Object.entries(JSON.parse(calls) as { readonly [call: string]: string }));

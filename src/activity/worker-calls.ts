@@ -79,7 +79,8 @@ export function* deliverIn(dialect: Dialect, call: DeliveredCall, at: number): W
 /** Whether a call of these targets is ready: asked first, because it needs no transaction. */
 export function* isWaitingIn(targets: readonly string[]): Work<boolean> {
   const marks = targets.map(() => "?").join(", ");
-  const ready = `SELECT 1 FROM parked_calls WHERE state = 'ready' AND place IS NOT NULL AND target IN (${marks}) LIMIT 1`;
+  const where = `state = 'ready' AND place IS NOT NULL AND target IN (${marks})`;
+  const ready = `SELECT 1 FROM parked_calls WHERE ${where} LIMIT 1`;
   return (yield* all(ready, targets.map(keyOf))).length > 0;
 }
 

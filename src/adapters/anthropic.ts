@@ -117,8 +117,8 @@ export interface ClaudeAgent {
     readonly [name: string]: { type: "sdk"; name: string; instance: any };
   };
   /**
-   * For the option `hooks`. Calls that need nobody are allowed, for the others the SDK asks: its `canUseTool` comes after
-   * its own rules and modes, which would otherwise allow them. A hook that fails blocks its call.
+   * For the option `hooks`. Calls that need nobody are allowed, for the others the SDK asks: its `canUseTool` comes
+   * after its own rules and modes, which would otherwise allow them. A hook that fails blocks its call.
    */
   readonly hooks: {
     PreToolUse: {

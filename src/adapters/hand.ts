@@ -14,8 +14,8 @@ export interface AdapterOptions {
   readonly thread?: ThreadId;
   /**
    * Who asks a person about a call that needs approval. "sdk": the SDK's own mechanism; until it has an answer the call
-   * is parked in the toolkit's store, and may be answered there too. "toolkit": the toolkit asks its approver, parks the
-   * call or denies it, as its options say, and the SDK is not involved. Default "sdk".
+   * is parked in the toolkit's store, and may be answered there too. "toolkit": the toolkit asks its approver, parks
+   * the call or denies it, as its options say, and the SDK is not involved. Default "sdk".
    */
   readonly approvals?: "sdk" | "toolkit";
 }
@@ -56,7 +56,9 @@ const LOOK_MS = 200;
 export function createHand(given: Toolkit, { thread, approvals = "sdk" }: AdapterOptions, by: string): Hand {
   const toolkit = thread === undefined ? given : given.with({ thread });
   const { store } = toolkit;
-  /** Calls that ended when they were to be parked: nobody may approve them here, or they have been granted meanwhile. */
+  /**
+   * Calls that ended when they were to be parked: nobody may approve them here, or they have been granted meanwhile.
+   */
   const ended = new Map<CallId, ToolResult>();
 
   /** The call under this id that a person was asked about. */

@@ -59,8 +59,9 @@ export interface Mastra {
 }
 
 /**
- * Makes a toolkit's tools usable by Mastra 1. A call that needs a person suspends (`MastraQuestion`), and continues with
- * the person's answer (`MastraAnswer`). Mastra's `autoResumeSuspendedTools` would let the model answer: leave it off.
+ * Makes a toolkit's tools usable by Mastra 1. A call that needs a person suspends (`MastraQuestion`), and continues
+ * with the person's answer (`MastraAnswer`). Mastra's `autoResumeSuspendedTools` would let the model answer: leave it
+ * off.
  */
 export function mastra(toolkit: Toolkit, { strict = true, ...options }: MastraOptions = {}): Mastra {
   const hand = createHand(toolkit, options, "Mastra");

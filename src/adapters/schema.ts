@@ -6,8 +6,8 @@ export type DescribedSchema = StandardSchemaV1<unknown, unknown> & {
 };
 
 /**
- * Returns parameters as a Standard Schema. It validates nothing: the toolkit checks the arguments, and tells the model what
- * is wrong with them.
+ * Returns parameters as a Standard Schema. It validates nothing: the toolkit checks the arguments, and tells the model
+ * what is wrong with them.
  */
 export function describedSchema(parameters: object): DescribedSchema {
   const described = () => structuredClone(parameters) as Record<string, unknown>; // SDKs change it

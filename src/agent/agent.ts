@@ -66,8 +66,8 @@ export interface AgentOptions {
   /** The agent's own name in `agents`, if it is in the list. No agent delegates to it then. */
   readonly name?: string;
   /**
-   * Tools that are not added to the toolkit's tools: `delegate`, `skill`, `wake_on_job`, `search_tools`. Other names are
-   * ignored.
+   * Tools that are not added to the toolkit's tools: `delegate`, `skill`, `wake_on_job`, `search_tools`. Other names
+   * are ignored.
    */
   readonly disable?: readonly string[];
 }
@@ -77,8 +77,8 @@ export interface Agent {
   readonly thread: ThreadId;
   /**
    * The current tools of the agent's toolkit, and the tools of agents: `delegate`, `skill`, `wake_on_job`, and
-   * `search_tools` where the toolset is large (over 40 tools, or over a tenth of the context) and has tools of plugins or
-   * MCP servers. The model is then offered these only when a search has found them.
+   * `search_tools` where the toolset is large (over 40 tools, or over a tenth of the context) and has tools of plugins
+   * or MCP servers. The model is then offered these only when a search has found them.
    */
   readonly tools: Toolset;
   /** The conversation so far, as far as the store has recorded it. */

@@ -60,7 +60,9 @@ export async function buildInstructions(
   return parts.join("\n\n");
 }
 
-/** The names of the tools. Of many, those of plugins and MCP servers are only counted: the model finds them by a search. */
+/**
+ * The names of the tools. Of many, those of plugins and MCP servers are only counted: the model finds them by a search.
+ */
 function namesOf(tools: Toolset): string {
   const all = [...tools.values()];
   const shown = tools.size > MOST_TOOLS ? all.filter((tool) => !isForeign(tool)) : all;

@@ -18,8 +18,8 @@ const NEAR_BEST = 0.3;
 const SHOWN = 200;
 
 /**
- * Holds back definitions in a large toolset: those of tools of plugins and MCP servers, until `search_tools` finds them or
- * the thread has called them. The toolkit's own tools and those of agents are never held back.
+ * Holds back definitions in a large toolset: those of tools of plugins and MCP servers, until `search_tools` finds them
+ * or the thread has called them. The toolkit's own tools and those of agents are never held back.
  */
 export interface ToolSearch {
   /** Returns the tool that finds others; `undefined` while the toolset is not large. */
@@ -82,8 +82,8 @@ function toolOver(tools: Toolset, found: Set<string>): Tool {
     name: "search_tools",
     title: "Search tools",
     description:
-      `Find more tools by what they do. ${plural(held.length, "tool")} of ${sourcesOf(held)} are not listed. Those that a ` +
-      "search finds can be called from your next reply on.",
+      `Find more tools by what they do. ${plural(held.length, "tool")} of ${sourcesOf(held)} are not listed. Those that ` +
+      "a search finds can be called from your next reply on.",
     input: Type.Object({
       query: Type.String({ minLength: 1, description: "Words for what the tool does, or its name" }),
     }),

@@ -180,7 +180,9 @@ interface Turn extends TurnOptions {
   readonly counts: { emptyReplies: number; overflows: number; continued: number };
 }
 
-/** Returns a function that reads the tools again when sources have added or removed some, or a search has found some. */
+/**
+ * Returns a function that reads the tools again when sources have added or removed some, or a search has found some.
+ */
 function offeredTools({ toolkit, instructions, search }: TurnOptions): Turn["offered"] {
   let takenFrom: Toolkit["tools"] | undefined;
   let offered: ReturnType<Turn["offered"]>;

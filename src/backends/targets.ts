@@ -12,7 +12,10 @@ export const TARGETS: readonly TargetKind[] = [containerTarget, sshTarget, worke
 
 /** Where work happens. */
 export interface TargetOptions {
-  /** "local" (default), "ssh:deploy@host", "docker:web", "podman:web", "worker:build", or a backend, closed with the toolkit. */
+  /**
+   * "local" (default), "ssh:deploy@host", "docker:web", "podman:web", "worker:build", or a backend, closed with the
+   * toolkit.
+   */
   readonly target?: string | Backend;
   /** Kinds of targets besides the built-in ones. Default: none. */
   readonly targets?: readonly TargetKind[];

@@ -19,7 +19,10 @@ export interface Reading {
 
 /** A value that fits its schema. */
 export interface Checked {
-  /** Variables are replaced, except in a `literal` text, and an empty map is `{}`. Texts that are left out are as they are written. */
+  /**
+   * Variables are replaced, except in a `literal` text, and an empty map is `{}`. Texts that are left out are as they
+   * are written.
+   */
   readonly value: unknown;
   /** The JSON pointers of texts with `${NAME}` that have no effect. */
   readonly leftOut: ReadonlySet<string>;

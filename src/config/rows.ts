@@ -479,8 +479,8 @@ export const ROWS = {
     never("pages could use your token"),
     {
       doc:
-        "origins whose pages may use the [HTTP API](api.md#apps-on-other-origins) of `handrail serve`, with the token, " +
-        "such as `http://localhost:5173`",
+        "origins whose pages may use the [HTTP API](api.md#apps-on-other-origins) of `handrail serve`, with the " +
+        "token, such as `http://localhost:5173`",
     },
   ),
   park: row(
@@ -520,8 +520,8 @@ export const ROWS = {
     never("it wakes your workers"),
     {
       doc:
-        "the Redis server that wakes [workers](workers.md): `redis://HOST:PORT`, or `rediss://…` with TLS; without it, " +
-        "the store alone wakes them",
+        "the Redis server that wakes [workers](workers.md): `redis://HOST:PORT`, or `rediss://…` with TLS; without " +
+        "it, the store alone wakes them",
     },
   ),
   "state.outputs_mb": optional(integer(1, MOST_MB), "`2048`", never("they belong to all projects"), {
@@ -549,8 +549,8 @@ export const ROWS = {
     { rule: "trusted", note: "adds to yours, and cannot allow", gives: describeHooks, mark: markHooks },
     {
       doc:
-        "by event, [programs of yours](hooks.md) that run before and after calls and in turns, with the names and the " +
-        "JSON of Claude Code: `PreToolUse: [{ matcher: Bash, hooks: [{ type: command, command: ./check.sh }] }]`",
+        "by event, [programs of yours](hooks.md) that run before and after calls and in turns, with the names " +
+        "and the JSON of Claude Code: `PreToolUse: [{ matcher: Bash, hooks: [{ type: command, command: ./check.sh }] }]`",
       check: async () => complaintsOfHooks,
       merge: mergedHooks,
     },

@@ -25,7 +25,9 @@ export interface Users {
   list(): readonly User[];
   /** Adds a user, or gives an existing one other scopes and a new token. Resolves to the token, which is not kept. */
   set(user: User): Promise<string>;
-  /** Resolves to false if there is no such user. Later requests with their token, and of their browsers, are refused. */
+  /**
+   * Resolves to false if there is no such user. Later requests with their token, and of their browsers, are refused.
+   */
   remove(name: string): Promise<boolean>;
   /** The user with this token. */
   byToken(token: string): User | undefined;

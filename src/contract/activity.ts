@@ -95,7 +95,9 @@ export type CallEvent = {
       readonly parent?: CallId;
       /** The name of the sub-agent that makes the call, if any. */
       readonly agent?: string;
-      /** The W3C `traceparent` of the call's span, if calls are traced: another process that runs it continues there. */
+      /**
+       * The W3C `traceparent` of the call's span, if calls are traced: another process that runs it continues there.
+       */
       readonly trace?: string;
     }
   /** The decision of the policy and the person. It is durable before an act runs. */
@@ -104,7 +106,9 @@ export type CallEvent = {
       readonly effects: readonly Effect[];
       readonly decision: Decision;
     }
-  /** Hooks decided or changed something: `input` are the arguments as they changed them, `context` texts for the model. */
+  /**
+   * Hooks decided or changed something: `input` are the arguments as they changed them, `context` texts for the model.
+   */
   | {
       readonly type: "call.hooked";
       readonly event: "PreToolUse" | "PostToolUse";

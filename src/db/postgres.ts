@@ -383,8 +383,8 @@ function readableOn({ query, saw }: Server, changed: () => void) {
 }
 
 /**
- * Reports that this process lives, now and every five seconds, or more often with less patience. A server that starts is waited for, one that is away is
- * not: it may be the wrong name.
+ * Reports that this process lives, now and every five seconds, or more often with less patience. A server that starts
+ * is waited for, one that is away is not: it may be the wrong name.
  */
 async function pulseOn({ query, explain, close }: Server) {
   const process = identityText(thisProcess());

@@ -5,8 +5,8 @@ import type { EventColumns } from "./work.ts";
 export type SealLink = readonly [first: number, hash: string];
 
 /**
- * What was recorded in one step of a transaction, as a row of the table `seals`: its events have the ids from `first` to
- * `last`, and nothing else has. The rows of a call are hashed together, since they are removed together.
+ * What was recorded in one step of a transaction, as a row of the table `seals`: its events have the ids from `first`
+ * to `last`, and nothing else has. The rows of a call are hashed together, since they are removed together.
  */
 export interface Seal {
   readonly first: number;

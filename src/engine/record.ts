@@ -22,7 +22,8 @@ import { traceCall } from "./trace.ts";
 import type { Decided } from "./watch.ts";
 
 /**
- * Records the events of one call, with secrets masked, and traces it. Only `approved` can reject: for an act that was not recorded.
+ * Records the events of one call, with secrets masked, and traces it. Only `approved` can reject: for an act that was
+ * not recorded.
  */
 export interface Recorder {
   /** The W3C `traceparent` of the call's span; `undefined` when calls are not traced. */

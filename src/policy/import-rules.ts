@@ -239,7 +239,9 @@ const GEMINI_TOOLS: { readonly [tool: string]: readonly [Kind, rule: string] } =
   ...{ web_fetch: ["fetch", "WebFetch"], webfetch: ["fetch", "WebFetch"] },
 };
 
-/** A rule about all calls of a tool. What allows all of them would also allow what the tool's own program keeps back. */
+/**
+ * A rule about all calls of a tool. What allows all of them would also allow what the tool's own program keeps back.
+ */
 function ofTool(verdict: Verdict, written: string, tool: string): ForeignRule {
   const known = Object.hasOwn(GEMINI_TOOLS, tool) ? GEMINI_TOOLS[tool] : undefined;
   if (known === undefined)
@@ -249,7 +251,10 @@ function ofTool(verdict: Verdict, written: string, tool: string): ForeignRule {
   return { verdict, written, rule: known[1] };
 }
 
-/** Reads `permission` of opencode: https://opencode.ai/docs/permissions. Its last rule that matches counts, ours by strictness. */
+/**
+ * Reads `permission` of opencode: https://opencode.ai/docs/permissions. Its last rule that matches counts, ours by
+ * strictness.
+ */
 export function opencodeRules(settings: unknown): readonly ForeignRule[] {
   const permission = fieldsOf(settings)["permission"];
   const given = typeof permission === "string" ? { "*": permission } : fieldsOf(permission);

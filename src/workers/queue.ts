@@ -7,7 +7,9 @@ export interface WakeQueue {
   close(): Promise<void>;
 }
 
-/** All keys on the server begin with this prefix. Workers of several records may share it: a wake-up may be for another. */
+/**
+ * All keys on the server begin with this prefix. Workers of several records may share it: a wake-up may be for another.
+ */
 const PREFIX = "handrail";
 
 /** How long a caller waits for the server. Milliseconds. */

@@ -242,8 +242,8 @@ function followRoutes({ toolkit: { store }, drafts }: ThreadContext): readonly R
       answer: {
         status: 200,
         description:
-          "Events `message`, also for a reply that the model is still writing in this process, and `turn` at the end of " +
-          "a turn. The schema is that of the data of one.",
+          "Events `message`, also for a reply that the model is still writing in this process, and `turn` at the end " +
+          "of a turn. The schema is that of the data of one.",
         ...{
           types: ["text/event-stream"],
           schema: Type.Union([named("StreamedMessage"), named("Draft"), named("Turn")]),

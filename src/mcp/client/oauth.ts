@@ -11,8 +11,8 @@ export function scopesOf(...scopes: readonly (string | undefined)[]): string | u
 }
 
 /**
- * Adds a token to a server's requests. That of a login is stored, and refreshed; it fails as "unauthorized" when a person
- * must log in.
+ * Adds a token to a server's requests. That of a login is stored, and refreshed; it fails as "unauthorized" when a
+ * person must log in.
  */
 export function storedTokens(file: TokenFile, settings: OAuthSettings): (network: Fetching) => TokenProvider {
   const { grant } = settings;

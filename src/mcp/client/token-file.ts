@@ -18,8 +18,8 @@ export interface OAuthSettings {
    */
   readonly clientMetadataUrl?: string;
   /**
-   * "client_credentials": the client itself logs in, with `clientId` and its secret or key, whenever the server asks for
-   * a token. Its tokens are not stored. Default: a person logs in.
+   * "client_credentials": the client itself logs in, with `clientId` and its secret or key, whenever the server asks
+   * for a token. Its tokens are not stored. Default: a person logs in.
    */
   readonly grant?: "client_credentials";
   /** The URL of the only authority that gets the credentials of that grant. Default: the one that the server names. */
