@@ -33,6 +33,8 @@ const EXAMPLES: { readonly [key in Key]?: unknown } = {
   agents: { reviewer: { toolset: "readonly", instructions: "Look for mistakes only. Change nothing." } },
   notify: ["ntfy", "publish", "my-topic"],
   "serve.origins": ["http://localhost:5173"],
+  queue: "redis://localhost:6379",
+  hooks: { PreToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: "./check.sh" }] }] },
   park: "after 10m",
   "telemetry.traces": "http://localhost:4318",
   log_file: "handrail.log",

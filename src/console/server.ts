@@ -153,14 +153,16 @@ export async function serveApi({
   });
   const over = tls && { createServer: createHttpsServer, serverOptions: { ...tls } };
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false, ...over });
-  // First, so that nothing listens when the store cannot be written.
-  const leave = api ? await toolkit.store.attend() : async () => undefined;
+  let leave: () => Promise<void> = async () => undefined;
   try {
+    // First, so that nothing listens when the store cannot be written.
+    if (api) leave = await toolkit.store.attend();
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       server.listen(port, host, resolve);
     });
   } catch (error) {
+    ending.abort();
     await leave();
     throw error;
   }
