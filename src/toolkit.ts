@@ -114,6 +114,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   if (tools.has("cron_add")) await loadWords();
 
   const mask = options.mask === false ? NO_MASK : createMask(process.env, options.mask);
+  mask.learn({ STORE: store.url ?? "", QUEUE: options.queue ?? "" }); // their passwords
   const alarms = createAlarms(alarmOptions);
   const jobs = createJobs({
     backend,

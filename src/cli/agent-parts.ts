@@ -15,7 +15,7 @@ import { agentSettings } from "./agent-settings.ts";
 import { usualModel } from "./keys.ts";
 import type { AgentOptions } from "./options.ts";
 import { type Resumed, moved, notContinued, resumed } from "./resume.ts";
-import { type ToolkitNeeds, tellHowToAttach, toolkitOptions } from "./settings.ts";
+import { type ToolkitNeeds, keptKeys, tellHowToAttach, toolkitOptions } from "./settings.ts";
 import { warn } from "./say.ts";
 import { loadSubAgents } from "./sub-agents.ts";
 import { listThreads } from "./threads.ts";
@@ -84,7 +84,7 @@ async function openWith(
   const others = loaded && (await loadSubAgents(options));
   const toolkit = await createToolkit({
     ...given,
-    mask: { values: [...(loaded?.keys ?? []), ...(others?.keys ?? [])] },
+    mask: { values: [...(await keptKeys()), ...(loaded?.keys ?? []), ...(others?.keys ?? [])] },
     ...(approver !== undefined && { approver }),
   });
   const close = () =>

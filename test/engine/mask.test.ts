@@ -4,6 +4,7 @@ import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Type } from "typebox";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { memoryStore } from "../../src/activity/memory-store.ts";
 import type { ActivityEvent } from "../../src/contract/activity.ts";
 import { ToolFailure } from "../../src/contract/failure.ts";
 import type { Approver } from "../../src/contract/policy.ts";
@@ -373,4 +374,11 @@ test("a large output has no secret on disk either, wherever it is cut into piece
   await plain.end();
   expect(await maskedOutput(plain, mask)).toBe(plain);
   await Promise.all([log.dispose(), plain.dispose(), outputs.close()]);
+});
+
+test("the password of the store's server is a secret", async () => {
+  const store = { ...memoryStore(), url: "postgres://ann:Xk29dLq8vTzz@db.example.org/handrail" };
+  const toolkit = await toolkitWith({ store });
+  const result = await toolkit.call({ name: "bash", input: { command: "echo Xk29dLq8vTzz" } });
+  expect(asText(result)).toContain("[masked: STORE]");
 });
