@@ -1,7 +1,7 @@
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../support/workspace.ts";
 import { commandLine } from "./program.ts";
 
@@ -148,6 +148,9 @@ describe("handrail hook", () => {
     const folder = line.configHome;
     const [file = ""] = await readdir(join(folder, "opencode/plugins"));
     expect(home).not.toBe(folder);
+    vi.stubEnv("XDG_STATE_HOME", line.stateHome); // the plugin starts the hook with this process's variables
+    vi.stubEnv("XDG_CONFIG_HOME", folder);
+    onTestFinished(() => void vi.unstubAllEnvs());
     const { default: plugin } = (await import(pathToFileURL(join(folder, "opencode/plugins", file)).href)) as {
       readonly default: {
         server(about: object): Promise<{ readonly [name: string]: (a: object, b: object) => Promise<void> }>;
