@@ -17,5 +17,5 @@ function nearest(written: string, known: readonly string[]): string | undefined 
 }
 
 function lettersOf(word: string): string {
-  return [...word.toLowerCase()].toSorted().join("");
+  return word.toLowerCase().split("").toSorted().join("");
 }
