@@ -1,9 +1,11 @@
-import { basename } from "node:path";
+import { homedir } from "node:os";
+import { basename, join } from "node:path";
 import type { OpenedProgram, ProgramTrust } from "../config/program-trust.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Hooks } from "../contract/hooks.ts";
 import { HOOK_EVENTS, type HookEvent, type HookHandler, type HookSettings } from "../guard/hook-settings.ts";
 import { createHooks } from "../guard/own-hooks.ts";
+import { findCommands } from "../policy/commands/find-commands.ts";
 import { quoteWords } from "../util/quote.ts";
 import { clip } from "../util/text.ts";
 import type { GlobalOptions } from "./options.ts";
@@ -66,57 +68,24 @@ export function handlersIn(settings: HookSettings): readonly (readonly [HookEven
   );
 }
 
-/** Texts in quotes, redirections, ends of commands, other words, and blanks. */
-const TOKEN =
-  /"((?:[^"\\]|\\.)*)"|'([^']*)'|(\d*(?:>>?|<)(?:&[\d-]+)?|&>>?)|(&&|\|\||[;&|\n(){}`]|\$\()|((?:[^\s;&|(){}`"'<>$]|\$(?!\())(?:[^\s;&|()`"'<>$]|\$(?!\())*)|(\s+)|./gs;
+/** Stands for the folder in a script that is read: the folder's own name may have blanks and quotes. */
+const FOLDER = "/.CLAUDE_PROJECT_DIR";
 
-const KEYWORDS: ReadonlySet<string> = new Set([
-  "if",
-  "then",
-  "else",
-  "elif",
-  "fi",
-  "do",
-  "done",
-  "while",
-  "!",
-  "time",
-  "exec",
-]);
-
-/** The commands in a script, each as words. Quotes are removed; the folder and the home replace their variables. */
+/**
+ * The commands in a script at any depth, each as words: also those of `env`, `timeout`, `sh -c` and the like. The folder
+ * and the home replace their variables; a path is that of the command's own folder.
+ */
 function commandsIn({ command = "", args }: HookHandler, folder: string): readonly (readonly string[])[] {
-  const placed = (word: string) =>
-    word
-      .replaceAll(/\$\{?(?:CLAUDE_PROJECT_DIR|PWD)\b\}?/g, folder)
-      .replaceAll(/\$\{?HOME\b\}?|^~(?=\/)/g, process.env["HOME"] ?? "~");
-  if (args !== undefined) return [[command, ...args].map(placed)];
-  const commands: string[][] = [];
-  let words: string[] = [];
-  let word: string | undefined;
-  let isRedirected = false;
-  const endWord = () => {
-    const isNone = isRedirected || (words.length === 0 && (KEYWORDS.has(word ?? "") || /^\w+=/.test(word ?? "")));
-    if (word !== undefined && !isNone) words.push(placed(word));
-    if (word !== undefined) isRedirected = false;
-    word = undefined;
-  };
-  const endCommand = () => {
-    endWord();
-    if (words.length > 0) commands.push(words);
-    words = [];
-  };
-  for (const [, double, single, redirection, mark, bare] of command.matchAll(TOKEN)) {
-    const piece = double ?? single ?? bare;
-    if (redirection !== undefined) {
-      endWord();
-      isRedirected = !redirection.includes("&") || redirection.startsWith("&"); // what is written or read is no program
-    } else if (mark !== undefined) endCommand();
-    else if (piece === undefined) endWord();
-    else word = (word ?? "") + piece;
-  }
-  endCommand();
-  return commands;
+  const home = homedir();
+  const marked = (text: string) => text.replaceAll(/\$\{?(?:CLAUDE_PROJECT_DIR|PWD)\b\}?/g, FOLDER);
+  if (args !== undefined) return [[command, ...args].map((word) => marked(word).replaceAll(FOLDER, folder))];
+  return findCommands(marked(command), { home }).commands.flatMap(({ words, own, folder: at = "" }) => {
+    const placed = words
+      .slice(0, own)
+      .map(({ value, text }) => value ?? text)
+      .map((word) => (at !== "" && /^[^/-].*\//.test(word) ? join(at, word) : word).replaceAll(FOLDER, folder));
+    return placed.length === 0 ? [] : [placed];
+  });
 }
 
 /** Programs that run code of the folder in which they start: scripts of packages, recipes, configuration, modules. */

@@ -47,6 +47,14 @@ describe("hooks of the configuration", () => {
     expect((await line.run(READ)).stdout).toMatch(/check\.sh .*has changed since you trusted it/s);
   });
 
+  test.each(["env A=1 timeout 5 ./bin/check.sh", 'sh -c "./bin/check.sh < /dev/null"', "cd bin && ./check.sh"])(
+    "whose program is inside another command need trust too: %s",
+    async (command) => {
+      const line = await withHooks(hooksOf(command), { "bin/check.sh": CHECK });
+      expect((await line.run(READ)).stdout).toMatch(/check\.sh lies where a model can write, and is not trusted/);
+    },
+  );
+
   test("that run code of the workspace are trusted by name, each by itself", async () => {
     requireProgram("make");
     const line = await withHooks(hooksOf("cat > /dev/null; make -s one && make -s two"), {
