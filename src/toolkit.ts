@@ -26,7 +26,7 @@ import type { CallId, ThreadId } from "./contract/identity.ts";
 import type { Approver, Policy } from "./contract/policy.ts";
 import type { Backend, ScriptShell } from "./contract/backend.ts";
 import type { Jobs, Notices } from "./contract/job.ts";
-import type { Outputs } from "./contract/tool.ts";
+import type { Outputs, Tool } from "./contract/tool.ts";
 import type { Toolkit } from "./contract/toolkit.ts";
 import type { Delivery } from "./contract/delivery.ts";
 import { createLiveTools } from "./engine/live-tools.ts";
@@ -97,16 +97,11 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     return toolset(chosenTools(options, { ...about, ...(shell !== undefined && { shell }) }));
   };
   const usualTools = toolsFor(); // a wrong choice of tools throws before anything is opened
-  // The schemas of Handrail's own tools are checked by a test: to check them here would delay every start.
-  const brought = (options.tools ?? []).filter(({ name }) => usualTools.has(name));
-  const checks = brought.length + sources.length > 0 ? await import("./engine/schema-fault.ts") : undefined;
-  checks?.requireValidSchemas(brought);
-  const outputs = createOutputs({
-    folder: outputsFolder(stateDir),
-    owner: outputOwner,
-    ...(options.workerId !== undefined && { idPrefix: options.workerId }),
-    ...(options.maxOutputBytes !== undefined && { maxBytes: options.maxOutputBytes }),
-  });
+  const checks = await schemaChecks(
+    (options.tools ?? []).filter(({ name }) => usualTools.has(name)),
+    sources.length > 0,
+  );
+  const outputs = outputsOf(options, stateDir, outputOwner);
   const oneCommand = options.lifetime === "call";
   const around = surroundings(options.policy, limits, { stateDir, outputOwner, outputs, oneCommand, store });
   const backend = await openBackend(place, around);
@@ -209,11 +204,8 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     alarms,
   };
   const own = {
-    tools: () => live.current,
-    approver: options.approver,
-    thread: "main",
-    seen: createSeenFiles(),
-    grants: permanentGrants(),
+    ...{ tools: () => live.current, approver: options.approver, thread: "main" },
+    ...{ seen: createSeenFiles(), grants: permanentGrants() },
     parkAfterMs: typeof park === "object" ? park.afterMs : park === "now" ? 0 : undefined,
   };
   live.start();
@@ -232,6 +224,25 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     await store.close();
   });
   return toolkit;
+}
+
+/** The saved outputs of the toolkit, in the state folder. */
+function outputsOf({ workerId, maxOutputBytes }: ToolkitOptions, stateDir: string, owner: string) {
+  return createOutputs({
+    ...{ folder: outputsFolder(stateDir), owner },
+    ...(workerId !== undefined && { idPrefix: workerId }),
+    ...(maxOutputBytes !== undefined && { maxBytes: maxOutputBytes }),
+  });
+}
+
+/**
+ * Checks the schemas of a program's tools. Returns what checks those of sources, if there are any. The schemas of
+ * Handrail's own tools are checked by a test: to check them here would delay every start.
+ */
+async function schemaChecks(brought: readonly Tool[], hasSources: boolean) {
+  const checks = brought.length > 0 || hasSources ? await import("./engine/schema-fault.ts") : undefined;
+  checks?.requireValidSchemas(brought);
+  return checks;
 }
 
 /** Loads what delivers calls to workers, and the queue if one is named. */

@@ -125,7 +125,7 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
       questions.set(question, closed);
       over.signal.addEventListener("abort", () => closed.abort());
       const about = { ...checked, effects };
-      const answer = await answerFor(question, about, decision, host, closed.signal).catch((error: unknown) => {
+      const answer = await answerFor(store, question, about, decision, host, closed.signal).catch((error: unknown) => {
         return { status: "failed", message: messageOf(error) } as const;
       });
       if (answer !== undefined) settle(answer);
@@ -161,54 +161,6 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
     return { result, end: () => over.abort() };
   }
 
-  /** Answers a question of a worker, if somebody here can. Resolves to the call's result if the call ends with it. */
-  async function answerFor(
-    question: QuestionId,
-    about: CheckedCall,
-    decision: Decision,
-    host: Host,
-    closed: AbortSignal,
-  ): Promise<ToolResult | undefined> {
-    const { approver, parkAfterMs, answerWithinMs, grants } = host;
-    const call = about.request.id;
-    const left = await grants.remaining(about, decision);
-    if (left === undefined) {
-      await store.answer(question, { answer: "once" }, "an earlier approval");
-      return undefined;
-    }
-    if (approver !== undefined) {
-      const tooLate = parkAfterMs === undefined || parkAfterMs === 0 ? undefined : pause(parkAfterMs, closed);
-      const asking = approver(about, left, closed).catch((error: unknown) => {
-        closed.throwIfAborted();
-        return { answer: "refuse", reason: `Asking for approval failed: ${messageOf(error)}` } as const;
-      });
-      const given = await Promise.race([asking.catch(() => undefined), ...(tooLate === undefined ? [] : [tooLate])]);
-      if (closed.aborted) return undefined;
-      if (given === undefined) return { status: "parked", call };
-      const { by = "approver", ...approval } = given as Awaited<typeof asking> & { readonly by?: string };
-      const outcome = await store.answer(question, host.mask.json(approval), by);
-      if (outcome.status === "answered") await grants.remember(left, approval);
-      return undefined;
-    }
-    host.onWaiting?.({ question, call: about, decision: left });
-    if (parkAfterMs !== undefined) {
-      await pause(parkAfterMs, closed);
-      return closed.aborted ? undefined : { status: "parked", call };
-    }
-    const deadline = performance.now() + answerWithinMs;
-    let why = NOBODY;
-    while (await store.isAttended().catch(() => false)) {
-      const leftMs = deadline - performance.now();
-      why = "nobody who can answer is connected any more";
-      if (leftMs <= 0) why = `nobody answered within ${inWords(answerWithinMs)}`;
-      if (leftMs <= 0) break;
-      await pause(Math.min(leftMs, LOOK_MS), closed);
-      if (closed.aborted) return undefined;
-    }
-    const outcome = await store.answer(question, { answer: "refuse", reason: why }, NO_ANSWER);
-    return outcome.status === "answered" ? denied(decision, why, host).result : undefined;
-  }
-
   return {
     elsewhere,
     async close() {
@@ -216,6 +168,55 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
       await queue?.close();
     },
   };
+}
+
+/** Answers a question of a worker, if somebody here can. Resolves to the call's result if the call ends with it. */
+async function answerFor(
+  store: Store,
+  question: QuestionId,
+  about: CheckedCall,
+  decision: Decision,
+  host: Host,
+  closed: AbortSignal,
+): Promise<ToolResult | undefined> {
+  const { approver, parkAfterMs, answerWithinMs, grants } = host;
+  const call = about.request.id;
+  const left = await grants.remaining(about, decision);
+  if (left === undefined) {
+    await store.answer(question, { answer: "once" }, "an earlier approval");
+    return undefined;
+  }
+  if (approver !== undefined) {
+    const tooLate = parkAfterMs === undefined || parkAfterMs === 0 ? undefined : pause(parkAfterMs, closed);
+    const asking = approver(about, left, closed).catch((error: unknown) => {
+      closed.throwIfAborted();
+      return { answer: "refuse", reason: `Asking for approval failed: ${messageOf(error)}` } as const;
+    });
+    const given = await Promise.race([asking.catch(() => undefined), ...(tooLate === undefined ? [] : [tooLate])]);
+    if (closed.aborted) return undefined;
+    if (given === undefined) return { status: "parked", call };
+    const { by = "approver", ...approval } = given as Awaited<typeof asking> & { readonly by?: string };
+    const outcome = await store.answer(question, host.mask.json(approval), by);
+    if (outcome.status === "answered") await grants.remember(left, approval);
+    return undefined;
+  }
+  host.onWaiting?.({ question, call: about, decision: left });
+  if (parkAfterMs !== undefined) {
+    await pause(parkAfterMs, closed);
+    return closed.aborted ? undefined : { status: "parked", call };
+  }
+  const deadline = performance.now() + answerWithinMs;
+  let why = NOBODY;
+  while (await store.isAttended().catch(() => false)) {
+    const leftMs = deadline - performance.now();
+    why = "nobody who can answer is connected any more";
+    if (leftMs <= 0) why = `nobody answered within ${inWords(answerWithinMs)}`;
+    if (leftMs <= 0) break;
+    await pause(Math.min(leftMs, LOOK_MS), closed);
+    if (closed.aborted) return undefined;
+  }
+  const outcome = await store.answer(question, { answer: "refuse", reason: why }, NO_ANSWER);
+  return outcome.status === "answered" ? denied(decision, why, host).result : undefined;
 }
 
 /** Whether the call only reads a saved output of this machine: of a tool that is run here. */

@@ -1,5 +1,5 @@
 import { hostname } from "node:os";
-import type { StoredEvent } from "../contract/activity.ts";
+import type { Store, StoredEvent } from "../contract/activity.ts";
 import type { BeforeAct } from "../contract/call.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
@@ -92,11 +92,9 @@ export async function startWorker(
   const threads = new Map<ThreadId, Toolkit>();
   /** Stops of calls that were claimed and had not begun. */
   const stopped = new Map<CallId, string>();
-  let claiming = 0;
-  let averageMs = 0;
+  let [claiming, averageMs, told] = [0, 0, ""];
   let unsure: string | undefined;
   let change = createWake();
-  let told = "";
 
   const failed = (error: unknown) => {
     const message = messageOf(error);
@@ -120,8 +118,13 @@ export async function startWorker(
     });
   };
 
-  /** Claims the next call and begins it. Resolves to its end, or to `undefined` if there is none. */
-  const begin = async (): Promise<Running | undefined> => {
+  /**
+   * Claims the next call and begins it. Resolves to `undefined` if there is none. One at a time: a claim must know the
+   * calls of the claims before it, for the limits of tools.
+   */
+  const begin = (): Promise<Running | undefined> => (begun = begun.then(beginNext));
+  let begun: Promise<Running | undefined> = Promise.resolve(undefined);
+  const beginNext = async (): Promise<Running | undefined> => {
     if (signal.aborted || isFull()) return undefined;
     claiming += 1;
     const claim = unsure ?? randomName(16);
@@ -142,12 +145,12 @@ export async function startWorker(
 
   const make = (row: ParkedCall): Running => {
     const stop = new AbortController();
-    const begun = performance.now();
+    const startedAt = performance.now();
     const ended = toolkitOf(row.thread)
       .resume(row, { signal: stop.signal })
       .finally(() => {
         running.delete(row.call);
-        averageMs += (performance.now() - begun - averageMs) * (averageMs === 0 ? 1 : NEWEST);
+        averageMs += (performance.now() - startedAt - averageMs) * (averageMs === 0 ? 1 : NEWEST);
         change.resolve();
         change = createWake();
         void fill();
@@ -193,22 +196,6 @@ export async function startWorker(
     if (isForUs || event.type === "approval.decided") void fill();
   };
 
-  const follow = async () => {
-    let after: number | "now" = "now";
-    while (!signal.aborted) {
-      try {
-        const types = ["call.delivered", "approval.decided", "stop.requested"] as const;
-        for await (const event of store.events({ types, after, follow: true, signal })) {
-          after = event.id;
-          heard(event);
-        }
-        return;
-      } catch {
-        await pause(RETRY_MS, signal, { keepsAlive: false });
-      }
-    }
-  };
-
   /** The work of one wake-up: waits for a place, then makes the next call to its end. */
   const work = async () => {
     while (isFull() && !signal.aborted) await change.untilResolved(signal);
@@ -219,7 +206,7 @@ export async function startWorker(
 
   await workers.report(report());
   const stopQueue = await queue?.(work);
-  void follow();
+  void follow(store, signal, heard);
   void fill();
   const looking = setInterval(() => {
     workers.report(report()).catch(failed);
@@ -238,4 +225,21 @@ export async function startWorker(
       await workers.leave(id).catch(failed);
     },
   };
+}
+
+/** Calls `heard` for deliveries, answers and stops from now on, until the signal fires. Never rejects. */
+async function follow(store: Store, signal: AbortSignal, heard: (event: StoredEvent) => void): Promise<void> {
+  const types = ["call.delivered", "approval.decided", "stop.requested"] as const;
+  let after: number | "now" = "now";
+  while (!signal.aborted) {
+    try {
+      for await (const event of store.events({ types, after, follow: true, signal })) {
+        after = event.id;
+        heard(event);
+      }
+      return;
+    } catch {
+      await pause(RETRY_MS, signal, { keepsAlive: false });
+    }
+  }
 }
