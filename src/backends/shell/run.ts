@@ -155,6 +155,9 @@ function driverIn(shell: Shell, command: Command, options: RunOptions): Driver {
   const { told, exited, written, copied } = reports;
   let outputs: Outputs | undefined;
   let leader = "";
+  let isGivenBack = false;
+  /** Another command may have the shell once it is given back. */
+  const killShell = () => isGivenBack || shell.kill();
 
   const begin = (): Outputs => {
     try {
@@ -186,6 +189,7 @@ function driverIn(shell: Shell, command: Command, options: RunOptions): Driver {
       void finished.then(() => {
         drained.abort();
         if (isPiped) shell.end(); // unread stdin must not be read as a script
+        isGivenBack = true;
         shells.giveBack(shell);
       });
       const begun = await beginning(outputs);
@@ -216,13 +220,13 @@ function driverIn(shell: Shell, command: Command, options: RunOptions): Driver {
       };
     },
     async signal(): Promise<Stopped> {
-      if (leader === "") shell.kill(); // something may hang before the command starts
+      if (leader === "") killShell(); // something may hang before the command starts
       const lost = outputs?.finished.then((end) => (end === undefined ? never() : pause(GONE_MS))) ?? never();
       const all = await Promise.race([endIfHeard(shells, mark, leader), lost.then(() => "lost" as const)]);
       if (all === "lost") return "none";
       const over = outputs?.finished.then(() => true) ?? never();
       const isTold = all === true && (await within(TOLD_MS, Promise.race([exited, over]))) !== undefined;
-      if (!isTold) shell.kill();
+      if (!isTold) killShell();
       return isTold || all === "unheard" ? "all" : "left";
     },
   };
