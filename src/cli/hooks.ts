@@ -72,8 +72,8 @@ export function handlersIn(settings: HookSettings): readonly (readonly [HookEven
 const FOLDER = "/.CLAUDE_PROJECT_DIR";
 
 /**
- * The commands in a script at any depth, each as words: also those of `env`, `timeout`, `sh -c` and the like. The folder
- * and the home replace their variables; a path is that of the command's own folder.
+ * The commands in a script at any depth, each as words: also those of `env`, `timeout`, `sh -c` and the like. The
+ * folder and the home replace their variables. A path is resolved against the folder in which its command runs.
  */
 function commandsIn({ command = "", args }: HookHandler, folder: string): readonly (readonly string[])[] {
   const home = homedir();

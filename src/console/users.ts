@@ -37,11 +37,21 @@ export interface Users {
 
 type Kept = User & { readonly hash: string };
 
-/** Keeps users in a file (0600) with the hashes of their tokens; it is read at each request. */
+/**
+ * Keeps users in a file (0600) with the hashes of their tokens. It is read at each request: while it is damaged, nobody
+ * is known. `set` and `remove` then reject.
+ */
 export function usersIn(file: string): Users {
-  const read = (): readonly Kept[] => {
+  const kept = (): readonly Kept[] | undefined => {
     const parsed = parseJson(textOf(file));
-    return parsed.ok && Array.isArray(parsed.value) ? (parsed.value as readonly Kept[]) : [];
+    return parsed.ok && Array.isArray(parsed.value) ? (parsed.value as readonly Kept[]) : undefined;
+  };
+  const read = () => kept() ?? [];
+  /** The users, to be written again. Throws for a damaged file, whose users would be lost. */
+  const readToWrite = (): readonly Kept[] => {
+    const users = kept();
+    if (users === undefined) throw new Error(`${file} is damaged. Repair it, or remove it and add the users again`);
+    return users;
   };
   const write = (users: readonly Kept[]) =>
     replacePrivateFile(dirname(file), "users.json", `${JSON.stringify(users, undefined, 2)}\n`);
@@ -51,12 +61,12 @@ export function usersIn(file: string): Users {
     list: () => read().map(known),
     async set({ name, scopes, risk }) {
       const token = `user.${randomBytes(32).toString("base64url")}`;
-      const others = read().filter((each) => each.name !== name);
+      const others = readToWrite().filter((each) => each.name !== name);
       await write([...others, { name, scopes, risk, hash: hashOf(token) }]);
       return token;
     },
     async remove(name) {
-      const users = read();
+      const users = readToWrite();
       const left = users.filter((each) => each.name !== name);
       if (left.length < users.length) await write(left);
       return left.length < users.length;

@@ -1,3 +1,4 @@
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { scopesOf, usersIn } from "../../src/console/users.ts";
@@ -73,4 +74,11 @@ describe("a user", () => {
     expect(await here(["users", "remove", "ann"])).toMatchObject({ code: 0, stdout: "ann is removed.\n" });
     expect((await here(["users", "remove", "ann"])).stderr).toContain("there is no user ann");
   });
+});
+
+test("a damaged file of users is not written over", async () => {
+  const file = join(temporaryFolder(), "users.json");
+  await writeFile(file, '[{ "name": "ann"');
+  await expect(usersIn(file).set({ name: "bob", ...scopesOf("watch") })).rejects.toThrow("users.json is damaged");
+  expect(await readFile(file, "utf8")).toBe('[{ "name": "ann"');
 });
