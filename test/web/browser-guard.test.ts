@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { createServer as createTcpServer } from "node:net";
 import { type Browser, chromium } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { CHROMIUM_ARGUMENTS } from "../../src/web/browser/arguments.ts";
 import { type BrowserGuard, type BrowserGuardOptions, browserGuard } from "../../src/web/browser/guard.ts";
 import type { BrowserRequest } from "../../src/web/browser/requests.ts";
@@ -66,13 +66,18 @@ async function guarded(
   guards.push(guard);
   browser ??= chromium.launch({ executablePath: installed("chromium") ?? "chromium", args: [...CHROMIUM_ARGUMENTS] });
   const context = await (await browser).newContext({ proxy: guard.proxy });
+  onTestFinished(() => context.close());
   await guard.guard(context);
   const refused = new Map<string, string>();
+  const page = await context.newPage();
+  let crashed = false;
+  page.on("crash", () => (crashed = true));
   const refusals = () => {
+    if (crashed) throw new Error("Page crashed");
     for (const { url, reason } of guard.takeRefused()) refused.set(url, reason);
     return refused;
   };
-  return { guard, context, page: await context.newPage(), asked, refusals };
+  return { guard, context, page, asked, refusals };
 }
 
 test.skipIf(skipped)("a page loads through the proxy, and a port of a job is localhost", async () => {
@@ -132,16 +137,19 @@ const TARGETS: { readonly [what: string]: (port: number) => string } = {
   "a file": () => "file:///etc/passwd",
 };
 
-test.skipIf(skipped)(`all ${ways.length} ways to request something work where they may`, async () => {
+/** Chromium 156 itself sometimes crashes on the page that attacks, and then shows nothing: it is opened again. */
+const AGAIN = { retry: { count: 5, condition: /Page crashed/ } };
+
+test.skipIf(skipped)(`all ${ways.length} ways to request something work where they may`, AGAIN, async () => {
   const [port, there] = [await site(), await canary()];
-  const { guard, page } = await guarded({ jobs: { 3_000: port, [there.port]: there.port } });
+  const { guard, page, refusals } = await guarded({ jobs: { 3_000: port, [there.port]: there.port } });
   const url = `http://localhost:3000/attack?to=${encodeURIComponent(`http://localhost:${there.port}`)}`;
   await guard.navigating(url, () => page.goto(url));
-  await expect.poll(() => ways.filter((way) => !there.paths.has(way))).toEqual([]);
+  await expect.poll(() => refusals() && ways.filter((way) => !there.paths.has(way))).toEqual([]);
   expect(there.paths).not.toContain("service-worker");
 });
 
-test.skipIf(skipped).each(Object.entries(TARGETS))("no way leads to %s", async (_, target) => {
+test.skipIf(skipped).each(Object.entries(TARGETS))("no way leads to %s", AGAIN, async (_, target) => {
   const [port, there] = [await site(), await canary()];
   const rebound = `rebound.example:${there.port}`; // the settings name it, so only its address is wrong
   const { guard, page, context, refusals } = await guarded({
