@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -14,19 +14,6 @@ test("the run shown in the README is what npm start prints", async () => {
     await readFile(`${root}/README.md`, "utf8"),
   )?.[1];
   expect(shown).toBe(stdout.trimEnd());
-});
-
-test("the program in the README prints what its comment says", async () => {
-  const code = /```ts\n(.*?)```/s.exec(await readFile(`${root}/README.md`, "utf8"))?.[1] ?? "";
-  const folder = `${root}/test/.readme`; // inside the project, so that "handrail" is this package
-  await mkdir(folder, { recursive: true });
-  try {
-    await writeFile(`${folder}/program.mjs`, code);
-    const { stdout } = await run(process.execPath, [`${folder}/program.mjs`], { cwd: folder });
-    expect(stdout.trim()).toBe(/console\.log\(.*\); \/\/ (.*)/.exec(code)?.[1]);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
 });
 
 test("every link of the README and the docs leads to a file in the package", async () => {

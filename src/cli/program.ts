@@ -23,7 +23,7 @@ export async function main(argv: readonly string[], kinds: readonly TargetKind[]
   try {
     requireNode();
     const words = argv.length === 0 && process.stdin.isTTY && process.stdout.isTTY ? ["chat"] : argv;
-    await program(run, kinds).parseAsync(words, { from: "user" });
+    await program(kinds, run).parseAsync(words, { from: "user" });
   } catch (error) {
     process.exitCode = exitCodeOf(error);
     run.log?.write("error", "program.failed", { message: sentenceOf(error) });
@@ -41,7 +41,12 @@ interface Run {
   tracing: Tracing | undefined;
 }
 
-function program(run: Run, kinds: readonly TargetKind[]): Command {
+/**
+ * Returns the command line: its commands and flags, as the table has them. `run` collects what a run of it has to end.
+ *
+ * @param kinds kinds of targets in addition to the built-in ones
+ */
+export function program(kinds: readonly TargetKind[] = [], run: Run = { log: undefined, tracing: undefined }): Command {
   const targets = targetFlags([...TARGETS, ...kinds]);
   const given: Given = (command) => {
     const options = command.optsWithGlobals<GlobalOptions & { readonly [flag: string]: unknown }>();
