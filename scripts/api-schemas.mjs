@@ -153,12 +153,42 @@ function objectOf(type) {
     if (!(symbol.flags & ts.SymbolFlags.Optional)) required.push(symbol.name);
   }
   const others = checker.getIndexTypeOfType(type, ts.IndexKind.String);
+  const description = memberDoc(type);
   return {
+    ...(description !== "" && { description }),
     type: "object",
     ...(Object.keys(properties).length > 0 && { properties }),
     ...(required.length > 0 && { required }),
     ...(others !== undefined && { additionalProperties: schemaOf(others) }),
   };
+}
+
+/**
+ * Returns the docstring before a member of a union, which the checker does not keep; "" if the type is none.
+ *
+ * @param {ts.Type} type
+ */
+function memberDoc(type) {
+  const nodes = checker.getPropertiesOfType(type).map((property) => property.declarations?.[0]?.parent);
+  const member = nodes.map(unionMember).find((each) => each !== undefined);
+  if (member === undefined || !ts.isUnionTypeNode(member.parent)) return "";
+  const { types, parent } = member.parent;
+  const outer = ts.isParenthesizedTypeNode(parent) ? parent : member.parent;
+  const before = types[types.findIndex((each) => each === member) - 1]?.end ?? outer.getFullStart();
+  const between = member.getSourceFile().text.slice(before, member.getStart());
+  const [, doc = ""] = /\/\*\*([^]*?)\*\//.exec(between) ?? [];
+  return doc.replaceAll(/\s*\n\s*\* ?|\s+/g, " ").trim();
+}
+
+/**
+ * Returns the outermost type around a node that is a member of a union.
+ *
+ * @param {ts.Node} [node]
+ * @returns {ts.Node | undefined}
+ */
+function unionMember(node) {
+  if (node === undefined || !ts.isTypeNode(node)) return undefined;
+  return ts.isUnionTypeNode(node.parent) ? node : unionMember(node.parent);
 }
 
 /** @param {ts.Symbol} symbol */

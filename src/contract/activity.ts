@@ -23,9 +23,9 @@ export type ThreadEvent = {
   readonly at: number;
 } &
   /**
-   * `target` is the name of the backend; `parent` is the call that started the thread, if any; `startedWith` is what
-   * the program that started the thread needs to continue it in the same way; `fork` is the thread whose first messages
-   * this one began with.
+   * A thread begins. `target` is the name of the backend; `parent` is the call that started the thread, if any;
+   * `startedWith` is what the program that started the thread needs to continue it in the same way; `fork` is the
+   * thread whose first messages this one began with.
    */
   (
     | {
@@ -36,6 +36,7 @@ export type ThreadEvent = {
         readonly startedWith?: { readonly [name: string]: string };
         readonly fork?: ThreadId;
       }
+    /** A message of the conversation: of a person, of Handrail (a notice) or of the model. */
     | { readonly type: "message.added"; readonly message: Message }
     /**
      * A person's message for the agent that has the thread, in this process or another. That agent adds it between two
@@ -83,114 +84,119 @@ export type CallEvent = {
   readonly thread: ThreadId;
   /** Milliseconds since 1970. */
   readonly at: number;
-} & (
-  | {
-      readonly type: "call.started";
-      readonly name: string;
-      readonly input: Json;
-      /** A one-line summary of the tool's parameters. Absent for an unknown tool. */
-      readonly paramsHint?: string;
-      /** `false`: apps do not show this call. Absent: they do. */
-      readonly userFacing?: false;
-      readonly parent?: CallId;
-      /** The name of the sub-agent that makes the call, if any. */
-      readonly agent?: string;
-      /**
-       * The W3C `traceparent` of the call's span, if calls are traced: another process that runs it continues there.
-       */
-      readonly trace?: string;
-    }
-  /** The decision of the policy and the person. It is durable before an act runs. */
-  | {
-      readonly type: "call.approved";
-      readonly effects: readonly Effect[];
-      readonly decision: Decision;
-    }
-  /**
-   * Hooks decided or changed something: `input` are the arguments as they changed them, `context` texts for the model.
-   */
-  | {
-      readonly type: "call.hooked";
-      readonly event: "PreToolUse" | "PostToolUse";
-      readonly by: readonly string[];
-      readonly verdict?: Verdict;
-      readonly reason?: string;
-      readonly input?: Json;
-      readonly context: readonly string[];
-    }
-  /** A person is asked about the call. The question is open until it is answered or the call has finished. */
-  | {
-      readonly type: "approval.requested";
-      readonly question: QuestionId;
-      readonly effects: readonly Effect[];
-      readonly decision: Decision;
-    }
-  /** The one answer to a question. `by`: where the answer came from, for people: "terminal", "MCP client". */
-  | {
-      readonly type: "approval.decided";
-      readonly question: QuestionId;
-      readonly approval: Approval;
-      readonly by: string;
-    }
-  /**
-   * Nobody has answered, and no process waits any more. The question stays open until `untilMs`. `changed`: what has
-   * changed since the call was approved.
-   */
-  | {
-      readonly type: "call.parked";
-      readonly question: QuestionId;
-      readonly untilMs: number;
-      readonly changed?: readonly string[];
-    }
-  /** The call waits for a worker: "worker:build". */
-  | { readonly type: "call.delivered"; readonly target: string }
-  /**
-   * One process has claimed the parked call, or the worker with this id a call that was delivered to it. It runs the
-   * call if the call is still what was approved.
-   */
-  | { readonly type: "call.taken"; readonly worker?: string }
-  /** A request to stop the call. With `job`, to stop only that job of the call. `by` as in `approval.decided`. */
-  | { readonly type: "stop.requested"; readonly by: string; readonly job?: string }
-  | { readonly type: "call.updated"; readonly update: CallUpdate }
-  /** The call's cell was changed from outside the call, perhaps after the call ended. */
-  | { readonly type: "activity.updated"; readonly change: ActivityChange }
-  | {
-      readonly type: "call.finished";
-      /**
-       * "interrupted": the call's process died, and the next process that opens the store records this. Nothing runs
-       * again.
-       */
-      readonly status: Exclude<ToolStatus, "parked"> | "interrupted";
-      /** For people, at most 200 characters; the result has the whole text. */
-      readonly error?: string;
-      readonly data?: Json;
-      /** What the model read: secrets masked, at most 65,536 characters. */
-      readonly content?: readonly RecordedContent[];
-    }
-  /** The call started a background commandthat outlives the call. */
-  | { readonly type: "job.started"; readonly job: string; readonly command: string; readonly lifetime: JobLifetime }
-  | { readonly type: "job.ended"; readonly job: string; readonly exit: Exit }
-  /** A request to write to the stdin of a job. It is judged as a call of the tool `jobs` whose id is `request`. */
-  | ({ readonly type: "input.requested" } & JobInput)
-  /** A request to record the last lines of a job as `job.output`, for 30 seconds. `by` as in `approval.decided`. */
-  | { readonly type: "job.watched"; readonly job: string; readonly by: string }
-  /** The last lines of a watched job, at most 4,096 bytes: after a request, and after changes, once a second. */
-  | { readonly type: "job.output"; readonly job: string; readonly text: string }
-  /** A person asks to open a port of a job in the sandbox. The process that runs the job answers with `port.opened`. */
-  | { readonly type: "port.requested"; readonly job: string; readonly port: number; readonly by: string }
-  /** The answer: the address for a browser on this machine (`Process.openPort`), or why the port cannot be opened. */
-  | {
-      readonly type: "port.opened";
-      readonly job: string;
-      readonly port: number;
-      readonly url?: string;
-      readonly problem?: string;
-    }
-  /** The sandbox refused something to a command or to a job of the call. The call may still succeed. */
-  | { readonly type: "sandbox.refused"; readonly refusals: readonly Refusal[]; readonly job?: string }
-  /** The sandbox refused unusually many things. Nothing was stopped because of it. */
-  | ({ readonly type: "sandbox.alarmed" } & Alarm)
-);
+} &
+  /** A call begins. Its arguments are as the model wrote them, secrets masked. */
+  (
+    | {
+        readonly type: "call.started";
+        readonly name: string;
+        readonly input: Json;
+        /** A one-line summary of the tool's parameters. Absent for an unknown tool. */
+        readonly paramsHint?: string;
+        /** `false`: apps do not show this call. Absent: they do. */
+        readonly userFacing?: false;
+        readonly parent?: CallId;
+        /** The name of the sub-agent that makes the call, if any. */
+        readonly agent?: string;
+        /**
+         * The W3C `traceparent` of the call's span, if calls are traced: another process that runs it continues there.
+         */
+        readonly trace?: string;
+      }
+    /** The decision of the policy and the person. It is durable before an act runs. */
+    | {
+        readonly type: "call.approved";
+        readonly effects: readonly Effect[];
+        readonly decision: Decision;
+      }
+    /**
+     * Hooks decided or changed something: `input` are the arguments as they changed them, `context` texts for the model.
+     */
+    | {
+        readonly type: "call.hooked";
+        readonly event: "PreToolUse" | "PostToolUse";
+        readonly by: readonly string[];
+        readonly verdict?: Verdict;
+        readonly reason?: string;
+        readonly input?: Json;
+        readonly context: readonly string[];
+      }
+    /** A person is asked about the call. The question is open until it is answered or the call has finished. */
+    | {
+        readonly type: "approval.requested";
+        readonly question: QuestionId;
+        readonly effects: readonly Effect[];
+        readonly decision: Decision;
+      }
+    /** The one answer to a question. `by`: where the answer came from, for people: "terminal", "MCP client". */
+    | {
+        readonly type: "approval.decided";
+        readonly question: QuestionId;
+        readonly approval: Approval;
+        readonly by: string;
+      }
+    /**
+     * Nobody has answered, and no process waits any more. The question stays open until `untilMs`. `changed`: what has
+     * changed since the call was approved.
+     */
+    | {
+        readonly type: "call.parked";
+        readonly question: QuestionId;
+        readonly untilMs: number;
+        readonly changed?: readonly string[];
+      }
+    /** The call waits for a worker: "worker:build". */
+    | { readonly type: "call.delivered"; readonly target: string }
+    /**
+     * One process has claimed the parked call, or the worker with this id a call that was delivered to it. It runs the
+     * call if the call is still what was approved.
+     */
+    | { readonly type: "call.taken"; readonly worker?: string }
+    /** A request to stop the call. With `job`, to stop only that job of the call. `by` as in `approval.decided`. */
+    | { readonly type: "stop.requested"; readonly by: string; readonly job?: string }
+    /** What the running call reports: a message for people, data of its cell, or a piece of its output. */
+    | { readonly type: "call.updated"; readonly update: CallUpdate }
+    /** The call's cell was changed from outside the call, perhaps after the call ended. */
+    | { readonly type: "activity.updated"; readonly change: ActivityChange }
+    /** A call has ended: the last event of every call. */
+    | {
+        readonly type: "call.finished";
+        /**
+         * "interrupted": the call's process died, and the next process that opens the store records this. Nothing runs
+         * again.
+         */
+        readonly status: Exclude<ToolStatus, "parked"> | "interrupted";
+        /** For people, at most 200 characters; the result has the whole text. */
+        readonly error?: string;
+        readonly data?: Json;
+        /** What the model read: secrets masked, at most 65,536 characters. */
+        readonly content?: readonly RecordedContent[];
+      }
+    /** The call started a background command that outlives the call. */
+    | { readonly type: "job.started"; readonly job: string; readonly command: string; readonly lifetime: JobLifetime }
+    /** A background command has ended. */
+    | { readonly type: "job.ended"; readonly job: string; readonly exit: Exit }
+    /** A request to write to the stdin of a job. It is judged as a call of the tool `jobs` whose id is `request`. */
+    | ({ readonly type: "input.requested" } & JobInput)
+    /** A request to record the last lines of a job as `job.output`, for 30 seconds. `by` as in `approval.decided`. */
+    | { readonly type: "job.watched"; readonly job: string; readonly by: string }
+    /** The last lines of a watched job, at most 4,096 bytes: after a request, and after changes, once a second. */
+    | { readonly type: "job.output"; readonly job: string; readonly text: string }
+    /** A person asks to open a port of a job in the sandbox. The process that runs the job answers with `port.opened`. */
+    | { readonly type: "port.requested"; readonly job: string; readonly port: number; readonly by: string }
+    /** The answer: the address for a browser on this machine (`Process.openPort`), or why the port cannot be opened. */
+    | {
+        readonly type: "port.opened";
+        readonly job: string;
+        readonly port: number;
+        readonly url?: string;
+        readonly problem?: string;
+      }
+    /** The sandbox refused something to a command or to a job of the call. The call may still succeed. */
+    | { readonly type: "sandbox.refused"; readonly refusals: readonly Refusal[]; readonly job?: string }
+    /** The sandbox refused unusually many things. Nothing was stopped because of it. */
+    | ({ readonly type: "sandbox.alarmed" } & Alarm)
+  );
 
 /** What a person writes to a job of another process. */
 export interface JobInput {
