@@ -4,8 +4,10 @@
  * In:  vitest's results.
  * Out: `N passed, N failed` alone on a line, with `, N skipped` after it if there are any. A file that could not be
  *      loaded, and an error outside any test, count as failed. Before it: why tests were skipped, and a line for each
- *      failure: `failed: FILE > TEST (MESSAGE)`. `.ci/run` reads these lines.
+ *      failure: `failed: FILE > TEST (MESSAGE)`. `.ci/run` reads these lines. If TEST_RECORD names a file, a line of JSON
+ *      is appended to it for each test, `{ file, title, state }`, which scripts/check-seeds.mjs reads.
  */
+import { appendFileSync } from "node:fs";
 import { relative } from "node:path";
 
 /** @import { Reporter, SerializedError, TestModule } from "vitest/node" */
@@ -17,6 +19,8 @@ export default class SummaryReporter {
    * @param {ReadonlyArray<SerializedError>} unhandledErrors
    */
   onTestRunEnd(modules, unhandledErrors) {
+    const record = process.env["TEST_RECORD"];
+    if (record !== undefined) appendFileSync(record, modules.map(recordOf).join(""));
     const counts = { passed: 0, failed: unhandledErrors.length, skipped: 0 };
     for (const module of modules) countModule(module, counts);
     const reasons = new Set(modules.flatMap(reasonsToSkip));
@@ -26,6 +30,19 @@ export default class SummaryReporter {
     const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : "";
     process.stdout.write(`${counts.passed} passed, ${counts.failed} failed${skipped}\n`);
   }
+}
+
+/**
+ * @param {TestModule} module
+ * @returns {string} lines of JSON
+ */
+function recordOf(module) {
+  const tests = [...module.children.allTests()].map((test) => ({
+    file: module.relativeModuleId,
+    title: test.name,
+    state: test.result().state,
+  }));
+  return tests.map((test) => `${JSON.stringify(test)}\n`).join("");
 }
 
 /**

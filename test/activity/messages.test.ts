@@ -200,6 +200,27 @@ describe("a tool activity is changed from outside", () => {
     expect(activityOf(await findToolMessage(store, "b"))).not.toHaveProperty("display_message");
   });
 
+  test("by the tool itself, which finds its message by the id of the call while it runs", async () => {
+    const store = memoryStore();
+    const renaming = defineTool({
+      name: "renaming",
+      description: "Changes its own message.",
+      input: {},
+      run: async (_, { callId }) => {
+        const own = activityOf(await findToolMessage(store, callId));
+        await updateToolActivity(toolkit, callId, { display_message: "Processing..." });
+        const shown = activityOf(await findToolMessage(store, callId));
+        await updateToolActivityData(toolkit, callId, { result_id: 7 });
+        return { seen: [own?.name ?? "", own?.status ?? "", shown?.display_message ?? ""] };
+      },
+    });
+    const toolkit = await toolkitWith({ tools: [renaming], preset: "none", store });
+    await toolkit.call({ id: "a", thread: "t", name: "renaming", input: {} });
+    const ended = activityOf(await findToolMessage(store, "a"));
+    expect(ended?.data).toEqual({ result_id: 7, seen: ["renaming", "in_progress", "Processing..."] });
+    expect(ended).not.toHaveProperty("display_message");
+  });
+
   test("is refused for other fields, and for calls that the store does not have", async () => {
     const { toolkit, make } = await tasks();
     await make("a", "one");

@@ -88,6 +88,27 @@ describe("the arguments", () => {
     );
   });
 
+  test("a tool does not run with arguments that do not fit, and nobody is asked about them", async () => {
+    let reached = 0;
+    const counting = defineTool({
+      name: "counting",
+      description: "Counts its calls.",
+      touches: ["write"],
+      input: Type.Object({ city: Type.String() }, { additionalProperties: false }),
+      effects: () => [{ kind: "write", path: `${++reached}` }],
+      run: async () => ++reached,
+    });
+    const approver: Approver = async () => {
+      reached++;
+      return { answer: "once" };
+    };
+    const toolkit = await toolkitWith({ tools: [counting], approver });
+    for (const input of [{}, { city: {} }, { city: "Rome", days: 3 }, "Rome", '{"city": "Ro', [], 7]) {
+      expect(await toolkit.call({ name: "counting", input })).toMatchObject({ status: "invalid-input" });
+    }
+    expect(reached).toBe(0);
+  });
+
   test("a missing parameter is named", async () => {
     const weather = defineTool({
       ...pure,

@@ -36,6 +36,16 @@ describe("tools are chosen", () => {
     expect(() => names({ preset: "tasks", toolsets })).toThrow('there is no tool "mine"');
   });
 
+  test.each([
+    ["coding", "read bash edit write jobs"],
+    ["readonly", "read grep find ls"],
+    ["web", "web_search web_fetch"],
+    ["workspace", "read write edit bash grep find ls jobs"],
+    ["none", ""],
+  ])("by the preset %s: %s", (preset, tools) => {
+    expect(names({ preset }).join(" ")).toBe(tools);
+  });
+
   test("default, and assistant, which has memory, schedules and the web too", () => {
     expect(names({ preset: "default" })).toEqual(["shell", "file_read", "file_write"]);
     const memory = ["memory_store", "memory_recall", "memory_forget"];

@@ -45,6 +45,12 @@ describe("shell of the preset default", () => {
     expect(await text("shell", input)).toBe("1\n");
   });
 
+  test("is told to models in a sentence", async () => {
+    const { toolkit } = await toolsOn({}, preset);
+    const [told] = toolkit.definitions("json") ?? [];
+    expect(told).toMatchObject({ name: "shell", description: "Execute a shell command in the workspace directory" });
+  });
+
   test("without a command says what is missing", async () => {
     const { text } = await toolsOn({}, preset);
     expect(await text("shell", {})).toBe('validation error: missing required parameter "command"');

@@ -184,6 +184,18 @@ describe.skipIf(problem !== undefined)("capture-pane", { concurrent: true }, () 
     expect(await text("capture-pane", { start: -3, end: 0 })).not.toContain("truncated");
   });
 
+  test('shows from "-", the beginning of the history, to "-", the end of the screen', async () => {
+    const { text } = await inTerminal("dashes");
+    await text("run_shell", "seq 1 200");
+    await until("the last line is seen", async () => (await text("capture-pane", {})).includes("\n200\n"));
+    const screen = await text("capture-pane", { end: "-" });
+    expect(await text("capture-pane", {})).toBe(screen);
+    expect(screen).not.toContain("\n20\n");
+    const all = await text("capture-pane", { start: "-", end: "-" });
+    expect(all).toContain("\n1\n2\n3\n");
+    expect(all.endsWith(screen)).toBe(true);
+  });
+
   test("cuts no character in two", async () => {
     const { text } = await inTerminal("wide");
     await text("run_shell", `for i in $(seq 200); do printf '😀%.0s' $(seq 60); echo; done`);

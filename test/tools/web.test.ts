@@ -27,6 +27,9 @@ async function site(options: ToolkitOptions = {}) {
       if (request.headers.accept?.startsWith("text/markdown")) return type("text/markdown").end("# Given as *it* is");
       return type("text/html").end("<p>not asked for");
     }
+    if (pathname === "/large") return type("text/plain").end("x".repeat(200_000));
+    if (pathname === "/search" && request.url?.includes("q=nothing"))
+      return type("application/json").end('{"results":[]}');
     if (pathname === "/search") {
       const hit = { title: "Hit", url: `http://${at}/json`, content: "A snippet" };
       return type("application/json").end(JSON.stringify({ results: Array.from({ length: 30 }, () => hit) }));
@@ -77,6 +80,18 @@ describe("web_fetch", () => {
     expect(asked).toEqual([]);
   });
 
+  test.each([
+    [undefined, 51_200, "50KB"],
+    [60_000, 60_000, "58.6KB"],
+    [1, 1_024, "1KB"],
+    [1_000_000, 102_400, "100KB"],
+  ])("with max_bytes %s shows %i bytes", async (max_bytes, bytes, size) => {
+    const { at, call } = await site();
+    const text = await call("web_fetch", { url: `http://${at}/large`, ...(max_bytes !== undefined && { max_bytes }) });
+    expect(/^x+/.exec(text)?.[0]).toHaveLength(bytes);
+    expect(text).toContain(`[Content truncated at ${size}.`);
+  });
+
   test("truncates a long page, saves it whole, and shows people title, URL, size and time", async () => {
     const { at, call, toolkit } = await site();
     const text = await call("web_fetch", { url: `http://${at}/`, max_bytes: 10 });
@@ -124,6 +139,7 @@ test("web_search numbers its results, and makes their hosts known", async () => 
   const text = await call("web_search", { query: "words", max_results: 99 });
   expect(text.startsWith(`1. Hit\n   http://${at}/json\n   A snippet\n\n2. Hit`)).toBe(true);
   expect(text.match(/^\d+\. /gm)).toHaveLength(20);
+  expect(await call("web_search", { query: "nothing" })).toMatch(/^\[?No results found\./);
   const strict = {
     ...(await toolkit.judge([{ kind: "fetch", url: `http://${at}/?q=${"a".repeat(300)}`, method: "GET" }])),
   };

@@ -39,6 +39,21 @@ describe.skipIf(problem !== undefined)("the page, live", () => {
     await other.close();
   });
 
+  test("a call of a tool with userFacing: false has no cell", async () => {
+    const { url, store } = await served({ preset: "none" });
+    for (const [call, userFacing] of [
+      ["hidden", { userFacing: false }],
+      ["shown", {}],
+    ] as const) {
+      const of = { call, thread: "main", at: Date.now() };
+      await store.commit({ ...of, type: "call.started", name: "internal_tool", input: {}, ...userFacing });
+      await store.commit({ ...of, type: "call.finished", status: "ok", data: {} });
+    }
+    const { page } = await openPage(`${url}/?token=${TOKEN}#/thread/main`);
+    await page.locator('[data-call="shown"]').waitFor();
+    expect(await page.locator("[data-call]").count()).toBe(1);
+  });
+
   test("a sub-agent's thread is opened from its call, and its bar leads back in one line", async () => {
     const { url, store } = await served();
     const at = Date.now();
