@@ -22,16 +22,16 @@ const MAKE_FILES =
 /** One call of each tool, and how many round trips it may take. */
 /** @type {readonly { readonly tool: string, readonly input: (round: number) => object, readonly most: number }[]} */
 const CALLS = [
-  { tool: "bash", input: () => ({ command: "true" }), most: 2.2 },
-  { tool: "read", input: () => ({ path: "a.txt" }), most: 2.2 },
-  { tool: "ls", input: () => ({ path: "folder" }), most: 2.2 },
-  { tool: "grep", input: () => ({ pattern: "needle", path: "folder" }), most: 2.2 },
-  { tool: "find", input: () => ({ pattern: "*.txt", path: "folder" }), most: 2.2 },
-  { tool: "write", input: (round) => ({ path: "written.txt", content: `content ${round}\n` }), most: 3.2 },
+  { tool: "bash", input: () => ({ command: "true" }), most: 1.2 },
+  { tool: "read", input: () => ({ path: "a.txt" }), most: 1.2 },
+  { tool: "ls", input: () => ({ path: "folder" }), most: 1.2 },
+  { tool: "grep", input: () => ({ pattern: "needle", path: "folder" }), most: 1.2 },
+  { tool: "find", input: () => ({ pattern: "*.txt", path: "folder" }), most: 1.2 },
+  { tool: "write", input: (round) => ({ path: "written.txt", content: `content ${round}\n` }), most: 2.2 },
   {
     tool: "edit",
     input: (round) => ({ path: "edited.txt", old_text: `line ${round}\n`, new_text: `line ${round + 1}\n` }),
-    most: 4.2,
+    most: 2.2,
   },
 ];
 

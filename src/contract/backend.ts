@@ -22,6 +22,11 @@ export interface Backend {
    * `/bin` and their `sbin` counterparts. A script that runs unasked uses only these folders.
    */
   readonly programFolders?: readonly string[];
+  /**
+   * Whether each access takes a round trip. The engine then judges a named path as if it were real, where the policy
+   * allows that path, and `PathOptions.real` has the target check it (`docs/decisions/0028-one-round-trip.md`).
+   */
+  readonly isFar?: true;
   /** How people access the target from this machine. Omit it when the backend is this machine. */
   readonly access?: Access;
   /**
@@ -177,10 +182,19 @@ export interface OpenFile {
 /** How to interpret a path. */
 export interface PathOptions {
   /**
-   * Whether the path is already real, as `realPath` returned it. Then no link is followed: if a link has appeared on
-   * the way, the operation fails without effect. Default false.
+   * Whether the path is already real, as `realPath` returned it. Then no link is followed: if a link is on the way, the
+   * operation fails with `NotReal` and without effect. Default false.
    */
   readonly real?: boolean;
+}
+
+/** How to write a file. */
+export interface ReplaceOptions extends PathOptions {
+  /**
+   * The `FileInfo.version` of the content that is replaced. If the file has another one, or is gone, the write fails
+   * without effect. Default: any.
+   */
+  readonly replaces?: string;
 }
 
 /**
@@ -202,7 +216,7 @@ export interface Files {
    * Keeps the permissions (0o777) and the owner, but not setuid, setgid and sticky bits. Keeps all names of a file with
    * hard links. Only the write of a file with hard links can leave a mixture when it is killed.
    */
-  write(path: string, bytes: Uint8Array, options?: PathOptions): Promise<FileInfo>;
+  write(path: string, bytes: Uint8Array, options?: ReplaceOptions): Promise<FileInfo>;
   /** The entries of a folder, sorted by name (code units). */
   list(path: string, options?: PathOptions): Promise<readonly FileEntry[]>;
   /** Removes a file, a link, or a folder with its content. */

@@ -1,5 +1,5 @@
 import type { CallUpdate } from "./activity.ts";
-import type { FileInfo } from "./backend.ts";
+import type { FileInfo, OpenFile } from "./backend.ts";
 import type { Effect } from "./effect.ts";
 import type { HookVerdict } from "./hook-verdict.ts";
 import type { CallId, ThreadId } from "./identity.ts";
@@ -35,8 +35,25 @@ export interface CheckedCall {
   readonly effects: readonly Effect[];
   /** The files found at the real paths that the call writes; a path without an entry was not looked up. */
   readonly found?: ReadonlyMap<string, FileInfo | undefined>;
+  /**
+   * True: the real paths of the effects are the named paths, and were not looked up. Each access checks its path, and
+   * the call is judged again if one is not real. Only for calls that read.
+   */
+  readonly isExpected?: true;
+  /** The file that the call reads before it writes it, if it was opened while the write was judged. */
+  readonly ahead?: ReadAhead;
   /** What hooks made of the call, if they made something of it. The request stays what the model made. */
   readonly hook?: HookVerdict;
+}
+
+/** A file that was opened, after its reading was allowed, while the policy looked up what it needs about its writing. */
+export interface ReadAhead {
+  readonly real: string;
+  /** What is at the path; `undefined` when nothing is. */
+  readonly info: FileInfo | undefined;
+  readonly opening: Promise<OpenFile>;
+  /** Whether no call has written on the target since. */
+  isFresh(): boolean;
 }
 
 declare const approved: unique symbol;

@@ -31,6 +31,19 @@ export class ToolFailure extends Error {
   }
 }
 
+/**
+ * A link is on the way to a path that was expected to be real (`PathOptions.real`). Nothing was done. `real` is the
+ * path's real path, if the target has reported it.
+ */
+export class NotReal extends ToolFailure {
+  readonly real: string | undefined;
+
+  constructor(message: string, { real, ...details }: FailureDetails & { readonly real?: string } = {}) {
+    super(message, details);
+    this.real = real;
+  }
+}
+
 /** The target cannot be reached, or no longer. Nothing about it is known, and nothing was done. */
 export class Unreachable extends ToolFailure {
   /** Whether the target may become reachable again soon without a person's help. */

@@ -6,7 +6,7 @@ import type { Preview } from "../contract/toolkit.ts";
 import { type Stop, untilAborted } from "../util/abort.ts";
 import { ask, usable } from "./ask.ts";
 import { check } from "./check.ts";
-import { decide } from "./decide.ts";
+import { type KnownPaths, decide } from "./decide.ts";
 import { editedNote } from "./edited.ts";
 import { hooked, isAnsweredByHook, questionOfHook } from "./hooked.ts";
 import type { Host } from "./host.ts";
@@ -18,7 +18,8 @@ import { CallEnded, asText, refusal } from "./result.ts";
  * Asks the policy about a checked call and, if the policy demands it, a person. Only this function makes an
  * `ApprovedCall`.
  *
- * @param parked the parked call that is made now; its answer still counts if nothing has changed
+ * @param how.parked the parked call that is made now; its answer still counts if nothing has changed
+ * @param how.paths how the real paths are found; see `decide`
  * @throws CallEnded "denied" or "parked"; the reason of the stop when the call is stopped while it is judged or a
  * person is asked.
  */
@@ -27,9 +28,9 @@ export async function approve(
   host: Host,
   record: Recorder,
   stop: Stop,
-  parked?: ParkedCall,
+  { parked, paths }: { readonly parked?: ParkedCall; readonly paths?: KnownPaths } = {},
 ): Promise<ApprovedCall> {
-  const { call, decision, question } = await judge(checked, host, stop);
+  const { call, decision, question } = await judge(checked, host, stop, paths);
   if (question === undefined) return brand(call, decision);
   const approval = await answerTo(await untilAborted(withChange(call, host), stop), question);
   if (approval.answer === "refuse") throw refused(call, approval);
@@ -106,9 +107,12 @@ async function judge(
   checked: CheckedCall,
   host: Host,
   stop: Stop,
+  paths?: KnownPaths,
 ): Promise<{ readonly call: CheckedCall; readonly decision: Decision; readonly question?: Decision }> {
-  const { call, decision: judged } = await untilAborted(decide(checked, host), stop);
-  const decision = stricter(judged, questionOfHook(call)) ?? judged;
+  const asks = questionOfHook(checked);
+  const known = asks === undefined || paths !== "expected" ? paths : undefined;
+  const { call, decision: judged } = await untilAborted(decide(checked, host, known), stop);
+  const decision = stricter(judged, asks) ?? judged;
   if (decision.verdict === "deny") {
     throw new CallEnded({ status: "denied", reason: decision.reason ?? "Denied by the policy", by: "policy" });
   }
@@ -159,10 +163,10 @@ async function withChange(call: CheckedCall, { backend }: Pick<Host, "backend">)
 }
 
 function brand(checked: CheckedCall, decision: Decision, approval?: Approval): ApprovedCall {
-  const { request, tool, input, effects, hook } = checked;
+  const { request, tool, input, effects, hook, isExpected, ahead } = checked;
   const call =
     approval === undefined
-      ? { request, tool, input, effects, decision }
+      ? { request, tool, input, effects, decision, ...(isExpected && { isExpected }), ...(ahead && { ahead }) }
       : { request, tool, input, effects, decision, approval };
   return (hook === undefined ? call : { ...call, hook }) as ApprovedCall;
 }

@@ -1,4 +1,5 @@
 import type { ApprovedCall, ToolCall } from "../contract/call.ts";
+import { NotReal } from "../contract/failure.ts";
 import type { Notices } from "../contract/job.ts";
 import type { ParkedCall } from "../contract/parked.ts";
 import type { ToolResult } from "../contract/result.ts";
@@ -26,10 +27,14 @@ export async function callTool(given: ToolCall, host: Host, stop: Stop, parked?:
     const checked = await hooked(await check(request, host), host, record, stop);
     const made = parked === undefined ? await host.elsewhere?.call(checked, host, stop) : undefined;
     if (made !== undefined) return { ...(await remarked(made, checked, host, record, stop)), id: request.id };
-    approved = await approve(checked, host, record, stop, parked);
-    const run = approved;
     const nest = (nested: ToolCall) => callNested(nested, host, stop);
-    const done = await record.within(() => execute(run, host, record, stop, nest));
+    const run = (call: ApprovedCall) => record.within(() => execute(call, host, record, stop, nest));
+    approved = await approve(checked, host, record, stop, { ...(parked === undefined ? EXPECTED : { parked }) });
+    const done = await run(approved).catch(async (error: unknown) => {
+      if (!(error instanceof NotReal) || approved?.isExpected !== true) throw error;
+      approved = await approve(checked, host, record, stop, { paths: realPathIn(error, approved) });
+      return run(approved);
+    });
     const { data, images, ...fitted } = await fit(approved, done, host);
     const content = await withRemarks(approved, { ...fitted, data }, host, record, stop);
     const result = withNotes({ id: request.id, status: "ok", content, data }, approved, host);
@@ -38,6 +43,16 @@ export async function callTool(given: ToolCall, host: Host, stop: Stop, parked?:
     const failure = await fitFailure(toResult(error, stop), error, approved, host);
     return record.finished({ ...withNotes(failure, approved, host), id: request.id });
   }
+}
+
+/** On a far target, paths are first judged as if they were real. */
+const EXPECTED = { paths: "expected" } as const;
+
+/** The real path that the target has reported, by the path that the call names; empty if it names several. */
+function realPathIn({ real }: NotReal, { effects }: ApprovedCall): ReadonlyMap<string, string> {
+  const [effect, ...others] = effects;
+  const isOne = effect?.kind === "read" && others.length === 0;
+  return new Map(isOne && real !== undefined ? [[effect.path, real]] : []);
 }
 
 /** Runs a call that a tool makes. The call can be stopped alone, and stops when the calling call stops. */

@@ -4,12 +4,13 @@ import type { ApprovedCall } from "../contract/call.ts";
 import type { Refusal } from "../contract/containment.ts";
 import type { Decision } from "../contract/decision.ts";
 import type { Effect } from "../contract/effect.ts";
-import { ToolFailure } from "../contract/failure.ts";
+import { NotReal, ToolFailure } from "../contract/failure.ts";
 import type { Jobs } from "../contract/job.ts";
 import type { FindQuery, SearchQuery } from "../contract/search.ts";
 import type { Closed, Outputs, ToolJobs } from "../contract/tool.ts";
 import type { Stop } from "../util/abort.ts";
 import { absolutePath } from "../util/paths.ts";
+import { countWrite } from "./ahead.ts";
 import { approvedCommands } from "./confine-commands.ts";
 import { jobsOfCall } from "./confine-jobs.ts";
 import { type PathUse, createReach } from "./confine-paths.ts";
@@ -23,6 +24,8 @@ export interface Confined {
   readonly outputs: Outputs;
   readonly jobs: ToolJobs;
   readonly closed: Closed;
+  /** For a call with expected paths: the failure of an access because its path is not real. */
+  notReal(): NotReal | undefined;
   /** Adds an effect that was permitted while the call ran, with the policy's decision. */
   allow(effect: Effect, decision: Decision): void;
   /**
@@ -60,6 +63,8 @@ export function confine(
   /** Ends the searches of the call. */
   let searches: AbortController | undefined;
   let over = false;
+  let notReal: NotReal | undefined;
+  let { ahead } = call;
 
   const alive = () => {
     if (over)
@@ -85,16 +90,47 @@ export function confine(
 
   /** Returns the real path. Throws when the call may not use it in this way. */
   const reach = async (path: string, use: PathUse): Promise<string> => {
+    if (call.isExpected === true && notReal !== undefined) throw notReal; // the call is judged again
     const real = await realPath(path);
     const reached = paths.reach(use, absolutePath(path, inner), real);
     if (reached === "open") return real;
     if (reached === "undeclared") {
       const what = use === "write" ? "write" : "read";
-      throw new ToolFailure(`tool "${call.tool.name}" tried to ${what} ${path}, which this call did not declare`);
+      const why = `tool "${call.tool.name}" tried to ${what} ${path}, which this call did not declare`;
+      // What it names may lie below a link to the path that was expected to be real.
+      if (call.isExpected === true) notReal ??= new NotReal(why);
+      throw new ToolFailure(why);
     }
     throw new ToolFailure(`the policy does not allow ${path} for a call that names only a parent folder`, {
       hint: "Make a call that names this path itself: the policy then judges it, and may ask a person.",
     });
+  };
+
+  /** Notes that a path was not real. */
+  const checked = async <T>(access: Promise<T>): Promise<T> => {
+    try {
+      return await access;
+    } catch (error) {
+      if (error instanceof NotReal) notReal ??= error;
+      throw error;
+    }
+  };
+
+  /** Takes the file that was opened ahead, once, unless it may have been written since. */
+  const takeAhead = (real: string): Promise<OpenFile> | undefined => {
+    if (ahead?.real !== real || !ahead.isFresh()) return undefined;
+    const { opening } = ahead;
+    ahead = undefined;
+    return opening;
+  };
+
+  const written = async <T>(change: () => Promise<T>): Promise<T> => {
+    countWrite(inner);
+    try {
+      return await change();
+    } finally {
+      countWrite(inner);
+    }
   };
 
   const opens = async (opening: Promise<OpenFile>): Promise<OpenFile> => {
@@ -141,19 +177,33 @@ export function confine(
     ...(terminal !== undefined && { terminal }),
     files: {
       realPath,
-      stat: async (path) => inner.files.stat(await reach(path, "stat"), REAL),
-      open: async (path) => opens(inner.files.open(await reach(path, "read"), REAL)),
-      list: async (path) => inner.files.list(await reach(path, "look"), REAL),
-      write: async (path, bytes) => inner.files.write(await reach(path, "write"), bytes, REAL),
-      remove: async (path) => inner.files.remove(await reach(path, "write"), REAL),
+      async stat(path) {
+        const real = await reach(path, "stat");
+        if (call.ahead?.real === real && call.ahead.isFresh()) return call.ahead.info;
+        return checked(inner.files.stat(real, REAL));
+      },
+      async open(path) {
+        const real = await reach(path, "read");
+        return opens(takeAhead(real) ?? checked(inner.files.open(real, REAL)));
+      },
+      list: async (path) => checked(inner.files.list(await reach(path, "look"), REAL)),
+      async write(path, bytes, { replaces } = {}) {
+        const real = await reach(path, "write");
+        const how = replaces === undefined ? REAL : { ...REAL, replaces };
+        return written(() => inner.files.write(real, bytes, how));
+      },
+      async remove(path) {
+        const real = await reach(path, "write");
+        return written(() => inner.files.remove(real, REAL));
+      },
     },
     async spawn(command: Command) {
       if ((command.lifetime ?? "call") !== "call")
         throw new ToolFailure("a command that outlives its call must be started as a job");
       return processes.spawn(await runs(command));
     },
-    search: async (query) => inner.search(await ofThisCall(query)),
-    find: async (query) => inner.find(await ofThisCall(query)),
+    search: async (query) => checked(inner.search(await ofThisCall(query))),
+    find: async (query) => checked(inner.find(await ofThisCall(query))),
   };
 
   return {
@@ -175,6 +225,7 @@ export function confine(
     },
     jobs: jobsOfCall(jobs, store, call, { allowed, alive, runs, tieOf: processes.tieOf }),
     closed: { paths: except, holds: (path) => paths.reach("read", path, path) === "closed" },
+    notReal: () => notReal,
     allow(effect, decision) {
       allowed.push(effect);
       later.set(effect, decision);
@@ -184,6 +235,7 @@ export function confine(
       over = true;
       searches?.abort(new ToolFailure(`the call of "${call.tool.name}" has ended`));
       for (const file of opened) void file.close().catch(() => {});
+      void ahead?.opening.then((file) => file.close()).catch(() => {});
       return processes.end();
     },
   };

@@ -7,6 +7,7 @@ import { type Decision, type Verdict, stricter } from "../contract/decision.ts";
 import type { Policy } from "../contract/policy.ts";
 import { messageOf } from "../util/errors.ts";
 import { hasReadForeignText } from "./foreign-text.ts";
+import { aheadOf, expectedCall, openAhead } from "./ahead.ts";
 import type { Host } from "./host.ts";
 
 /**
@@ -16,18 +17,38 @@ import type { Host } from "./host.ts";
  * Also resolves the real path of every path in the effects, and the real pane, once. The policies judge these and
  * `confine` enforces them, so a link that changes in between has no effect.
  *
+ * On a far backend with "expected", a call that only reads is first judged as if the paths that it names were real. If
+ * that is allowed, nothing is looked up: each access checks its path. A call that reads a file and then writes it has
+ * the file opened meanwhile, if its reading is allowed.
+ *
  * @throws Unreachable when the backend cannot be reached: then nothing can be judged, and nothing is denied.
  */
 export async function decide(
   checked: CheckedCall,
   { policies, backend, store }: Pick<Host, "policies" | "backend" | "store">,
+  paths: KnownPaths = new Map(),
 ): Promise<{ call: CheckedCall; decision: Decision }> {
   const marked = checked.effects.some(isCore) ? await withForeignText(checked, store) : checked;
-  const call = marked.effects.some(hasReal) ? await withRealPaths(marked, backend) : marked;
-  let strictest: Decision | undefined;
-  for (const policy of policies) strictest = stricter(strictest, await judge(policy, call));
-  return { call, decision: strictest ?? (call.effects.length === 0 ? NOTHING_TOUCHED : NOBODY_DECIDED) };
+  const judgeAll = async (call: CheckedCall): Promise<Decision> => {
+    let strictest: Decision | undefined;
+    for (const policy of policies) strictest = stricter(strictest, await judge(policy, call));
+    return strictest ?? (call.effects.length === 0 ? NOTHING_TOUCHED : NOBODY_DECIDED);
+  };
+  if (!marked.effects.some(hasReal)) return { call: marked, decision: await judgeAll(marked) };
+  const expected = paths === "expected" ? expectedCall(marked, backend) : undefined;
+  if (expected !== undefined) {
+    const decision = await judgeAll(expected);
+    if (decision.verdict === "allow") return { call: expected, decision };
+  }
+  const opened = paths === "expected" ? await openAhead(marked, backend, judgeAll) : undefined;
+  const call = await withRealPaths(marked, backend, paths === "expected" ? new Map() : paths);
+  const decision = await judgeAll(call);
+  const ahead = opened === undefined ? undefined : aheadOf(opened, decision.verdict === "allow" ? call : undefined);
+  return { call: ahead === undefined ? call : { ...call, ahead }, decision };
 }
+
+/** "expected": see `decide`. A map: real paths that the target has reported, by the path as named. */
+export type KnownPaths = "expected" | ReadonlyMap<string, string>;
 
 const NOTHING_TOUCHED: Decision = { verdict: "allow", risk: "low", rule: "no_effect" };
 const NOBODY_DECIDED: Decision = {
@@ -71,9 +92,14 @@ function isCore(effect: Effect): boolean {
   return effect.kind === "state" && effect.core !== undefined;
 }
 
-async function withRealPaths(call: CheckedCall, backend: Backend): Promise<CheckedCall> {
+async function withRealPaths(
+  call: CheckedCall,
+  backend: Backend,
+  reported: ReadonlyMap<string, string>,
+): Promise<CheckedCall> {
   const found = new Map<string, FileInfo | undefined>();
   const known = new Map<string, Promise<string | undefined>>(); // an edit reads and writes one path
+  for (const [path, real] of reported) known.set(path, Promise.resolve(real));
   const realPath = (path: string) => {
     const real = known.get(path) ?? realPathOf(path, backend.files);
     known.set(path, real);

@@ -4,7 +4,7 @@ import { type Content, notice } from "../contract/content.ts";
 import type { FormInput } from "../contract/decision.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import type { FetchOptions, Fetched } from "../contract/fetch.ts";
-import { ToolFailure } from "../contract/failure.ts";
+import { type NotReal, ToolFailure } from "../contract/failure.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Memories } from "../contract/memory.ts";
 import type { ToolResult } from "../contract/result.ts";
@@ -38,6 +38,9 @@ export interface Executed {
  * Runs an approved call on a backend that is confined to the approved effects. The row of an act is durable before the
  * act runs. A stopped tool has `STOP_GRACE_MS` to return. After that the call ends without the tool, and all further
  * access is refused.
+ *
+ * @throws NotReal when a call with expected paths (`CheckedCall.isExpected`) met a path that is not real: it has only
+ * read, and is to be judged again.
  */
 export async function execute(
   call: ApprovedCall,
@@ -59,10 +62,17 @@ export async function execute(
   try {
     data = await withGrace(run(), stop);
   } catch (error) {
-    throw withNotes(error, await end(running));
+    const notes = await end(running);
+    throw notRealIn(running) ?? withNotes(error, notes);
   }
   const notes = await end(running);
+  const notReal = notRealIn(running);
+  if (notReal !== undefined) throw notReal;
   return { data, attached: notes.length === 0 ? running.attached : [...running.attached, ...notes] };
+}
+
+function notRealIn({ call, confined }: Running): NotReal | undefined {
+  return call.isExpected === true ? confined?.notReal() : undefined;
 }
 
 /** A URL that a person was asked about may be requested again later. */

@@ -1,5 +1,4 @@
 import { Type } from "typebox";
-import type { ToolBackend } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
 import { type Edit, locateEdits } from "../files/edits.ts";
@@ -80,8 +79,7 @@ export const edit = (options: ToolOptions = {}) =>
           const bytes = await withReplacements(before, replacements, path, names);
           const { replacementsDiff } = await import("../files/diff.ts");
           const diff = replacementsDiff(displayPath(before.info.path, backend), before.text, replacements);
-          await requireUnchanged(before, path, backend);
-          const info = await backend.files.write(path, bytes);
+          const info = await backend.files.write(path, bytes, { replaces: before.info.version });
           seen.wrote(info, bytes);
           return { path, edits: wanted.length, places: replacements.length, diff };
         });
@@ -131,15 +129,6 @@ function emptyText(write: string | undefined): ToolFailure {
     hint:
       "Give the text to replace. To insert text, give an existing line as old_text and repeat it in new_text." +
       (write === undefined ? "" : ` To create a file, or replace all of it, use ${write}.`),
-  });
-}
-
-/** @throws ToolFailure when another program has changed the file since it was read: its change would be lost. */
-async function requireUnchanged({ info }: TextFile, path: string, backend: ToolBackend): Promise<void> {
-  const now = await backend.files.stat(path);
-  if (now?.version === info.version) return;
-  throw new ToolFailure(`${path} was changed by another program during the edit; nothing was written`, {
-    hint: "Edit it again.",
   });
 }
 

@@ -144,7 +144,7 @@ describe("a file is not changed", () => {
     };
     const { text } = await toolsOn({}, { preset: "all", target: appending });
     expect(await text("edit", { path: "a.txt", old_text: "one", new_text: "1" })).toBe(
-      "Tool error: a.txt was changed by another program during the edit; nothing was written\nEdit it again.",
+      `Tool error: ${join(folder, "a.txt")} was changed by another program since it was read; nothing was written\nRead it again.`,
     );
     expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("one\ntwo\n");
   });

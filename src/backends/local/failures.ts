@@ -1,5 +1,5 @@
 import type { FileInfo, FileKind } from "../../contract/backend.ts";
-import { ToolFailure } from "../../contract/failure.ts";
+import { NotReal, ToolFailure } from "../../contract/failure.ts";
 import { codeOf, messageOf } from "../../util/errors.ts";
 
 /** Describes a system error about a path for a model. */
@@ -10,9 +10,17 @@ export function fileFailure(error: unknown, path: string): ToolFailure {
   return new ToolFailure(told === undefined ? `${path}: ${messageOf(error)}` : `${told}: ${path}`, { cause: error });
 }
 
-/** Creates the error for a file that is not the approved one. */
-export function changed(written: string): ToolFailure {
-  return new ToolFailure(`${written} was replaced while it was being opened; nothing was done`);
+/** Creates the error for a file that is not the approved one. `real`: its real path now, if known. */
+export function changed(written: string, real?: string): NotReal {
+  const message = `${written} was replaced while it was being opened; nothing was done`;
+  return new NotReal(message, real === undefined ? {} : { real });
+}
+
+/** Creates the error for a file with another version than `ReplaceOptions.replaces`. */
+export function otherVersion(written: string): ToolFailure {
+  return new ToolFailure(`${written} was changed by another program since it was read; nothing was written`, {
+    hint: "Read it again.",
+  });
 }
 
 /** @throws ToolFailure unless it is a regular file. */

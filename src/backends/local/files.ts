@@ -8,7 +8,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { codeOf } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
 import { type Base, absolutePath } from "../../util/paths.ts";
-import { changed, fileFailure, notAFolder, notGiven, requireRegular } from "./failures.ts";
+import { changed, fileFailure, notAFolder, notGiven, otherVersion, requireRegular } from "./failures.ts";
 import { EXACTLY, type FileSystem, type Handle, POOLED, SYNCHRONOUS, ignoreMissing, isMissing } from "./file-system.ts";
 import { createOwnDisks } from "./own-disks.ts";
 
@@ -80,7 +80,12 @@ export function localFiles(base: Base): Files {
     },
     async write(path, bytes, options) {
       const real = await resolve(path, options);
-      return replaceFile(await diskOf(real), real, path, bytes);
+      const disk = await diskOf(real);
+      if (options?.replaces !== undefined) {
+        const now = await disk.lstatExactly(real).catch(ignoreMissing);
+        if (now === undefined || infoOf(real, now).version !== options.replaces) throw otherVersion(path);
+      }
+      return replaceFile(disk, real, path, bytes);
     },
     async remove(path, options) {
       const absolute = absolutePath(path, base);

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Command, Process } from "../../contract/backend.ts";
-import { ToolFailure } from "../../contract/failure.ts";
+import { NotReal, ToolFailure } from "../../contract/failure.ts";
 import type { FindQuery } from "../../contract/search.ts";
 import type { Base } from "../../util/paths.ts";
 import GO_THERE from "./go-there.sh";
@@ -49,7 +49,7 @@ export async function startIn(
 export async function untilEnded({ exit }: Process, path: string): Promise<void> {
   const how = await exit;
   if (how.how === "exited" && how.code === NOT_SEARCHED)
-    throw new ToolFailure(`This is neither a file nor a folder: ${path}`);
+    throw new NotReal(`This is neither a file nor a folder: ${path}`);
   if (how.how === "signaled") throw new ToolFailure(`the search was ended by ${how.signal}`, { hint: "Try again." });
   if (how.how === "lost") throw new ToolFailure(`the search did not finish: ${how.reason}`, { hint: "Try again." });
 }

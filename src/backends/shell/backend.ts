@@ -79,6 +79,7 @@ export async function remote(transport: Transport, options: RemoteOptions = {}):
       name: transport.name,
       workDir,
       home,
+      isFar: true,
       access: transport.access,
       shell: facts.programs.has("bash") ? "bash" : "sh",
       files,

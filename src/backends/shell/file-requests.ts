@@ -1,6 +1,6 @@
 import type { FileKind, PathOptions } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
-import { changed, fileFailure, notAFile, notGiven } from "../local/failures.ts";
+import { changed, fileFailure, notAFile, notGiven, otherVersion } from "../local/failures.ts";
 import type { Facts } from "./facts.ts";
 import type { AskOptions, Shells } from "./shells.ts";
 
@@ -169,8 +169,9 @@ function noAnswer(out: Buffer = NOTHING): ToolFailure {
 }
 
 /** Creates the error of the local backend for an answer. `written`: the path as the caller wrote it. */
-export function failureOf({ message, word }: Pick<FileAnswer, "message" | "word">, written: string): ToolFailure {
-  if (word === "changed") return changed(written);
+export function failureOf({ message, word, real }: Omit<FileAnswer, "rest">, written: string): ToolFailure {
+  if (word === "changed") return changed(written, real.startsWith("/") ? real : undefined);
+  if (word === "other") return otherVersion(written);
   if (word.startsWith("owner ")) return notGiven(word.slice(6), written, new Error(message));
   if (word.startsWith("kind ")) return notAFile(word.slice(5) as FileKind, written);
   const code = CODES[word] ?? STRERROR.find(([wording]) => wording.test(message))?.[1];

@@ -7,7 +7,7 @@
 # An answer consists of: error messages of programs, NUL, a word, NUL, the real path, NUL, and further results of the
 # function. If a file is opened for reading, the answer begins with "PID PARENT", NUL (hr_file_self).
 #
-# Words: ok, missing, not-a-folder, denied, circle, changed, failed, short, `kind KIND`, `owner UID:GID`.
+# Words: ok, missing, not-a-folder, denied, circle, changed, other, failed, short, `kind KIND`, `owner UID:GID`.
 
 unalias -a 2>/dev/null
 unset -f cd printf command ls stat cat head tail dd mv rm mkdir chmod chown readlink find xargs sed kill umask trap \
@@ -128,13 +128,19 @@ hr_file_folders() {
   done
 }
 
-# hr_file_fields INFO: sets hr_mode (without setuid and setgid), hr_names, hr_owner and hr_size from hr_file_info.
+# hr_file_fields INFO: sets hr_mode (without setuid and setgid), hr_names, hr_owner, hr_size and hr_version (as
+# `described` of file-info.ts) from hr_file_info.
 hr_file_fields() {
   hr_special=
   case ${1%% *} in [1-7][0-7][0-7][0-7]) hr_special=yes ;; esac
   # shellcheck disable=SC2086 # fields
   set -- $1
   hr_mode=$1 hr_names=$2 hr_owner=$3:$4 hr_size=$5
+  case $8:${10-} in
+  *.*:*) hr_version=$7:$5:$8 ;;
+  *:*.*) hr_version=$7:$5:$8.${10#*.} ;;
+  *) hr_version=$7:$5:$8. ;;
+  esac
   # New content does not inherit setuid or setgid from the old content.
   case $hr_mode in [0-7][0-7][0-7][0-7]) hr_mode=${hr_mode#?} ;; esac
 }
@@ -180,10 +186,12 @@ hr_file_in_place() {
   rm -f "./$hr_temp"
 }
 
-# hr_file_write PATH real| COUNT TEMP: writes COUNT bytes through the temporary name TEMP.
+# hr_file_write PATH real| COUNT TEMP VERSION: writes COUNT bytes through the temporary name TEMP. With a VERSION, the
+# file must have it.
 hr_file_write() {
   hr_asked=$3 hr_temp=$4 hr_given= hr_before=
   hr_file_find "$1" "$2"
+  if [ "$hr_word" = missing ] && [ -n "$5" ]; then hr_word=other; fi
   if [ "$hr_word" = missing ]; then
     hr_missing=$hr_real
     hr_file_folders "${hr_missing%/*}" && hr_file_enter "$hr_missing"
@@ -194,6 +202,9 @@ hr_file_write() {
     hr_file_fields "$hr_before"
     hr_old_mode=$hr_mode hr_old_special=$hr_special hr_old_names=$hr_names hr_old_owner=$hr_owner hr_old_size=$hr_size
     case $hr_mode in 644) umask 133 ;; *) umask 077 ;; esac
+  fi
+  if [ "$hr_word" = ok ] && [ -n "$5" ]; then
+    if [ -z "$hr_before" ] || [ "$hr_version" != "$5" ]; then hr_word=other; fi
   fi
   if [ "$hr_word" = ok ]; then
     hr_word=failed

@@ -88,13 +88,17 @@ function requireName(absolute: string, written: string): string {
  */
 function writer(requests: FileRequests, words: PathWords): Files["write"] {
   return async (path, bytes, options) => {
-    const write = `hr_file_write ${words(path, options)} ${bytes.length} .handrail-${randomName(12)}.tmp`;
+    const { replaces = "" } = options ?? {};
+    const temporary = `.handrail-${randomName(12)}.tmp`;
+    const write = `hr_file_write ${words(path, options)} ${bytes.length} ${temporary} ${quoteWord(replaces)}`;
+    // A second attempt would find its own first one.
+    const once = replaces === "" ? {} : { again: false, doing: `writing ${path}` };
     // variables and words of a shell cannot contain a NUL
     const fits = bytes.length <= IN_SCRIPT && !bytes.includes(0) && isUtf8(bytes);
-    let answer = fits ? await requests.ask(`${given(bytes)}\n${write}`) : undefined;
+    let answer = fits ? await requests.ask(`${given(bytes)}\n${write}`, once) : undefined;
     // Some shells do not report why their printf failed; cat does.
     if (answer === undefined || answer.word === "short") {
-      const input = { input: bytes, aside: bytes.length > QUICK };
+      const input = { ...once, input: bytes, aside: bytes.length > QUICK };
       answer = await requests.ask(`${taken(bytes.length)}\n${write}`, input);
     }
     if (answer.word !== "ok") throw failureOf(answer, path);

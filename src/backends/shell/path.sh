@@ -87,11 +87,14 @@ hr_file_real() {
   hr_file_walk "$1" follow
 }
 
-# hr_file_find PATH real|: resolves a path; a real one must still be real.
+# hr_file_find PATH real|: resolves a path; a real one must be real. If it is not, hr_real is its real path, or empty.
 hr_file_find() {
   if [ "$2" = real ]; then
-    hr_file_enter "$1"
-    return
+    hr_file_enter "$1" && return
+    [ "$hr_word" = changed ] || return
+    hr_file_walk "$1" follow || hr_real=
+    hr_word=changed
+    return 1
   fi
   hr_file_real "$1" || return
   [ "${PWD%/}/$hr_name" = "$hr_real" ] || hr_file_enter "$hr_real"

@@ -110,6 +110,7 @@ export async function tmux(
     workDir: inner.workDir,
     home: inner.home,
     ...(inner.shell !== undefined && { shell: inner.shell }),
+    ...(inner.isFar === true && { isFar: true }),
     ...(inner.access !== undefined && { access: inner.access }),
     ...(inner.programFolders !== undefined && { programFolders: inner.programFolders }),
     files: inner.files,

@@ -23,6 +23,20 @@ export const writing: Cases = {
     }
   },
 
+  "only the version that is to be replaced is replaced": async ({ backend, write, read, sh, at }) => {
+    await write("file", "one");
+    const { version = "" } = (await backend.files.stat(at("file"))) ?? {};
+    const { version: next } = await backend.files.write(at("file"), Buffer.from("two"), { replaces: version });
+    ok(
+      (await failureOf(backend.files.write(at("file"), Buffer.from("x"), { replaces: version }))).includes(at("file")),
+    );
+    await backend.files.write(at("file"), Buffer.from("three"), { replaces: next });
+    equal((await read("file")).toString(), "three");
+    await sh("rm file");
+    await failureOf(backend.files.write(at("file"), Buffer.from("x"), { replaces: next }));
+    equal(await backend.files.stat(at("file")), undefined);
+  },
+
   "nothing of a longer old content is kept": async ({ write, read }) => {
     await write("file", "a long old content");
     await write("file", "new");

@@ -124,7 +124,8 @@ export function sessionFiles(inner: Files, base: Base, { at, shown, own }: Tempo
           read,
           close,
         })),
-      write: (path, bytes, options = {}) => on(path, options, (to, how) => inner.write(to, bytes, how), withPath),
+      write: (path, bytes, options = {}) =>
+        on(path, options, (to, how) => inner.write(to, bytes, { ...options, ...how }), withPath),
       list: (path, options = {}) => on(path, options, inner.list, (entries) => entries),
       async remove(path, { real = false } = {}) {
         const absolute = absolutePath(path, base);
