@@ -10,7 +10,7 @@ import { programProblem, mustBeHere } from "../support/here.ts";
 import { plainText } from "../support/plain-text.ts";
 import { listening } from "../support/web-server.ts";
 import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
-import { attackSite } from "../web/attacks.ts";
+import { AGAIN, attackSite } from "../web/attacks.ts";
 
 const problem = mustHaveChromium();
 
@@ -29,7 +29,11 @@ async function attacked() {
   });
   const act = async (action: string, input: object = {}) =>
     plainText(await toolkit.call({ name: "browser", input: { action, ...input } }));
-  const open = (path: string) => act("open", { url: `http://${site}${path}` });
+  async function open(path: string) {
+    const shown = await act("open", { url: `http://${site}${path}` });
+    if (shown.includes("The tab crashed")) throw new Error("Page crashed");
+    return shown;
+  }
   return { act, open };
 }
 
@@ -53,7 +57,7 @@ const TARGETS: { readonly [what: string]: (port: number) => string } = {
 };
 
 describe.skipIf(problem !== undefined)("a page that a model has opened", () => {
-  test.each(Object.entries(TARGETS))("reaches %s in no way, whatever is approved", async (_, target) => {
+  test.each(Object.entries(TARGETS))("reaches %s in no way, whatever is approved", AGAIN, async (_, target) => {
     const [{ act, open }, there] = [await attacked(), await canary()];
     const to = target(there.port);
     const opened = await open(`/attack?to=${encodeURIComponent(to)}`);

@@ -123,3 +123,6 @@ export function attackSite(address: string): {
       return { status: 200, headers: html, body: "<title>home</title><script src=/app.js></script><img src=/dot.png>" };
   }
 }
+
+/** For a test that opens the page: Chromium 156 itself sometimes crashes on it and then shows nothing, so it runs again. */
+export const AGAIN = { retry: { count: 5, condition: /Page crashed/ } };

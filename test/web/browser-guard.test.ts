@@ -12,7 +12,7 @@ import { mustHaveChromium } from "../support/browser.ts";
 import { installed } from "../support/here.ts";
 import { until } from "../support/until.ts";
 import { listening } from "../support/web-server.ts";
-import { attackSite, ways } from "./attacks.ts";
+import { AGAIN, attackSite, ways } from "./attacks.ts";
 
 const skipped = mustHaveChromium();
 
@@ -136,9 +136,6 @@ const TARGETS: { readonly [what: string]: (port: number) => string } = {
   "a name that leads to loopback": (port) => `http://rebound.example:${port}`,
   "a file": () => "file:///etc/passwd",
 };
-
-/** Chromium 156 itself sometimes crashes on the page that attacks, and then shows nothing: it is opened again. */
-const AGAIN = { retry: { count: 5, condition: /Page crashed/ } };
 
 test.skipIf(skipped)(`all ${ways.length} ways to request something work where they may`, AGAIN, async () => {
   const [port, there] = [await site(), await canary()];
