@@ -10,6 +10,7 @@ export default {
     ...[...entriesOf(readManifest()), ...PROCESSES, PAGE, PAGE_WORKER].map(({ source }) => source),
     "scripts/*.mjs",
     "examples/*",
+    "examples/plugins/*",
     "bench/spawning-parent.mjs",
     "bench/sandboxing-parent.mjs",
     "test/fixtures/**/*.{js,mjs,ts}",

@@ -38,7 +38,7 @@ describe("every example runs and its assertions hold", () => {
       ...{ OPENAI_API_KEY: "test", OPENAI_BASE_URL: `${mock.url}/v1` },
       ...{ ANTHROPIC_API_KEY: "test", ANTHROPIC_BASE_URL: mock.url },
     };
-    const options = { cwd: folder, timeout: 30_000, env };
+    const options = { cwd: folder, timeout: 120_000, env };
     const { stdout } = await promisify(execFile)(process.execPath, [folder + name], options);
     expect(stdout).not.toBe("");
   });

@@ -39,13 +39,19 @@ export function registerCases<Given>(
       describe(group, () => {
         for (const [title, perform] of Object.entries(cases)) {
           const reason = skip[title];
-          if (reason === undefined) test(title, () => run(perform));
+          if (reason === undefined) test(title, () => keepingAlive(run(perform)));
           else test.skip(`${title} (NOT RUN: ${reason})`, () => run(perform));
         }
       });
     }
     afterAll(end);
   });
+}
+
+/** `node:test` cancels a test once nothing else keeps the process alive; a job does not. */
+async function keepingAlive(test: Promise<void>): Promise<void> {
+  const timer = setInterval(() => {}, 1_000_000);
+  await test.finally(() => clearInterval(timer));
 }
 
 function requireKnown(skipped: readonly string[], titles: readonly string[]): void {
