@@ -1,7 +1,7 @@
 import type { FeedOptions, StoredEvent } from "../contract/activity.ts";
 import type { ThreadId } from "../contract/identity.ts";
 import type { Value } from "../db/driver.ts";
-import type { Sql } from "../db/sql.ts";
+import type { Change, Sql } from "../db/sql.ts";
 import { all } from "../db/work.ts";
 import { Stop } from "../util/abort.ts";
 import { keyOf, threadKey } from "./event-rows.ts";
@@ -19,42 +19,43 @@ export interface EventFeedOptions {
   readonly borrow: () => Promise<{ readonly database: Sql; release(): void }>;
   /** Resolves when all events taken so far are readable. */
   readonly settled: () => Promise<void>;
-  /** Closes what dead processes left in progress (calls, jobs). Resolves to whether there was any. Never rejects. */
-  readonly tend: (database: Sql) => Promise<boolean>;
+  /** Closes what dead processes left in progress (calls, jobs). Never rejects. */
+  readonly tend: (database: Sql) => Promise<unknown>;
 }
 
 /** Reads events from the database, and follows it. */
 export interface EventFeed {
   events(options?: FeedOptions): AsyncGenerator<StoredEvent>;
-  /** Wakes followers: there are new events. */
-  wake(): void;
   /** Ends the followers, after they have read the remaining events. */
   close(): void;
 }
 
 export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): EventFeed {
-  let change: Wake | undefined;
+  /** The followers that wait. */
+  const waiting = new Set<{ readonly wake: Wake; readonly isFor: (change: Change) => boolean }>();
   let closed = false;
   let followers = 0;
   let tending: NodeJS.Timeout | undefined;
   let stopWatching = () => {};
   const closing = new AbortController();
 
-  const wake = () => {
-    change?.resolve();
-    change = undefined;
+  const wake = (change?: Change) => {
+    for (const each of waiting) {
+      if (change !== undefined && !each.isFor(change)) continue;
+      waiting.delete(each);
+      each.wake.resolve();
+    }
   };
 
   /**
-   * One watch serves all followers, and runs only while there are followers. A change since the last check wakes every
-   * follower; a follower may be woken needlessly.
+   * One watch serves all followers, and runs only while there are followers. A follower may be woken needlessly, and is
+   * not woken for events of other threads and types than its own.
    */
   const join = (database: Sql) => {
     followers += 1;
     if (followers > 1) return;
     stopWatching = database.watch(wake);
-    const tendOnce = () => void tend(database).then((hasClosed) => hasClosed && wake());
-    tending = setInterval(tendOnce, TEND_MS).unref();
+    tending = setInterval(() => void tend(database), TEND_MS).unref();
   };
 
   const leave = () => {
@@ -65,7 +66,6 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
   };
 
   return {
-    wake,
     close() {
       closed = true;
       closing.abort(new Error("the store is closed"));
@@ -79,15 +79,23 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
       // A follower waits for a server that cannot be reached.
       const stop = follow ? new Stop(closing.signal, ...(signal === undefined ? [] : [signal])) : undefined;
       const until = stop?.signal;
+      const isFor = changeFilter(thread, choice);
+      let next = createWake();
+      let waits: { readonly wake: Wake; readonly isFor: typeof isFor } | undefined;
       try {
         let seen = after === "now" ? await newestId(database) : after;
         let end = follow ? 0 : await database.readableTo("all");
         const readPage = pageReader(database, thread, choice, until);
         while (!signal?.aborted) {
-          change ??= createWake();
-          const next = change; // before reading, so that later events wake the follower
           const last = closed;
-          if (follow) end = await database.readableTo(last ? "all" : "known", until);
+          if (follow) {
+            if (waits !== undefined) waiting.delete(waits);
+            const own = createWake();
+            next = own;
+            waits = { wake: own, isFor };
+            waiting.add(waits); // before reading, so that later events wake the follower
+            end = await database.readableTo(last ? "all" : "known", until, own.resolve);
+          }
           const page = await readPage(seen, end);
           for (const { id, body } of page) {
             seen = id;
@@ -107,11 +115,20 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
         if (signal?.aborted !== true && error !== closing.signal.reason) throw error;
       } finally {
         stop?.unlink();
+        if (waits !== undefined) waiting.delete(waits);
         if (follow) leave();
         release();
       }
     },
   };
+}
+
+/** Whether a change may have events of this choice. */
+function changeFilter(thread: ThreadId | undefined, { types }: Choice): (change: Change) => boolean {
+  const key = thread === undefined ? undefined : keyOf(thread);
+  return (change) =>
+    (key === undefined || change.threads.has(key)) &&
+    (types === undefined || types.some((type) => change.types.has(type)));
 }
 
 type PageReader = (

@@ -3,6 +3,7 @@ import type { ActivityEvent } from "../contract/activity.ts";
 import { type Sql, UnknownOutcome } from "../db/sql.ts";
 import type { Work } from "../db/work.ts";
 import { formatSize } from "../output/size.ts";
+import { isFulfilled } from "../util/promises.ts";
 import { plural } from "../util/text.ts";
 import { BATCH_ROWS, type Commit, type EventQueue, createEventQueue } from "./event-queue.ts";
 import { type EventRow, insertEvents, rowOf } from "./event-rows.ts";
@@ -35,7 +36,7 @@ export interface EventWriterOptions {
 export interface EventWriter {
   append(event: ActivityEvent): void;
   commit(event: ActivityEvent): Promise<void>;
-  /** Runs a durable transaction as this process's session, after the events taken so far. Rejects if that fails. */
+  /** Runs a durable transaction as this process's session, with the events taken so far. Rejects if that fails. */
   transact<T>(work: (database: Sql, session: number) => Work<T>): Promise<T>;
   /** Resolves when the events taken so far are written, or could not be written. Never rejects. */
   settled(): Promise<void>;
@@ -77,27 +78,29 @@ function createBatchWriter(
   /** The batch of which it is unknown whether it was recorded. */
   let doubt: { readonly outcome: UnknownOutcome; readonly last: number } | undefined;
 
-  const batchInto = (into: Sql) => {
+  const batchInto = <T>(into: Sql, more: (session: number) => Work<T>) => {
     let batch = queue.batch();
-    const work = function* (): Work<number> {
+    const work = function* (): Work<readonly [number, T]> {
       batch = queue.batch(); // made again with each attempt
       const writer = yield* session.of(into);
       yield* insertEvents(writer, batch.rows);
-      return writer;
+      return [writer, yield* more(writer)];
     };
-    const committed = (by: number) => {
+    const committed = ([by]: readonly [number, T]) => {
       session.began(into, by);
       queue.written(batch.last);
       onWritten(into, batch.rows);
     };
-    return { work, how: { durable: batch.durable, committed }, last: () => batch.last };
+    return { work, how: { durable: batch.durable || more !== nothing, committed }, last: () => batch.last };
   };
 
   return {
-    async write(into: Sql) {
-      const { work, how, last } = batchInto(into);
+    /** With `more`, in the same transaction. Resolves to what that returns. */
+    async write<T>(into: Sql, more: (session: number) => Work<T>): Promise<T> {
+      const { work, how, last } = batchInto(into, more);
       try {
-        await into.transaction(work, how);
+        const [, result] = await into.transaction(work, how);
+        return result;
       } catch (error) {
         if (error instanceof UnknownOutcome) doubt = { outcome: error, last: last() };
         throw error;
@@ -105,7 +108,7 @@ function createBatchWriter(
     },
     /** Writes at once. Throws when the database is locked. */
     writeNow(into: Sql) {
-      const { work, how } = batchInto(into);
+      const { work, how } = batchInto(into, nothing);
       into.transactionNow?.(work, how);
     },
     /** Finds out whether the batch in doubt was recorded, so that no event is written twice. */
@@ -116,6 +119,8 @@ function createBatchWriter(
     },
   };
 }
+
+function* nothing(): Work<void> {}
 
 /** Begins to write: soon, when events have gathered, or after a pause that grows with each failure. */
 function createTimer(begin: () => void) {
@@ -162,7 +167,7 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
       const into = database;
       await batches.settleDoubt();
       while (queue.length > 0) {
-        await batches.write(into);
+        await batches.write(into, nothing);
         if (queue.length > 0) await nextTurn();
       }
     } catch (error) {
@@ -221,6 +226,25 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
     if (database !== undefined) await session.end(database);
   };
 
+  /** Runs a transaction that also writes the events that wait. Nothing else writes meanwhile. */
+  const writeWith = async <T>(work: (into: Sql, session: number) => Work<T>): Promise<T> => {
+    timer.stop();
+    const both = async () => {
+      database ??= await open();
+      const into = database;
+      await batches.settleDoubt();
+      return await batches.write(into, (own) => work(into, own));
+    };
+    const result = both();
+    writing = isFulfilled(result)
+      .then(() => {})
+      .finally(() => {
+        writing = undefined;
+        if (queue.length > 0) timer.soon();
+      });
+    return await result;
+  };
+
   const settled = async () => {
     if (queue.length === 0 || problem !== undefined) return;
     timer.soon();
@@ -248,8 +272,9 @@ export function createEventWriter({ open, liveOutput, now, onWritten }: EventWri
     },
     async transact(work) {
       refuseClosed();
-      await settled();
+      if (writing !== undefined || queue.length > BATCH_ROWS) await settled();
       if (problem !== undefined) throw problem;
+      if (writing === undefined && queue.length > 0 && queue.length <= BATCH_ROWS) return await writeWith(work);
       database ??= await open();
       const into = database;
       const both = function* () {

@@ -71,7 +71,7 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
   /** Does the same, after closing what dead processes left in progress. */
   const afterClosing = <T>(work: (database: Sql) => Promise<T>): Promise<T> =>
     using(async (database) => {
-      if ((await closeDead(database, now())) > 0) feed.wake();
+      await closeDead(database, now());
       return await work(database);
     });
 
@@ -84,20 +84,13 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
   const feed = createEventFeed({
     borrow,
     settled: () => writer.settled(),
-    tend: (database) =>
-      closeDead(database, now()).then(
-        (count) => count > 0,
-        () => false, // locked: the next check comes soon
-      ),
+    tend: (database) => closeDead(database, now()).catch(() => undefined), // locked: the next check comes soon
   });
   const writer = createEventWriter({
     open,
     liveOutput,
     now,
-    onWritten(database, rows) {
-      feed.wake();
-      retention.wrote(database, rows);
-    },
+    onWritten: retention.wrote,
   });
   let closed: Promise<void> | undefined;
 
@@ -122,16 +115,14 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
     questions: () => afterClosing(({ dialect, read }) => read(() => questionsIn(dialect))),
     async answer(question, approval, by) {
       refuseClosed();
-      const outcome = await afterClosing((database) =>
+      return await afterClosing((database) =>
         database.transaction(() => answerIn(database.dialect, question, approval, { by, at: now() }), {
           durable: true,
         }),
       );
-      if (outcome.status === "answered") feed.wake();
-      return outcome;
     },
-    async park(parking, claim) {
-      const outcome = await writer.transact(function* ({ dialect }, session) {
+    park: (parking, claim) =>
+      writer.transact(function* ({ dialect }, session) {
         yield* lock(keyOf(parking.call));
         const [taken] = yield* parkedIn("call = ?", [keyOf(parking.call)]);
         const isOurs = claim !== undefined && taken?.state === "taken" && taken.claim === claim;
@@ -142,10 +133,7 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
         yield* writeParked(row, NO_SESSION);
         yield* insertEvents(session, [rowOf(event)]);
         return { status: "parked" } as const;
-      });
-      feed.wake();
-      return outcome;
-    },
+      }),
     parked: (filter = {}) => afterClosing(({ read }) => read(() => parkedIn(...conditionOf(filter)))),
     async move(call, move) {
       const { row, refused } = await writer.transact(function* (_, session) {
@@ -154,7 +142,6 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
         const result = yield* moveIn(parked, move, { at: now(), session });
         return { ...result, row: result.row ?? parked };
       });
-      feed.wake();
       return outcomeOf(row, refused);
     },
     async attend() {
@@ -177,7 +164,7 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
         endTurn(turn); // not earlier: the next turn of this process reads what this one wrote
       };
     },
-    workers: callsForWorkers({ writer, using, afterClosing, wake: feed.wake, now }),
+    workers: callsForWorkers({ writer, using, afterClosing, now }),
     jobs: () => afterClosing(({ dialect, read }) => read(() => jobsIn(dialect))),
     health: () =>
       using(async ({ dialect, read }) => {
@@ -194,24 +181,17 @@ interface Access {
   readonly writer: EventWriter;
   using<T>(work: (database: Sql) => Promise<T>): Promise<T>;
   afterClosing<T>(work: (database: Sql) => Promise<T>): Promise<T>;
-  wake(): void;
   now(): number;
 }
 
 /** Calls that workers make, and the workers. */
-function callsForWorkers({ writer, using, afterClosing, wake, now }: Access): NonNullable<Store["workers"]> {
+function callsForWorkers({ writer, using, afterClosing, now }: Access): NonNullable<Store["workers"]> {
   return {
-    async deliver(call) {
-      const outcome = await writer.transact(({ dialect }) => deliverIn(dialect, call, now()));
-      wake();
-      return outcome;
-    },
+    deliver: (call) => writer.transact(({ dialect }) => deliverIn(dialect, call, now())),
     async claim(by) {
-      const isThere = by.again === true || (await using(({ read }) => read(() => isWaitingIn(by.targets))));
+      const isThere = by.why !== undefined || (await using(({ read }) => read(() => isWaitingIn(by.targets))));
       if (!isThere) return undefined;
-      const row = await writer.transact(({ dialect }, session) => claimIn(dialect, by, { at: now(), session }));
-      wake();
-      return row;
+      return await writer.transact(({ dialect }, session) => claimIn(dialect, by, { at: now(), session }));
     },
     holds: (call, claim) => using(({ read }) => read(() => holdsIn(call, claim))),
     report: (worker) =>

@@ -20,10 +20,17 @@ const clocked = ({ clock }: Dialect, at: number) => (clock === "?" ? [at] : []);
 
 /** The workers, the newest last. */
 export function* workersIn(dialect: Dialect, at: number): Work<readonly WorkerState[]> {
-  const rows = yield* all<{ body: string; silent: number }>(
-    `SELECT body, ${dialect.clock} - beat_at AS silent FROM workers`,
-    clocked(dialect, at),
+  return workersOf(
+    yield* all<WorkerRow>(`SELECT body, ${dialect.clock} - beat_at AS silent FROM workers`, clocked(dialect, at)),
   );
+}
+
+interface WorkerRow {
+  readonly body: string;
+  readonly silent: number;
+}
+
+function workersOf(rows: readonly WorkerRow[]): readonly WorkerState[] {
   return rows
     .map(({ body, silent }) => ({ ...(JSON.parse(body) as WorkerReport), silentMs: Math.max(0, silent) }))
     .filter(({ silentMs }) => silentMs < FORGOTTEN_MS)
@@ -45,19 +52,23 @@ export function* reportIn(dialect: Dialect, worker: WorkerReport, at: number): W
 export function* deliverIn(dialect: Dialect, call: DeliveredCall, at: number): Work<DeliveryOutcome> {
   const { target, thread, name } = call;
   const key = keyOf(call.call);
-  if ((yield* all("SELECT 1 FROM parked_calls WHERE call = ?", [key])).length > 0) return { status: "delivered" };
-  const workers = (yield* workersIn(dialect, at)).filter(({ silentMs }) => silentMs < PRESENT_MS);
+  // One statement: each would be a round trip to the server.
+  const rows = yield* all<Queue & { [name in keyof WorkerRow]: WorkerRow[name] | null }>(
+    `SELECT body, ${dialect.clock} - beat_at AS silent, waiting, first, own,
+       EXISTS (SELECT 1 FROM parked_calls WHERE call = ?) AS known
+     FROM (SELECT count(CASE WHEN state = 'ready' THEN 1 END) AS waiting, coalesce(min(place), 0) AS first,
+       coalesce(max(CASE WHEN thread = ? THEN place END), -1) AS own
+       FROM parked_calls WHERE target = ? AND place IS NOT NULL) AS queue LEFT JOIN workers ON TRUE`,
+    [...clocked(dialect, at), key, keyOf(thread), keyOf(target)],
+  );
+  const [{ waiting, first, own, known } = { waiting: 0, first: 0, own: -1, known: false }] = rows;
+  if (Boolean(known)) return { status: "delivered" };
+  const there = rows.flatMap(({ body, silent }) => (body === null || silent === null ? [] : [{ body, silent }]));
+  const workers = workersOf(there).filter(({ silentMs }) => silentMs < PRESENT_MS);
   const meant = workers.filter(({ id, name: of }) => [workerTargetName(of), workerTargetName(of, id)].includes(target));
   if (meant.length === 0) return { status: "nobody", names: [...new Set(workers.map((worker) => worker.name))] };
   const able = meant.filter(({ tools }) => tools.includes(name));
   if (able.length === 0) return { status: "no-tool", names: [...new Set(meant.flatMap(({ tools }) => tools))] };
-  const [queue = { waiting: 0, first: 0, own: -1 }] = yield* all<{ waiting: number; first: number; own: number }>(
-    `SELECT count(CASE WHEN state = 'ready' THEN 1 END) AS waiting, coalesce(min(place), 0) AS first,
-       coalesce(max(CASE WHEN thread = ? THEN place END), -1) AS own
-     FROM parked_calls WHERE target = ? AND place IS NOT NULL`,
-    [keyOf(thread), keyOf(target)],
-  );
-  const { waiting, first, own } = queue;
   if (waiting >= able.reduce((sum, { maxWaiting }) => sum + maxWaiting, 0)) {
     const slots = able.reduce((sum, { concurrency }) => sum + concurrency, 0);
     const averageMs = able.reduce((sum, worker) => sum + worker.averageMs, 0) / able.length;
@@ -76,6 +87,14 @@ export function* deliverIn(dialect: Dialect, call: DeliveredCall, at: number): W
   return { status: "delivered" };
 }
 
+/** The queue of a target: its calls that wait, the first place in it, the thread's last place; whether it has the call. */
+interface Queue {
+  readonly waiting: number;
+  readonly first: number;
+  readonly own: number;
+  readonly known: boolean | number;
+}
+
 /** Whether a call of these targets is ready: asked first, because it needs no transaction. */
 export function* isWaitingIn(targets: readonly string[]): Work<boolean> {
   const marks = targets.map(() => "?").join(", ");
@@ -87,13 +106,13 @@ export function* isWaitingIn(targets: readonly string[]): Work<boolean> {
 /** Claims the next call. Claims of a target come one after the other. Call it inside a transaction. */
 export function* claimIn(
   dialect: Dialect,
-  { worker, targets, tools, claim, again = false }: Parameters<WorkerStore["claim"]>[0],
+  { worker, targets, tools, claim, why }: Parameters<WorkerStore["claim"]>[0],
   { at, session }: { readonly at: number; readonly session: number },
 ): Work<ParkedCall | undefined> {
   if (tools.length === 0) return undefined;
   yield* lock(...targets);
   const marks = (values: readonly string[]) => values.map(() => "?").join(", ");
-  if (again) {
+  if (why === "again") {
     const taken = yield* parkedIn(`state = 'taken' AND target IN (${marks(targets)})`, targets.map(keyOf));
     const own = taken.find((row) => row.claim === claim);
     if (own !== undefined) return own;

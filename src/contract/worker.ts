@@ -59,8 +59,8 @@ export interface WorkerStore {
     readonly targets: readonly string[];
     readonly tools: readonly string[];
     readonly claim: string;
-    /** True when the reply to this claim was lost: it may have a call already. */
-    readonly again?: boolean;
+    /** "woken": a call is known to wait. "again": the reply to this claim was lost, so it may have a call already. */
+    readonly why?: "woken" | "again" | undefined;
   }): Promise<ParkedCall | undefined>;
   /** Whether the claim still holds: another process may have taken this one for dead. */
   holds(call: CallId, claim: string): Promise<boolean>;

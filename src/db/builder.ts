@@ -1,7 +1,7 @@
 import { type Compilable, DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
 import type { Value } from "./driver.ts";
 import type { Schema } from "./schema.ts";
-import { type Work, all, run } from "./work.ts";
+import { type Work, all, counted } from "./work.ts";
 
 /**
  * Builds typed statements for the tables, in what both databases understand. It runs nothing: `rows` and `changes` make
@@ -26,5 +26,5 @@ export function rows<Row>(query: Compilable<Row>): Work<Row[]> {
 /** Runs a built statement. Returns how many rows it changed. */
 export function changes(query: Compilable): Work<number> {
   const { sql, parameters } = query.compile();
-  return run(sql, parameters as readonly Value[]);
+  return counted(sql, parameters as readonly Value[]);
 }

@@ -1,13 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client, ClientConfig, PoolClient, QueryResult, types } from "pg";
-import { messageOf } from "../util/errors.ts";
+import { messageOf, tried } from "../util/errors.ts";
+import { randomName } from "../util/identifier.ts";
+import { isFulfilled } from "../util/promises.ts";
 import { identityText, thisProcess } from "../util/process-identity.ts";
 import { POSTGRES, SERVER_CLOCK, SILENT_MS } from "./dialect.ts";
 import type { Value } from "./driver.ts";
 import { explainedPostgres, isLost, isPassing, isStarting } from "./postgres-failure.ts";
 import { POSTGRES_TABLES, SCHEMA } from "./postgres-tables.ts";
-import { type Seal, type SealLink, sealOf } from "./seals.ts";
-import { type ReadOptions, type Sql, UnknownOutcome } from "./sql.ts";
+import { type SealLink, sealOf } from "./seals.ts";
+import { type Change, type ReadOptions, type Sql, UnknownOutcome, bothChanges, changeOf } from "./sql.ts";
 import type { EventColumns, Step, Work } from "./work.ts";
 
 /**
@@ -42,7 +44,9 @@ const open = new Map<string, { readonly sql: Promise<Sql>; users: number }>();
  * - A transaction begins by taking a lock that all transactions share, then its number. Its events have ids made of
  *   that number, so that ids grow with transactions. `readableTo` stops before the oldest transaction that has the
  *   lock: an event that is committed late is not skipped. Transactions of other programs are not waited for.
- * - `NOTIFY` wakes readers of other processes, after the commit; they also look every two seconds.
+ * - `NOTIFY` wakes readers of other processes, after the commit, and says which events came; they also look every two
+ *   seconds.
+ * - Statements are sent without waiting for those before them, where nothing depends on these.
  * - A transaction whose connection is lost before the commit is repeated. During the commit, the server is asked what
  *   became of it.
  * - The process reports every five seconds that it lives.
@@ -72,18 +76,19 @@ export async function openPostgres(url: string): Promise<Sql> {
 
 interface Transaction {
   readonly client: PoolClient;
-  readonly xid: string;
-  /** The id before the ids of the transaction's events. */
-  readonly base: number;
-  /** How many events the transaction has, and the first of them. */
-  events: number;
-  first: EventColumns | undefined;
+  readonly begun: Promise<Begun>;
+  /** What was sent and not waited for. */
+  readonly sent: Promise<unknown>[];
+  /** The events that the transaction has recorded. */
+  readonly events: EventColumns[];
   /** The seals that the next one links to. */
   links: readonly SealLink[];
 }
 
+/** What the server says when a transaction begins. */
 interface Begun {
   readonly xid: string;
+  /** The id before the ids of the transaction's events. */
   readonly base: number;
   /** The newest seal; `null` if there is none. */
   readonly first: number | null;
@@ -94,9 +99,9 @@ async function connect(url: string): Promise<Sql> {
   const driven = await driver(url);
   const server = serverBy(driven);
   const transact = transactionsOn(server);
-  const notify = notifier(server);
   const watchers = watchersOf(driven);
-  const readable = readableOn(server, watchers.changed);
+  const notify = notifier(server, watchers.token);
+  const readable = readableOn(server);
   const pulse = await pulseOn(server);
   const { patiently, query, explain } = server;
   return {
@@ -105,11 +110,15 @@ async function connect(url: string): Promise<Sql> {
     async transaction(work, { committed } = {}) {
       const { result, events } = await patiently(() => transact(work));
       committed?.(result);
-      if (events > 0) notify();
+      if (events.length > 0) {
+        const change = changeOf(events);
+        watchers.changed(change);
+        notify(change);
+      }
       return result;
     },
     explain,
-    readableTo: (which, until) => patiently(() => readable.to(which), until),
+    readableTo: (which, until, again) => patiently(() => readable.to(which, again), until),
     newest: () =>
       patiently(async () => (await query<{ id: number | null }>("SELECT max(id) AS id FROM events"))[0]?.id ?? 0),
     watch: watchers.add,
@@ -120,7 +129,6 @@ async function connect(url: string): Promise<Sql> {
     tidy: () => {},
     async close() {
       pulse.stop();
-      readable.stop();
       watchers.stop();
       await notify.settled();
       await server.close();
@@ -146,7 +154,13 @@ interface Server {
 }
 
 function serverBy({ Pool, config, where }: Driven): Server {
-  const pool = new Pool({ ...config, max: CONNECTIONS, idleTimeoutMillis: 30_000, allowExitOnIdle: true });
+  const pool = new Pool({
+    ...config,
+    pipeline: true,
+    max: CONNECTIONS,
+    idleTimeoutMillis: 30_000,
+    allowExitOnIdle: true,
+  });
   pool.on("error", () => {}); // an idle connection was lost: the next attempt reports it
   pool.on("connect", (client) => {
     client.on("error", () => {}); // the query that waits gets the error
@@ -225,34 +239,37 @@ async function readOn<T>(server: Server, work: () => Work<T>, options: ReadOptio
   }, until);
 }
 
-/** Returns what attempts a transaction once. Resolves to its result, and how many events it recorded. */
+/** Returns what attempts a transaction once. Resolves to its result, and the events that it recorded. */
 function transactionsOn(server: Server) {
   /** The newest seal of this process: the next one links to it, and to the newest of all processes. */
   let own: SealLink | undefined;
 
   const begin = async (): Promise<Transaction> => {
     const client = await server.connected();
-    try {
-      const results = (await client.query(BEGIN)) as unknown as QueryResult<Begun>[];
-      const { xid = "0", base = 0, first = null, hash = "" } = results.at(-1)?.rows[0] ?? {};
+    const begun = client.query(BEGIN).then((results) => {
+      const found = (results as unknown as QueryResult<Begun>[]).at(-1)?.rows[0];
+      const { xid = "0", base = 0, first = null, hash = "" } = found ?? {};
       const newest = first === null || first === own?.[0] ? [] : [[first, hash] as const];
-      const links = [...(own === undefined ? [] : [own]), ...newest];
-      return { client, xid, base: base + IDS * Number(xid), events: 0, first: undefined, links };
-    } catch (error) {
-      client.release(true); // ends the transaction
-      throw error;
-    }
+      transaction.links = [...(own === undefined ? [] : [own]), ...newest];
+      return { xid, base: base + IDS * Number(xid), first, hash };
+    });
+    const transaction: Transaction = { client, begun, sent: [], events: [], links: [] };
+    send(transaction, begun);
+    return transaction;
   };
 
   const finish = async (transaction: Transaction) => {
-    const { client } = transaction;
+    const { client, sent } = transaction;
+    const begun = await transaction.begun;
+    const commit = client.query("COMMIT"); // rolls back when a statement before it has failed
     try {
-      await client.query("COMMIT");
+      await Promise.all([...sent, commit]);
     } catch (error) {
-      client.release(true);
-      if (!isLost(error)) throw error;
+      const isOver = await isFulfilled(commit);
+      client.release(!isOver);
+      if (isOver || !isLost(error)) throw error;
       server.lost();
-      const wasRecorded = () => server.patiently(() => settled(server, transaction));
+      const wasRecorded = () => server.patiently(() => settled(server, begun, transaction.events[0]));
       const isRecorded = await wasRecorded().catch((cause: unknown) => {
         const text = `${messageOf(cause)} The connection was lost during a commit: whether it was recorded is unknown.`;
         throw new UnknownOutcome(text, wasRecorded, { cause });
@@ -263,48 +280,76 @@ function transactionsOn(server: Server) {
     client.release();
   };
 
-  return async <T>(work: () => Work<T>): Promise<{ readonly result: T; readonly events: number }> => {
+  return async <T>(work: () => Work<T>): Promise<{ readonly result: T; readonly events: readonly EventColumns[] }> => {
     const transaction = await begin();
+    const { client, events } = transaction;
     let result: T;
     try {
-      result = await runWork(transaction.client, work(), transaction);
+      result = await runWork(client, work(), transaction);
+      await transaction.begun;
     } catch (error) {
-      const isOver = await transaction.client.query("ROLLBACK").then(
-        () => true,
-        () => false,
-      );
-      transaction.client.release(!isOver);
+      client.release(!(await isFulfilled(client.query("ROLLBACK"))));
       throw error;
     }
     await finish(transaction);
-    if (transaction.events > 0) own = transaction.links[0] ?? own;
-    return { result, events: transaction.events };
+    if (events.length > 0) own = transaction.links[0] ?? own;
+    return { result, events };
   };
 }
 
+/** Lets a statement's outcome wait: a failure is found when the next outcome is waited for. */
+function send({ sent }: Transaction, outcome: Promise<unknown>): void {
+  outcome.catch(() => {});
+  sent.push(outcome);
+}
+
 /** Wakes readers of other processes. Outside of transactions: inside, it serializes all commits of the database. */
-function notifier({ query }: Server) {
+function notifier({ query }: Server, token: string) {
   let notifying: Promise<unknown> | undefined;
-  let hasMore = false;
-  const notify = () => {
-    hasMore = notifying !== undefined;
-    notifying ??= query("NOTIFY handrail")
+  let next: Change | undefined;
+  const notify = (change: Change) => {
+    next = next === undefined ? change : bothChanges(next, change);
+    if (notifying !== undefined) return;
+    const words = payloadOf(next, token);
+    next = undefined;
+    notifying = query("SELECT pg_notify('handrail', $1)", [words])
       .catch(() => {}) // followers check anyway
       .finally(() => {
         notifying = undefined;
-        if (hasMore) notify();
+        if (next !== undefined) notify(next);
       });
   };
   return Object.assign(notify, { settled: async () => void (await notifying) });
 }
 
+/** The longest text of a notification. The server's limit is 8,000 bytes. */
+const MOST_WORDS = 6_000;
+
+/** A notification: whose, and which events came. One that is too long, or empty, is for all. */
+function payloadOf({ types, threads }: Change, token: string): string {
+  const words = JSON.stringify([token, [...types], [...threads]]);
+  return Buffer.byteLength(words) > MOST_WORDS ? JSON.stringify([token]) : words;
+}
+
+/** What a notification says; `undefined` for one of this process, which knows already. */
+function heard(payload: string | undefined, token: string): { readonly change?: Change } | undefined {
+  const said = tried(() => JSON.parse(payload ?? "")) as [string, string[]?, string[]?] | undefined;
+  if (!Array.isArray(said)) return {};
+  const [from, types, threads] = said;
+  if (from === token) return undefined;
+  return types === undefined || threads === undefined
+    ? {}
+    : { change: { types: new Set(types), threads: new Set(threads) } };
+}
+
 /** Those who wait for events. While there are any, the server is listened to, and asked every two seconds. */
 function watchersOf({ Client: Listener, config }: Driven) {
-  const watchers = new Set<() => void>();
+  const token = randomName(8);
+  const watchers = new Set<(change?: Change) => void>();
   let listener: AbortController | undefined;
   let look: NodeJS.Timeout | undefined;
-  const changed = () => {
-    for (const each of watchers) each();
+  const changed = (change?: Change) => {
+    for (const each of watchers) each(change);
   };
 
   /** Listens until the signal fires. Connects again whenever the connection is lost. Never rejects. */
@@ -316,7 +361,10 @@ function watchersOf({ Client: Listener, config }: Driven) {
         client.on("end", () => resolve());
         until.addEventListener("abort", () => resolve(), { once: true });
       });
-      client.on("notification", changed);
+      client.on("notification", ({ payload }) => {
+        const said = heard(payload, token);
+        if (said !== undefined) changed(said.change);
+      });
       try {
         await client.connect();
         (client as Client & { unref(): void }).unref();
@@ -339,22 +387,20 @@ function watchersOf({ Client: Listener, config }: Driven) {
     look = undefined;
   };
 
-  const add = (each: () => void) => {
+  const add = (each: (change?: Change) => void) => {
     watchers.add(each);
     if (listener === undefined) void listen((listener = new AbortController()).signal);
-    look ??= setInterval(changed, LOOK_MS).unref();
+    look ??= setInterval(() => changed(), LOOK_MS).unref();
     return () => {
       watchers.delete(each);
       if (watchers.size === 0) stop();
     };
   };
-  return { add, changed, stop };
+  return { token, add, changed, stop };
 }
 
-/** Where readers must stop. While a transaction is open, `changed` is called soon. */
-function readableOn({ query, saw }: Server, changed: () => void) {
-  let lag: NodeJS.Timeout | undefined;
-
+/** Where readers must stop. */
+function readableOn({ query, saw }: Server) {
   /** The end, and what is committed at most. */
   const bounds = async (): Promise<{ readonly end: number; readonly committed: number }> => {
     const [found] = await query<{ end: number; committed: number }>(BOUNDS);
@@ -363,15 +409,11 @@ function readableOn({ query, saw }: Server, changed: () => void) {
     const [exact] = await query<{ end: number }>(EXACT_BOUND);
     return { end: Math.max(end, exact?.end ?? 0), committed };
   };
-  const again = () => {
-    lag = undefined;
-    changed();
-  };
 
-  const to = async (which: "all" | "known"): Promise<number> => {
+  const to = async (which: "all" | "known", again?: () => void): Promise<number> => {
     const first = await bounds();
     let { end } = first;
-    if (which === "known" && end < first.committed) lag ??= setTimeout(again, LAG_MS).unref();
+    if (end < first.committed && again !== undefined) setTimeout(again, LAG_MS).unref();
     for (let wait = 1; which === "all" && end < first.committed; wait = Math.min(2 * wait, LAG_MS)) {
       await delay(wait);
       ({ end } = await bounds());
@@ -379,7 +421,7 @@ function readableOn({ query, saw }: Server, changed: () => void) {
     saw(end - 1);
     return end - 1;
   };
-  return { to, stop: () => clearTimeout(lag) };
+  return { to };
 }
 
 /**
@@ -460,76 +502,85 @@ const EXACT_BOUND = `WITH open AS MATERIALIZED (
 const BEAT = `INSERT INTO beats (process, beat_at, patience) VALUES ($1, ${SERVER_CLOCK}, $2)
   ON CONFLICT (process) DO UPDATE SET beat_at = excluded.beat_at, patience = excluded.patience`;
 
-/** `at` may have a fraction. The unique index of ends drops a second end. */
+/** `at` may have a fraction. */
 const INSERT = `WITH stored AS (
     INSERT INTO events (id, session, call, thread, at, type, body, facet)
     SELECT $1::bigint + number - 1, $2, call, thread, at, type, body, facet
     FROM unnest($3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[])
-      WITH ORDINALITY AS given (call, thread, at, type, body, facet, number)
-    ON CONFLICT (call) WHERE type = 'call.finished' DO NOTHING RETURNING id),
-  sealed AS (
-    INSERT INTO seals (first, last, above, calls, hash) SELECT $9::bigint, $10::bigint, $11, $12, $13
-    WHERE (SELECT count(*) FROM stored) = $14::bigint)
-  SELECT id FROM stored`;
-const INSERT_SEAL = "INSERT INTO seals (first, last, above, calls, hash) VALUES ($1, $2, $3, $4, $5)";
+      WITH ORDINALITY AS given (call, thread, at, type, body, facet, number))
+  INSERT INTO seals (first, last, above, calls, hash) VALUES ($9::bigint, $10::bigint, $11, $12, $13)`;
+const ENDED = "SELECT call FROM events WHERE call = ANY($1::text[]) AND type = 'call.finished'";
 
+/** Runs work. With a transaction, a step that gives nothing is sent, and its outcome is not waited for. */
 async function runWork<T>(client: PoolClient, work: Work<T>, transaction?: Transaction): Promise<T> {
-  let next = work.next();
-  while (next.done !== true) next = work.next(await perform(client, next.value, transaction));
-  return next.value;
+  try {
+    let next = work.next();
+    while (next.done !== true) next = work.next(await perform(client, next.value, transaction));
+    return next.value;
+  } catch (error) {
+    await Promise.all(transaction?.sent ?? []); // the first failure is the one that counts
+    throw error;
+  }
 }
 
 async function perform(client: PoolClient, step: Step, transaction: Transaction | undefined): Promise<unknown> {
-  if ("lock" in step) return await lockNames(client, step.lock);
   if ("events" in step) {
     if (transaction === undefined) throw new Error("events are recorded in transactions only");
     return await insertEvents(transaction, step.session, step.events);
   }
-  const { rows, rowCount } = await client.query<object>(numbered(step.sql), step.values.map(storable));
-  return step.gives === "rows" ? rows : (rowCount ?? 0);
+  const doing =
+    "lock" in step ? lockNames(client, step.lock) : client.query<object>(numbered(step.sql), step.values.map(storable));
+  if (transaction !== undefined && ("lock" in step || step.gives === "nothing")) return send(transaction, doing);
+  const { rows, rowCount } = await doing;
+  return !("lock" in step) && step.gives === "rows" ? rows : (rowCount ?? 0);
 }
 
-async function lockNames(client: PoolClient, names: readonly string[]): Promise<void> {
+function lockNames(client: PoolClient, names: readonly string[]): Promise<QueryResult<object>> {
   const sorted = names.toSorted().map(storable);
-  await client.query(`SELECT pg_advisory_xact_lock(${NAMES}, hashtext(name)) FROM unnest($1::text[]) AS name`, [
+  return client.query(`SELECT pg_advisory_xact_lock(${NAMES}, hashtext(name)) FROM unnest($1::text[]) AS name`, [
     sorted,
   ]);
 }
 
-/** Answers and moves lock their call, and so does the call's end. */
-async function insertEvents(of: Transaction, session: number, rows: readonly EventColumns[]): Promise<void> {
-  if (of.events + rows.length > IDS) throw new Error(`a transaction has at most ${IDS} events`);
-  const ends = rows.filter(({ type }) => type === "call.finished").map(({ call }) => call);
-  if (ends.length > 0) await lockNames(of.client, ends);
-  const column = (name: keyof EventColumns) => rows.map((row) => row[name]);
-  const from = of.base + of.events;
-  const sealed = rows.map((row, place) => ({ ...row, id: from + place, session }));
-  let seal = sealOf(sealed, linksOf(of, from));
-  const { rows: stored } = await of.client.query<{ id: number }>(INSERT, [
-    ...[from, session, column("call"), column("thread"), rows.map(({ at }) => Math.round(at))],
-    ...[column("type"), column("body"), column("facet"), ...valuesOf(seal), rows.length],
-  ]);
-  of.first ??= rows[0];
-  of.events += rows.length;
-  if (stored.length < rows.length) {
-    if (stored.length === 0) return;
-    const ids = new Set(stored.map(({ id }) => id));
-    const kept = sealed.filter(({ id }) => ids.has(id));
-    seal = sealOf(kept, linksOf(of, kept[0]?.id ?? from));
-    await of.client.query(INSERT_SEAL, valuesOf(seal));
+/**
+ * Records events. Answers and moves lock their call, and so does the call's end: a call ends once, so a later end, of a
+ * process that was taken for dead, is dropped.
+ */
+async function insertEvents(of: Transaction, session: number, given: readonly EventColumns[]): Promise<void> {
+  if (of.events.length + given.length > IDS) throw new Error(`a transaction has at most ${IDS} events`);
+  const ends = given.filter(isEnd).map(({ call }) => call);
+  const ended = new Set<string>();
+  if (ends.length > 0) {
+    send(of, lockNames(of.client, ends));
+    for (const { call } of (await of.client.query<{ call: string }>(ENDED, [ends])).rows) ended.add(call);
   }
-  of.links = [[seal.first, seal.hash]];
+  const rows = given.filter((row) => !isEnd(row) || (!ended.has(row.call) && ended.add(row.call)));
+  if (rows.length === 0) return;
+  const column = (name: keyof EventColumns) => rows.map((row) => row[name]);
+  const { base } = await of.begun;
+  const from = base + of.events.length;
+  const sealed = rows.map((row, place) => ({ ...row, id: from + place, session }));
+  const { first, last, above, calls, hash } = sealOf(sealed, linksOf(of, from));
+  send(
+    of,
+    of.client.query(INSERT, [
+      ...[from, session, column("call"), column("thread"), rows.map(({ at }) => Math.round(at))],
+      ...[column("type"), column("body"), column("facet"), first, last, above, calls, hash],
+    ]),
+  );
+  of.events.push(...rows);
+  of.links = [[first, hash]];
 }
+
+const isEnd = ({ type }: EventColumns) => type === "call.finished";
 
 /** Only to earlier events: a transaction with a greater number may have been committed before. */
 function linksOf({ links }: Transaction, first: number): readonly SealLink[] {
   return links.filter((link) => link[0] < first);
 }
 
-const valuesOf = ({ first, last, above, calls, hash }: Seal) => [first, last, above, calls, hash];
-
 /** Asks whether a transaction was committed whose connection was lost. */
-async function settled({ query }: Server, { xid, base, first }: Transaction): Promise<boolean> {
+async function settled({ query }: Server, { xid, base }: Begun, first: EventColumns | undefined): Promise<boolean> {
   const values = [xid, base, first?.call ?? null, Math.round(first?.at ?? 0)];
   for (let unused = 0; ;) {
     const [found] = await query<{ next: boolean; status: string | null; kept: boolean }>(SETTLED, values);

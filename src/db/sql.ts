@@ -1,5 +1,5 @@
 import type { Dialect } from "./dialect.ts";
-import type { Work } from "./work.ts";
+import type { EventColumns, Work } from "./work.ts";
 
 export interface TransactionOptions<T> {
   /** It survives a power loss when this resolves; otherwise soon after. A server always keeps what it has committed. */
@@ -31,14 +31,17 @@ export interface Sql {
   explain(error: unknown): Error;
   /**
    * Returns the newest event up to which nothing is missing: later reads find no more events with smaller ids. "all":
-   * includes everything that was committed before. "known": without waiting; `watch` reports when there is more.
+   * includes everything that was committed before. "known": without waiting; `again` is called soon if there may be more.
    * `until`: as in `read`.
    */
-  readableTo(which: "all" | "known", until?: AbortSignal): Promise<number>;
+  readableTo(which: "all" | "known", until?: AbortSignal, again?: () => void): Promise<number>;
   /** The id of the newest event. */
   newest(): Promise<number>;
-  /** Calls `changed` when events may have been added, until the returned function is called. */
-  watch(changed: () => void): () => void;
+  /**
+   * Calls `changed` when events may have been added, by this process or another one, until the returned function is
+   * called. Without a `change`, these may be any.
+   */
+  watch(changed: (change?: Change) => void): () => void;
   /** How often other processes have taken this process for dead because it did not report: they closed its sessions. */
   lapses(): number;
   /**
@@ -55,6 +58,24 @@ export interface Sql {
   /** Never rejects. */
   close(): Promise<void>;
 }
+
+/** Which events came: their types, and their threads. */
+export interface Change {
+  readonly types: ReadonlySet<string>;
+  readonly threads: ReadonlySet<string>;
+}
+
+/** The change that these rows are. */
+export const changeOf = (rows: readonly EventColumns[]): Change => ({
+  types: new Set(rows.map(({ type }) => type)),
+  threads: new Set(rows.map(({ thread }) => thread)),
+});
+
+/** Two changes as one. */
+export const bothChanges = (one: Change, other: Change): Change => ({
+  types: new Set([...one.types, ...other.types]),
+  threads: new Set([...one.threads, ...other.threads]),
+});
 
 /** The connection was lost during a commit, and the server did not come back: it is unknown whether it was recorded. */
 export class UnknownOutcome extends Error {

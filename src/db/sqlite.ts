@@ -1,7 +1,7 @@
 import { type Database, type DatabaseOptions, openDatabase } from "./database.ts";
 import { SQLITE } from "./dialect.ts";
 import type { DatabaseConnection, Value } from "./driver.ts";
-import type { Sql, TransactionOptions } from "./sql.ts";
+import { type Change, type Sql, type TransactionOptions, changeOf } from "./sql.ts";
 import { sealOf } from "./seals.ts";
 import type { EventColumns, Step, Work } from "./work.ts";
 import { tried } from "../util/errors.ts";
@@ -18,13 +18,17 @@ export async function openSqlite(options: DatabaseOptions, lookMs = 100): Promis
 
 function overDatabase(database: Database, lookMs: number): Sql {
   const { connection, patiently } = database;
-  const watchers = new Set<() => void>();
+  const watchers = new Set<(change?: Change) => void>();
   let timer: NodeJS.Timeout | undefined;
   let version: number | undefined;
 
   const transactionNow = <T>(work: () => Work<T>, { durable = false, committed }: TransactionOptions<T> = {}): T => {
-    const result = database.transaction(() => runWork(connection, work()), { durable });
+    const events: EventColumns[] = [];
+    const result = database.transaction(() => runWork(connection, work(), watchers.size > 0 ? events : undefined), {
+      durable,
+    });
     committed?.(result);
+    if (events.length > 0) for (const changed of watchers) changed(changeOf(events));
     return result;
   };
 
@@ -93,10 +97,17 @@ function overDatabase(database: Database, lookMs: number): Sql {
 /** How many unused pages are returned at a time: some milliseconds of work. */
 const STEP_PAGES = 200;
 
-/** Runs work on an open connection, at once. Throws what it throws, and the engine's own errors. */
-export function runWork<T>(connection: DatabaseConnection, work: Work<T>): T {
+/**
+ * Runs work on an open connection, at once. Throws what it throws, and the engine's own errors.
+ *
+ * @param recorded gets the events that the work records
+ */
+export function runWork<T>(connection: DatabaseConnection, work: Work<T>, recorded?: EventColumns[]): T {
   let next = work.next();
-  while (next.done !== true) next = work.next(perform(connection, next.value));
+  while (next.done !== true) {
+    if ("events" in next.value) recorded?.push(...next.value.events);
+    next = work.next(perform(connection, next.value));
+  }
   return next.value;
 }
 

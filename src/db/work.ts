@@ -8,8 +8,11 @@ import type { Value } from "./driver.ts";
 export type Work<T> = Generator<Step, T, unknown>;
 
 export type Step =
-  /** A statement with `?` for its parameters. Its outcome: the rows, or how many were changed. */
-  | { readonly sql: string; readonly values: readonly Value[]; readonly gives: "rows" | "count" }
+  /**
+   * A statement with `?` for its parameters. Its outcome: the rows, how many were changed, or nothing. A server is sent
+   * the next step without waiting for one that gives nothing; if it fails, the transaction fails.
+   */
+  | { readonly sql: string; readonly values: readonly Value[]; readonly gives: "rows" | "count" | "nothing" }
   /**
    * Waits until no other transaction has one of these names, and then holds the names until its own transaction ends.
    * Does nothing in SQLite, where a transaction is alone anyway. Names come all at once, or in one order everywhere.
@@ -34,8 +37,13 @@ export function* all<Row>(sql: string, values: readonly Value[] = []): Work<Row[
   return (yield { sql, values, gives: "rows" }) as Row[];
 }
 
+/** Runs a statement that returns no rows. */
+export function* run(sql: string, values: readonly Value[] = []): Work<void> {
+  yield { sql, values, gives: "nothing" };
+}
+
 /** Runs a statement that returns no rows. Returns how many it changed. */
-export function* run(sql: string, values: readonly Value[] = []): Work<number> {
+export function* counted(sql: string, values: readonly Value[] = []): Work<number> {
   return (yield { sql, values, gives: "count" }) as number;
 }
 

@@ -13,7 +13,7 @@ import { silentProcesses } from "../db/dialect.ts";
 import type { Engine, Value } from "../db/driver.ts";
 import type { Sql } from "../db/sql.ts";
 import { openSqlite } from "../db/sqlite.ts";
-import { type Work, all, lock, run } from "../db/work.ts";
+import { type Work, all, lock, counted, run } from "../db/work.ts";
 import { randomName } from "../util/identifier.ts";
 import { plural } from "../util/text.ts";
 import { SCHEDULE_TABLES } from "./tables.ts";
@@ -184,7 +184,7 @@ export function openSchedules({
     take: (id) =>
       change(function* ({ own }) {
         const taken = "UPDATE runs SET state = 'running', process = ? WHERE id = ? AND state = 'waiting'";
-        return (yield* run(taken, [own, id])) > 0;
+        return (yield* counted(taken, [own, id])) > 0;
       }),
     end: (id, { state, note }) =>
       change((scope) => endRun(scope, id, state, note === undefined ? undefined : mask(note))),
@@ -194,7 +194,7 @@ export function openSchedules({
       change(function* (scope) {
         yield* run("DELETE FROM signatures WHERE until_ms < ?", [scope.now]);
         const added = "INSERT INTO signatures (signature, until_ms) VALUES (?, ?) ON CONFLICT DO NOTHING";
-        return (yield* run(added, [signature, scope.now + keepMs])) > 0;
+        return (yield* counted(added, [signature, scope.now + keepMs])) > 0;
       }),
     async close() {
       await (await opened?.catch(() => undefined))?.close();

@@ -5,6 +5,13 @@ export function later<T = void>(): { readonly promise: Promise<T>; resolve(value
   return { promise, resolve: (value) => resolve(value) };
 }
 
+/** Resolves to whether the promise was fulfilled. */
+export const isFulfilled = (promise: Promise<unknown>): Promise<boolean> =>
+  promise.then(
+    () => true,
+    () => false,
+  );
+
 /**
  * Runs the work at the first call, and shares its result with all later calls. After a failure, the next call runs it
  * again.

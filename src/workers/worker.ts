@@ -122,15 +122,15 @@ export async function startWorker(
    * Claims the next call and begins it. Resolves to `undefined` if there is none. One at a time: a claim must know the
    * calls of the claims before it, for the limits of tools.
    */
-  const begin = (): Promise<Running | undefined> => (begun = begun.then(beginNext));
+  const begin = (why?: "woken"): Promise<Running | undefined> => (begun = begun.then(() => beginNext(why)));
   let begun: Promise<Running | undefined> = Promise.resolve(undefined);
-  const beginNext = async (): Promise<Running | undefined> => {
+  const beginNext = async (why: "woken" | undefined): Promise<Running | undefined> => {
     if (signal.aborted || isFull()) return undefined;
     claiming += 1;
     const claim = unsure ?? randomName(16);
     try {
-      const by = { worker: id, targets, tools: freeTools(), claim, ...(unsure === claim && { again: true }) };
-      const row = await workers.claim(by);
+      const again = unsure === claim ? "again" : why;
+      const row = await workers.claim({ worker: id, targets, tools: freeTools(), claim, why: again });
       if (unsure === claim) unsure = undefined;
       told = "";
       return row === undefined ? undefined : make(row);
@@ -199,9 +199,8 @@ export async function startWorker(
   /** The work of one wake-up: waits for a place, then makes the next call to its end. */
   const work = async () => {
     while (isFull() && !signal.aborted) await change.untilResolved(signal);
-    await (
-      await begin()
-    )?.ended;
+    const made = await begin("woken");
+    await made?.ended;
   };
 
   await workers.report(report());
