@@ -1,8 +1,9 @@
 import type { FeedOptions, StoredEvent } from "../contract/activity.ts";
 import type { ThreadId } from "../contract/identity.ts";
 import type { Value } from "../db/driver.ts";
+import type { Dialect } from "../db/dialect.ts";
 import type { Change, Sql } from "../db/sql.ts";
-import { all } from "../db/work.ts";
+import { type Work, all } from "../db/work.ts";
 import { Stop } from "../util/abort.ts";
 import { keyOf, threadKey } from "./event-rows.ts";
 import { type Choice, isAskedFor } from "./threads.ts";
@@ -84,8 +85,8 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
       let waits: { readonly wake: Wake; readonly isFor: typeof isFor } | undefined;
       try {
         let seen = after === "now" ? await newestId(database) : after;
-        let end = follow ? 0 : await database.readableTo("all");
-        const readPage = pageReader(database, thread, choice, until);
+        let end = follow ? 0 : await database.readableTo();
+        const pageAfter = pageReader(database.dialect, thread, choice);
         while (!signal?.aborted) {
           const last = closed;
           if (follow) {
@@ -94,9 +95,13 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
             next = own;
             waits = { wake: own, isFor };
             waiting.add(waits); // before reading, so that later events wake the follower
-            end = await database.readableTo(last ? "all" : "known", until, own.resolve);
+            if (last) end = await database.readableTo(until);
           }
-          const page = await readPage(seen, end);
+          const from = seen;
+          const page =
+            follow && !last
+              ? await database.readKnown((to) => pageAfter(from, to), { again: next.resolve, until })
+              : await database.read(() => pageAfter(from, end), until === undefined ? {} : { until });
           for (const { id, body } of page) {
             seen = id;
             if (body === null) continue;
@@ -131,20 +136,20 @@ function changeFilter(thread: ThreadId | undefined, { types }: Choice): (change:
     (types === undefined || types.some((type) => change.types.has(type)));
 }
 
+/** Reads some events after an id, up to another one or as far as nothing is missing. */
 type PageReader = (
   after: number,
-  to: number,
-) => Promise<readonly { readonly id: number; readonly body: string | null }[]>;
+  to?: number,
+) => Work<readonly { readonly id: number; readonly body: string | null }[]>;
 
 /**
  * A call has one thread and few events, so its id alone selects them. Events of other types come without a body: a
  * follower of rare types advances past these events, and does not read them again.
  */
 function pageReader(
-  database: Sql,
+  { readable }: Dialect,
   thread: ThreadId | undefined,
   { call, messages = false, types }: Choice,
-  until: AbortSignal | undefined,
 ): PageReader {
   const key = call ?? (messages && thread !== undefined ? threadKey(thread) : undefined);
   const values: Value[] = [];
@@ -157,13 +162,15 @@ function pageReader(
     (key === undefined && thread !== undefined ? where("thread = ?", keyOf(thread)) : "");
   const body =
     types === undefined ? "body" : `CASE WHEN type IN (${types.map((type) => `'${type}'`).join()}) THEN body END`;
-  const sql = `SELECT id, ${body} AS body FROM events WHERE id > ? AND id <= ?${chosen} ORDER BY id LIMIT ${PAGE_ROWS}`;
-  return (after, to) => database.read(() => all(sql, [after, to, ...values]), until === undefined ? {} : { until });
+  const sql = (to: string) =>
+    `SELECT id, ${body} AS body FROM events WHERE id > ? AND id <= ${to}${chosen} ORDER BY id LIMIT ${PAGE_ROWS}`;
+  return (after, to) =>
+    to === undefined ? all(sql(readable), [after, ...values]) : all(sql("?"), [after, to, ...values]);
 }
 
 /** The position after which every event is new. */
 async function newestId(database: Sql): Promise<number> {
-  return Math.min(await database.readableTo("all"), await database.newest());
+  return Math.min(await database.readableTo(), await database.newest());
 }
 
 function storedEvent(id: number, body: string): StoredEvent {

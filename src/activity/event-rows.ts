@@ -30,6 +30,8 @@ function facetOf(event: ActivityEvent): string | null {
     case "approval.requested":
     case "approval.decided":
       return keyOf(event.question);
+    case "call.delivered":
+      return event.worker ?? null;
     case "job.started":
       return event.lifetime;
     case "message.added":

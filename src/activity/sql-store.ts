@@ -1,5 +1,5 @@
 import type { Store } from "../contract/activity.ts";
-import type { Sql } from "../db/sql.ts";
+import type { Change, Sql } from "../db/sql.ts";
 import { SILENT_WORKER_MS } from "../contract/worker.ts";
 import { lock, run } from "../db/work.ts";
 import { pause } from "../util/abort.ts";
@@ -164,7 +164,7 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
         endTurn(turn); // not earlier: the next turn of this process reads what this one wrote
       };
     },
-    workers: callsForWorkers({ writer, using, afterClosing, now }),
+    workers: callsForWorkers({ writer, using, afterClosing, borrow, now }),
     jobs: () => afterClosing(({ dialect, read }) => read(() => jobsIn(dialect))),
     health: () =>
       using(async ({ dialect, read }) => {
@@ -181,17 +181,33 @@ interface Access {
   readonly writer: EventWriter;
   using<T>(work: (database: Sql) => Promise<T>): Promise<T>;
   afterClosing<T>(work: (database: Sql) => Promise<T>): Promise<T>;
+  borrow(): Promise<{ readonly database: Sql; release(): void }>;
   now(): number;
 }
 
 /** Calls that workers make, and the workers. */
-function callsForWorkers({ writer, using, afterClosing, now }: Access): NonNullable<Store["workers"]> {
+function callsForWorkers({ writer, using, afterClosing, borrow, now }: Access): NonNullable<Store["workers"]> {
   return {
     deliver: (call) => writer.transact(({ dialect }) => deliverIn(dialect, call, now())),
     async claim(by) {
       const isThere = by.why !== undefined || (await using(({ read }) => read(() => isWaitingIn(by.targets))));
       if (!isThere) return undefined;
       return await writer.transact(({ dialect }, session) => claimIn(dialect, by, { at: now(), session }));
+    },
+    deliveries(worker, heard) {
+      const changed = (change?: Change) => {
+        if (change?.types.has(`call.delivered ${worker}`) === true) heard("own");
+        else if (change?.types.has("call.delivered") !== false) heard("any");
+      };
+      const watching = borrow().then(({ database, release }) => {
+        const leave = database.watch(changed);
+        return () => {
+          leave();
+          release();
+        };
+      });
+      watching.catch(() => {}); // a worker looks itself, too
+      return () => void watching.then((leave) => leave()).catch(() => {});
     },
     holds: (call, claim) => using(({ read }) => read(() => holdsIn(call, claim))),
     report: (worker) =>

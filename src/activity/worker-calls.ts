@@ -83,7 +83,10 @@ export function* deliverIn(dialect: Dialect, call: DeliveredCall, at: number): W
   yield* run(`UPDATE parked_calls SET tool = ?, place = ?, timeline = ${dialect.timeline} WHERE call = ?`, [
     ...[keyOf(name), Math.max(first, own + 1), key],
   ]);
-  yield* insertEvents(NO_SESSION, [rowOf({ type: "call.delivered", call: call.call, thread, at, target })]);
+  // Asked first, and without the queue: a worker that has room, as far as is known.
+  const [worker] = able.filter(hasRoom).toSorted((one, other) => one.running - other.running);
+  const asked = worker !== undefined && { worker: worker.id };
+  yield* insertEvents(NO_SESSION, [rowOf({ type: "call.delivered", call: call.call, thread, at, target, ...asked })]);
   return { status: "delivered" };
 }
 
@@ -94,6 +97,8 @@ interface Queue {
   readonly own: number;
   readonly known: boolean | number;
 }
+
+const hasRoom = ({ running, concurrency }: WorkerReport) => running < concurrency;
 
 /** Whether a call of these targets is ready: asked first, because it needs no transaction. */
 export function* isWaitingIn(targets: readonly string[]): Work<boolean> {

@@ -146,7 +146,12 @@ export type CallEvent = {
         readonly changed?: readonly string[];
       }
     /** The call waits for a worker: "worker:build". */
-    | { readonly type: "call.delivered"; readonly target: string }
+    | {
+        readonly type: "call.delivered";
+        readonly target: string;
+        /** The worker that is asked first. Another one may take the call. */
+        readonly worker?: string;
+      }
     /**
      * One process has claimed the parked call, or the worker with this id a call that was delivered to it. It runs the
      * call if the call is still what was approved.

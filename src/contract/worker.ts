@@ -62,6 +62,11 @@ export interface WorkerStore {
     /** "woken": a call is known to wait. "again": the reply to this claim was lost, so it may have a call already. */
     readonly why?: "woken" | "again" | undefined;
   }): Promise<ParkedCall | undefined>;
+  /**
+   * Calls `heard` with each delivery for which the worker is asked first ("own"), and with others, perhaps for another
+   * name, until the returned function is called. May miss some, and call it without one.
+   */
+  deliveries(worker: string, heard: (whose: "own" | "any") => void): () => void;
   /** Whether the claim still holds: another process may have taken this one for dead. */
   holds(call: CallId, claim: string): Promise<boolean>;
   /** Reports a worker. From the first report on, this process is taken for dead after `SILENT_WORKER_MS`. */

@@ -20,6 +20,8 @@ export interface Dialect {
   readonly timeline: string;
   /** The current time, in milliseconds since 1970: "?" for a parameter of this process, else the server's. */
   readonly clock: string;
+  /** An expression for the id of an event up to which nothing is missing: see `Sql.readKnown`. */
+  readonly readable: string;
   /** How many ids a search looks at in one statement. */
   readonly searchedIds: number;
   /** A statement for the column `count`: cheap, and seldom less than the number of events. */
@@ -38,6 +40,7 @@ export const SQLITE: Dialect = {
   }),
   timeline: "0",
   clock: "?",
+  readable: String(Number.MAX_SAFE_INTEGER), // what is visible is complete: one transaction at a time
   searchedIds: 2_000, // the event loop gets a turn in between
   roughCount: "SELECT (SELECT max(id) FROM events) - (SELECT min(id) FROM events) + 1 AS count",
 };
@@ -51,6 +54,9 @@ export const SILENT_MS = 30_000;
 /** The server's clock, because the clocks of several machines differ. Milliseconds since 1970. */
 export const SERVER_CLOCK = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
+/** The maximum number of events of one transaction on PostgreSQL: ids are made of its number (postgres.ts). */
+export const IDS = 4_096;
+
 export const POSTGRES: Dialect = {
   facet: (_, table = "events") => `${table}.facet`,
   indexed: () => "",
@@ -58,6 +64,7 @@ export const POSTGRES: Dialect = {
   hasWords: (words) => ({ sql: "tokens @> string_to_array(?, ' ')", value: words.join(" ") }),
   timeline: "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint",
   clock: SERVER_CLOCK,
+  readable: `(SELECT base + ${IDS} * pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 FROM positions)`,
   searchedIds: Number.MAX_SAFE_INTEGER,
   roughCount: "SELECT reltuples::bigint AS count FROM pg_class WHERE oid = 'events'::regclass",
   silent: `SELECT process FROM beats WHERE beat_at < ${SERVER_CLOCK} - patience`,

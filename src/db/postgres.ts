@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client, ClientConfig, PoolClient, QueryResult, types } from "pg";
+import type { Client, ClientConfig, PoolClient, QueryConfig, QueryResult, types } from "pg";
 import { messageOf, tried } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
 import { isFulfilled } from "../util/promises.ts";
 import { identityText, thisProcess } from "../util/process-identity.ts";
-import { POSTGRES, SERVER_CLOCK, SILENT_MS } from "./dialect.ts";
+import { IDS, POSTGRES, SERVER_CLOCK, SILENT_MS } from "./dialect.ts";
 import type { Value } from "./driver.ts";
 import { explainedPostgres, isLost, isPassing, isStarting } from "./postgres-failure.ts";
 import { POSTGRES_TABLES, SCHEMA } from "./postgres-tables.ts";
@@ -18,9 +18,6 @@ import type { EventColumns, Step, Work } from "./work.ts";
  */
 const WRITERS = "1213351500, 0";
 const NAMES = 1_213_351_501;
-
-/** The maximum number of events of one transaction. */
-const IDS = 4_096;
 
 /** How long to wait for a server that cannot be reached. Milliseconds. */
 const PATIENCE_MS = 10_000;
@@ -118,7 +115,8 @@ async function connect(url: string): Promise<Sql> {
       return result;
     },
     explain,
-    readableTo: (which, until, again) => patiently(() => readable.to(which, again), until),
+    readableTo: (until) => patiently(readable.to, until),
+    readKnown: (work, { again, until }) => patiently(() => readable.known(work, again), until),
     newest: () =>
       patiently(async () => (await query<{ id: number | null }>("SELECT max(id) AS id FROM events"))[0]?.id ?? 0),
     watch: watchers.add,
@@ -207,7 +205,7 @@ function serverBy({ Pool, config, where }: Driven): Server {
     async query<Row extends object>(text: string, values: readonly unknown[] = []) {
       const client = await connected();
       try {
-        return (await client.query<Row>(text, [...values])).rows;
+        return (await client.query<Row>(prepared(text, values))).rows;
       } finally {
         client.release();
       }
@@ -400,29 +398,57 @@ function watchersOf({ Client: Listener, config }: Driven) {
 }
 
 /** Where readers must stop. */
-function readableOn({ query, saw }: Server) {
+function readableOn({ connected, query, saw }: Server) {
+  /** The end where other programs have open transactions: more than the end that a snapshot tells. */
+  const exactEnd = async () => (await query<{ end: number }>(EXACT_BOUND))[0]?.end ?? 0;
+
   /** The end, and what is committed at most. */
-  const bounds = async (): Promise<{ readonly end: number; readonly committed: number }> => {
-    const [found] = await query<{ end: number; committed: number }>(BOUNDS);
-    const { end = 0, committed = 0 } = found ?? {};
-    if (end >= committed) return { end, committed };
-    const [exact] = await query<{ end: number }>(EXACT_BOUND);
-    return { end: Math.max(end, exact?.end ?? 0), committed };
+  const bounds = async (): Promise<Bounds> => {
+    const [found = NO_BOUNDS] = await query<Bounds>(BOUNDS);
+    const { end, committed } = found;
+    return end >= committed ? found : { end: Math.max(end, await exactEnd()), committed };
   };
 
-  const to = async (which: "all" | "known", again?: () => void): Promise<number> => {
-    const first = await bounds();
-    let { end } = first;
-    if (end < first.committed && again !== undefined) setTimeout(again, LAG_MS).unref();
-    for (let wait = 1; which === "all" && end < first.committed; wait = Math.min(2 * wait, LAG_MS)) {
-      await delay(wait);
-      ({ end } = await bounds());
-    }
-    saw(end - 1);
-    return end - 1;
+  return {
+    async to(): Promise<number> {
+      const first = await bounds();
+      let { end } = first;
+      for (let wait = 1; end < first.committed; wait = Math.min(2 * wait, LAG_MS)) {
+        await delay(wait);
+        ({ end } = await bounds());
+      }
+      saw(end - 1);
+      return end - 1;
+    },
+    /** One round trip, unless a transaction is open. */
+    async known<T>(work: (to?: number) => Work<T>, again: () => void): Promise<T> {
+      const client = await connected();
+      const read = (to?: number) => runWork(client, work(to));
+      let isBroken = false;
+      try {
+        const [{ rows }, found] = await Promise.all([client.query<Bounds>(prepared(BOUNDS, [])), read()]);
+        const { end, committed } = rows[0] ?? NO_BOUNDS;
+        saw(end - 1);
+        if (end >= committed) return found;
+        setTimeout(again, LAG_MS).unref();
+        const exact = await exactEnd();
+        return exact <= end ? found : await read(exact - 1);
+      } catch (error) {
+        isBroken = true;
+        throw error;
+      } finally {
+        client.release(isBroken);
+      }
+    },
   };
-  return { to };
 }
+
+interface Bounds {
+  readonly end: number;
+  readonly committed: number;
+}
+
+const NO_BOUNDS: Bounds = { end: 0, committed: 0 };
 
 /**
  * Reports that this process lives, now and every five seconds, or more often with less patience. A server that starts
@@ -509,6 +535,7 @@ const INSERT = `WITH stored AS (
     FROM unnest($3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::text[])
       WITH ORDINALITY AS given (call, thread, at, type, body, facet, number))
   INSERT INTO seals (first, last, above, calls, hash) VALUES ($9::bigint, $10::bigint, $11, $12, $13)`;
+const LOCK = `SELECT pg_advisory_xact_lock(${NAMES}, hashtext(name)) FROM unnest($1::text[]) AS name`;
 const ENDED = "SELECT call FROM events WHERE call = ANY($1::text[]) AND type = 'call.finished'";
 
 /** Runs work. With a transaction, a step that gives nothing is sent, and its outcome is not waited for. */
@@ -529,7 +556,9 @@ async function perform(client: PoolClient, step: Step, transaction: Transaction 
     return await insertEvents(transaction, step.session, step.events);
   }
   const doing =
-    "lock" in step ? lockNames(client, step.lock) : client.query<object>(numbered(step.sql), step.values.map(storable));
+    "lock" in step
+      ? lockNames(client, step.lock)
+      : client.query<object>(prepared(numbered(step.sql), step.values.map(storable)));
   if (transaction !== undefined && ("lock" in step || step.gives === "nothing")) return send(transaction, doing);
   const { rows, rowCount } = await doing;
   return !("lock" in step) && step.gives === "rows" ? rows : (rowCount ?? 0);
@@ -537,9 +566,7 @@ async function perform(client: PoolClient, step: Step, transaction: Transaction 
 
 function lockNames(client: PoolClient, names: readonly string[]): Promise<QueryResult<object>> {
   const sorted = names.toSorted().map(storable);
-  return client.query(`SELECT pg_advisory_xact_lock(${NAMES}, hashtext(name)) FROM unnest($1::text[]) AS name`, [
-    sorted,
-  ]);
+  return client.query(prepared(LOCK, [sorted]));
 }
 
 /**
@@ -552,7 +579,7 @@ async function insertEvents(of: Transaction, session: number, given: readonly Ev
   const ended = new Set<string>();
   if (ends.length > 0) {
     send(of, lockNames(of.client, ends));
-    for (const { call } of (await of.client.query<{ call: string }>(ENDED, [ends])).rows) ended.add(call);
+    for (const { call } of (await of.client.query<{ call: string }>(prepared(ENDED, [ends]))).rows) ended.add(call);
   }
   const rows = given.filter((row) => !isEnd(row) || (!ended.has(row.call) && ended.add(row.call)));
   if (rows.length === 0) return;
@@ -563,10 +590,12 @@ async function insertEvents(of: Transaction, session: number, given: readonly Ev
   const { first, last, above, calls, hash } = sealOf(sealed, linksOf(of, from));
   send(
     of,
-    of.client.query(INSERT, [
-      ...[from, session, column("call"), column("thread"), rows.map(({ at }) => Math.round(at))],
-      ...[column("type"), column("body"), column("facet"), first, last, above, calls, hash],
-    ]),
+    of.client.query(
+      prepared(INSERT, [
+        ...[from, session, column("call"), column("thread"), rows.map(({ at }) => Math.round(at))],
+        ...[column("type"), column("body"), column("facet"), first, last, above, calls, hash],
+      ]),
+    ),
   );
   of.events.push(...rows);
   of.links = [[first, hash]];
@@ -736,6 +765,20 @@ async function driver(url: string) {
 const NUMBERS: ReadonlySet<number> = new Set([20, 1_700]);
 
 const statements = new Map<string, string>();
+
+/** The names of statements that a connection prepares once: the server parses and plans them once. */
+const names = new Map<string, string>();
+
+/** How many statements a connection keeps prepared. */
+const MOST_PREPARED = 200;
+
+function prepared(text: string, given: readonly unknown[]): QueryConfig {
+  const values = [...given];
+  const name = names.get(text) ?? (names.size < MOST_PREPARED ? `s${names.size}` : undefined);
+  if (name === undefined) return { text, values };
+  names.set(text, name);
+  return { name, text, values };
+}
 
 /** The statement with `$1`, `$2`, … No statement has a `?` elsewhere. */
 function numbered(sql: string): string {

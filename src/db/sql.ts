@@ -15,6 +15,11 @@ export interface ReadOptions {
   readonly until?: AbortSignal;
 }
 
+export interface ReadKnownOptions {
+  readonly again: () => void;
+  readonly until: AbortSignal | undefined;
+}
+
 /** An open database: SQLite (sqlite.ts) or PostgreSQL (postgres.ts). */
 export interface Sql {
   readonly dialect: Dialect;
@@ -30,11 +35,15 @@ export interface Sql {
   /** Describes an error with the database and the next step. */
   explain(error: unknown): Error;
   /**
-   * Returns the newest event up to which nothing is missing: later reads find no more events with smaller ids. "all":
-   * includes everything that was committed before. "known": without waiting; `again` is called soon if there may be more.
-   * `until`: as in `read`.
+   * Returns the newest event up to which nothing is missing: later reads find no more events with smaller ids. Waits
+   * until that includes everything that was committed before. `until`: as in `read`.
    */
-  readableTo(which: "all" | "known", until?: AbortSignal, again?: () => void): Promise<number>;
+  readableTo(until?: AbortSignal): Promise<number>;
+  /**
+   * Runs work that reads events up to such an event, without waiting: it may be run with `dialect.readable`, and then
+   * with a number. Calls `again` soon if there may be more.
+   */
+  readKnown<T>(work: (to?: number) => Work<T>, options: ReadKnownOptions): Promise<T>;
   /** The id of the newest event. */
   newest(): Promise<number>;
   /**
@@ -59,7 +68,7 @@ export interface Sql {
   close(): Promise<void>;
 }
 
-/** Which events came: their types, and their threads. */
+/** Which events came: their types, also with their facets ("TYPE FACET"), and their threads. */
 export interface Change {
   readonly types: ReadonlySet<string>;
   readonly threads: ReadonlySet<string>;
@@ -67,7 +76,7 @@ export interface Change {
 
 /** The change that these rows are. */
 export const changeOf = (rows: readonly EventColumns[]): Change => ({
-  types: new Set(rows.map(({ type }) => type)),
+  types: new Set(rows.flatMap(({ type, facet }) => (facet === null ? [type] : [type, `${type} ${facet}`]))),
   threads: new Set(rows.map(({ thread }) => thread)),
 });
 

@@ -58,7 +58,8 @@ function overDatabase(database: Database, lookMs: number): Sql {
     transaction: (work, how) => patiently(() => transactionNow(work, how)),
     transactionNow,
     explain: database.explain,
-    readableTo: async () => Number.MAX_SAFE_INTEGER, // what is visible is complete: one transaction at a time
+    readableTo: async () => Number.MAX_SAFE_INTEGER,
+    readKnown: (work) => patiently(() => runWork(connection, work())),
     newest,
     watch(changed) {
       watchers.add(changed);

@@ -118,6 +118,7 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
     const questions = new Map<QuestionId, AbortController>();
     let settle = (_: ToolResult) => {};
     let wasParked = false;
+    let isTaken = false;
     const result = new Promise<ToolResult>((resolve) => (settle = resolve)).finally(() => over.abort());
 
     const asked = async ({ question, effects, decision }: Extract<CallEvent, { type: "approval.requested" }>) => {
@@ -136,6 +137,7 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
       if (event.type === "approval.requested") void asked(event);
       if (event.type === "approval.decided") questions.get(event.question)?.abort(new Error("answered"));
       if (event.type === "call.parked") wasParked = true;
+      isTaken = event.type === "call.taken" || (isTaken && event.type !== "call.parked");
       if (event.type !== "call.finished") return;
       // A call that was parked keeps its result for the agent's turn, which has it now.
       if (wasParked && turn !== undefined) void store.move(call, { to: "delivered" }).catch(() => undefined);
@@ -143,10 +145,12 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
     };
 
     const stopped = async () => {
-      const outcome = await store.move(call, { to: "withdrawn", by: "its caller" }).catch(() => undefined);
-      if (outcome?.status !== "moved") {
+      const withdrawn = isTaken
+        ? undefined
+        : await store.move(call, { to: "withdrawn", by: "its caller" }).catch(() => undefined);
+      if (withdrawn?.status !== "moved") {
         const by = stop.reason instanceof Error ? stop.reason.message : "its caller";
-        tried(() => store.append({ type: "stop.requested", call, thread, at: Date.now(), by }));
+        store.commit({ type: "stop.requested", call, thread, at: Date.now(), by }).catch(() => {});
         await pause(STOPPED_MS, over.signal);
       }
       settle({ status: "aborted" });

@@ -174,12 +174,13 @@ export async function startWorker(
 
   let filling: Promise<void> | undefined;
   let isAsked = false;
-  const fill = (): Promise<void> => {
+  const fill = (why?: "woken"): Promise<void> => {
     isAsked = true;
     filling ??= (async () => {
       while (isAsked) {
         isAsked = false;
-        while ((await begin()) !== undefined);
+        let made = await begin(why);
+        while (made !== undefined) made = await begin();
       }
     })().finally(() => (filling = undefined));
     return filling;
@@ -192,20 +193,27 @@ export async function startWorker(
       if (made === undefined && claiming > 0) stopped.set(event.call, event.by);
       if (claiming === 0) stopped.clear();
     }
-    const isForUs = event.type === "call.delivered" && event.target === targets[queue === undefined ? 0 : 1];
-    if (isForUs || event.type === "approval.decided") void fill();
+    if (event.type === "approval.decided") void fill();
+  };
+
+  /** The worker that is asked first does not wait for the queue: that takes longer than the call's other steps. */
+  const delivered = (whose: "own" | "any") => {
+    if (whose === "own") void fill("woken");
+    else if (queue === undefined) void fill();
   };
 
   /** The work of one wake-up: waits for a place, then makes the next call to its end. */
   const work = async () => {
     while (isFull() && !signal.aborted) await change.untilResolved(signal);
-    const made = await begin("woken");
-    await made?.ended;
+    await (
+      await begin()
+    )?.ended;
   };
 
   await workers.report(report());
   const stopQueue = await queue?.(work);
   void follow(store, signal, heard);
+  const unheard = workers.deliveries(id, delivered);
   void fill();
   const looking = setInterval(() => {
     workers.report(report()).catch(failed);
@@ -215,6 +223,7 @@ export async function startWorker(
   return {
     async close() {
       closing.abort();
+      unheard();
       clearInterval(looking);
       await filling;
       const over = new AbortController();
@@ -226,9 +235,9 @@ export async function startWorker(
   };
 }
 
-/** Calls `heard` for deliveries, answers and stops from now on, until the signal fires. Never rejects. */
+/** Calls `heard` for answers and stops from now on, until the signal fires. Never rejects. */
 async function follow(store: Store, signal: AbortSignal, heard: (event: StoredEvent) => void): Promise<void> {
-  const types = ["call.delivered", "approval.decided", "stop.requested"] as const;
+  const types = ["approval.decided", "stop.requested"] as const;
   let after: number | "now" = "now";
   while (!signal.aborted) {
     try {
