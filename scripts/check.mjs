@@ -72,6 +72,7 @@ const PARTS = [
     finds: "schemas of the API that are not its types",
     command: ["node", "scripts/api-schemas.mjs", "--check"],
   },
+  { name: "llms", finds: "a stale llms.txt", command: ["node", "scripts/llms.mjs", "--check"] },
   { name: "events", finds: "a stale docs/events.md", command: ["node", "scripts/docs-events.mjs", "--check"] },
   { name: "seeds", finds: "rows of docs/seeds.md without a test", command: ["node", "scripts/check-seeds.mjs"] },
   { name: "unused", finds: "unused files, exports and packages", command: ["knip", "--no-progress"] },

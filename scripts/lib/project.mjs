@@ -37,6 +37,8 @@ export const PAGE_WORKER = { source: "src/console/page/push-worker.ts" };
  * @typedef {object} Manifest
  * @property {string} name
  * @property {string} version
+ * @property {string} description
+ * @property {{ url: string }} repository
  * @property {Record<string, string>} bin
  * @property {Record<string, string | { types: string, default: string }>} exports
  * @property {Record<string, string>} dependencies

@@ -252,7 +252,9 @@ export const ROWS = {
     { doc: "presets of your own: a name and its tools, which models are offered in this order", merge: byName },
   ),
   "policy.autonomy": row(choice(AUTONOMIES), "supervised", notLooser(AUTONOMIES.toReversed()), {
-    doc: "`readonly`: no changes; `supervised`: acts need approval; `full`: they do not",
+    doc:
+      "`readonly`: nothing is changed; `supervised`: what reaches beyond the workspace and the sandbox needs approval; " +
+      "`full`: hardly anything does",
     flag: { name: "autonomy", value: "level", help: "what runs without a question (default: supervised)" },
   }),
   "policy.workspace_only": row(yesOrNo, true, LOOSE_IF_FALSE, {

@@ -8,6 +8,7 @@ import { DEFAULT_CORE_BYTES } from "../../src/agent/instructions.ts";
 import { ROW_OF } from "../../src/config/rows.ts";
 import { loadCompiler } from "../../src/engine/validate.ts";
 import { DEFAULT_MAX_OUTPUT_BYTES } from "../../src/output/outputs.ts";
+import { PRESETS, type PresetName } from "../../src/tools/presets/presets.ts";
 import { DEFAULT_MAX_UNDO_BYTES } from "../../src/undo/store.ts";
 import { place } from "./config.ts";
 import { editorSchema, keyTable } from "./reference.ts";
@@ -36,6 +37,14 @@ test("the schema for editors is that of the rows, and tells a misspelled key fro
     "agents: { a: { limits: { round: 1 } } }",
   ])
     expect(compiled.Check(parse(text))).toBe(false);
+});
+
+test("the table of presets has the tools of each", () => {
+  const table = /^\| Preset \|[^]*?(?=\n\n)/m.exec(page)?.[0] ?? "";
+  for (const [, name = "", tools = ""] of table.matchAll(/^\| `(\w+)` \| ((?:`[\w-]+` ?)+)/gm)) {
+    const named = [...tools.matchAll(/`([\w-]+)`/g)].map(([, tool]) => tool);
+    expect(named, name).toEqual(PRESETS[name as PresetName]().map((tool) => tool.name));
+  }
 });
 
 test("the page has the defaults that other rooms have", () => {

@@ -9,6 +9,7 @@ import { parse } from "yaml";
 import { loadCompiler } from "../../src/engine/validate.ts";
 import { place } from "../config/config.ts";
 import { editorSchema } from "../config/reference.ts";
+import { temporaryFolder } from "../support/workspace.ts";
 import { type Block, allBlocks, blocksIn, root } from "./pages.ts";
 
 /** What the programs of some pages use without declaring it: the names that a reader brings. */
@@ -66,12 +67,13 @@ test("programs whose last line prints something print what its comment says", as
   });
   expect(told.map(({ page }) => page)).toContain("README.md");
   const folder = `${root}test/.docs`; // inside the project, so that "handrail" is this package
+  const [state, config] = [temporaryFolder(), temporaryFolder()];
   await mkdir(folder, { recursive: true });
   try {
     for (const [index, { at, code, output }] of told.entries()) {
       const file = `${folder}/program-${index}.mjs`;
       await writeFile(file, code);
-      const env = { ...process.env, XDG_STATE_HOME: `${folder}/state`, XDG_CONFIG_HOME: `${folder}/config` };
+      const env = { ...process.env, XDG_STATE_HOME: state, XDG_CONFIG_HOME: config };
       const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd: folder, env });
       expect(stdout.trim(), at).toBe(output);
     }
