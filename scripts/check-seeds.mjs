@@ -1,7 +1,7 @@
 /**
  * Checks docs/seeds.md, the table of what the requirement documents ask for: each row names a test, and it exists.
  *
- * In:  docs/seeds.md, and the test files that it names with what they import. `--ran FILE`, any number of times: a record
+ * In:  docs/seeds.md, or another page (`check-seeds.mjs PAGE`), and the test files that it names with what they import. `--ran FILE`, any number of times: a record
  *      of test runs, which the vitest reporter writes to the file that TEST_RECORD names. `--titles TEXT` prints the titles
  *      that contain TEXT instead, in any test file: what a new row can name.
  * Out: how many rows there are, how many differ on purpose, how many tests they name and how many of those were found;
@@ -19,7 +19,6 @@ import { projectRoot } from "./lib/project.mjs";
 /** @typedef {{ file: string, title: string, state: string }} Ran a test of a run */
 /** @typedef {{ texts: Set<string>, templates: string[], imports: string[] }} Source what a test file says of its titles */
 
-const PAGE = "docs/seeds.md";
 /** A row: what is wanted, what we have, and tests, with `<br>` between them. */
 const ROW = /^\| (?<wanted>(?:[^|\\]|\\.)+) \| (?<ours>(?:[^|\\]|\\.)+) \| (?<tests>(?:[^|\\]|\\.)+) \|$/;
 const TEST = /^`(?<file>(?:test|examples)\/[^`]+\.test\.ts)` › (?<title>.+)$/;
@@ -28,7 +27,11 @@ const DIFFERS = "**Differs:** ";
 /** Where a template of titles has a value: those of vitest's `each`, and of a template literal. */
 const PLACEHOLDER = /\$\{[^}]*\}|%[sdifjo]|\$[a-z]\w*(?:\.\w+)*/gi;
 
-const { values: options } = parseArgs({
+const {
+  values: options,
+  positionals: [page = "docs/seeds.md"],
+} = parseArgs({
+  allowPositionals: true,
   options: { ran: { type: "string", multiple: true }, titles: { type: "string" } },
 });
 /** @type {Map<string, Source>} */
@@ -39,7 +42,7 @@ else printTitles(options.titles);
 
 /** @param {string[] | undefined} records */
 function check(records) {
-  const { rows, faults } = rowsOf(readFileSync(join(projectRoot, PAGE), "utf8"));
+  const { rows, faults } = rowsOf(readFileSync(resolve(projectRoot, page), "utf8"));
   const named = new Map(rows.flatMap(({ tests }) => tests).map((test) => [nameOf(test), test]));
   const found = [...named.values()].filter(isFound);
   for (const test of named.values()) if (!found.includes(test)) faults.push(`there is no test ${nameOf(test)}`);
@@ -54,21 +57,21 @@ function check(records) {
       else if (state !== "passed") faults.push(`${test} ${state === "failed" ? "has failed" : "was in no run"}`);
     }
   }
-  for (const fault of faults) process.stdout.write(`${PAGE}: ${fault}\n`);
-  process.stdout.write(`${PAGE}: ${said.join("; ")}\n`);
+  for (const fault of faults) process.stdout.write(`${page}: ${fault}\n`);
+  process.stdout.write(`${page}: ${said.join("; ")}\n`);
   process.exitCode = faults.length === 0 ? 0 : 1;
 }
 
 /**
- * @param {string} page
+ * @param {string} text
  * @returns {{ rows: { ours: string, tests: Named[] }[], faults: string[] }}
  */
-function rowsOf(page) {
+function rowsOf(text) {
   /** @type {{ ours: string, tests: Named[] }[]} */
   const rows = [];
   /** @type {string[]} */
   const faults = [];
-  for (const [index, line] of page.split("\n").entries()) {
+  for (const [index, line] of text.split("\n").entries()) {
     if (!line.startsWith("|") || HEADINGS.includes(line)) continue;
     const { ours = "", tests = "" } = ROW.exec(line)?.groups ?? {};
     const named = tests.split("<br>").map(testOf);

@@ -129,6 +129,19 @@ describe("the question", () => {
     await terminal.ended;
   });
 
+  test("comes before the progress of its command, of which nothing is drawn until it is answered", async () => {
+    const line = await commandLine();
+    const command = "printf 'wor%s\\n' king; until [ -e go ]; do sleep 0.02; done";
+    await writeFile(join(line.folder, "call.json"), JSON.stringify({ command }));
+    const terminal = await asked(line, "handrail call bash - < call.json > result.txt", " [y/N");
+    expect(terminal.raw()).not.toMatch(/\x1b\[2m[^\x1b]/);
+    terminal.type("y\r");
+    await terminal.shows("working");
+    expect(terminal.raw().indexOf("working")).toBeGreaterThan(terminal.raw().indexOf("[y/N"));
+    await writeFile(join(line.folder, "go"), "");
+    expect(await terminal.ended).toBe(0);
+  });
+
   test("shows a script of a few lines as it is written", async () => {
     const line = await commandLine({ "call.json": JSON.stringify({ command: "cd sub\nrm -rf build" }) });
     const terminal = await asked(line, "handrail call bash - < call.json > result.txt", " [y/N/s] ");

@@ -38,6 +38,19 @@ describe("the memory tools", () => {
     expect((await toolkit.memories.get("k"))?.category).toBe(stored);
   });
 
+  test("name what is missing or does not fit", async () => {
+    const { text } = await toolsOn();
+    const missing = (name: string) => `validation error: missing required parameter "${name}"`;
+    expect(await text("memory_store", { content: "c" })).toBe(missing("key"));
+    expect(await text("memory_store", { key: "k" })).toBe(missing("content"));
+    expect(await text("memory_recall", {})).toBe(missing("query"));
+    expect(await text("memory_forget", {})).toBe(missing("key"));
+    expect(await text("memory_recall", { query: "k", limit: "few" })).toBe(
+      'validation error: parameter "limit": expected integer, got string "few"',
+    );
+    expect(await text("memory_recall", { query: "k", limit: "3" })).toBe("No matching memories found");
+  });
+
   test("mask secrets in what they store", async () => {
     const { toolkit, text } = await toolsOn({}, { mask: { values: ["correct-horse-battery"] } });
     await text("memory_store", { key: "wifi", content: "The password is correct-horse-battery." });
@@ -52,6 +65,8 @@ describe("the memory tools", () => {
       const toolkit = await toolkitWith({ preset: "assistant", memoryScope });
       const told = toolkit.definitions("json")?.filter(({ name }) => name.startsWith("memory_")) ?? [];
       expect(told.map(({ description }) => description.includes(shared))).toEqual([true, true, true]);
+      expect(told[0]?.description).toMatch(/^Store a fact or decision in long-term memory\./);
+      expect(told[1]?.description).toMatch(/^Search long-term memory for relevant facts\./);
     }
   });
 
