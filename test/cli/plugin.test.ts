@@ -111,6 +111,19 @@ describe("a project's plugin", () => {
   });
 });
 
+test("a path in the configuration is relative to its file, and the words of args reach the plugin", async () => {
+  const line = await commandLine();
+  const own = join(line.configHome, "handrail");
+  await mkdir(join(own, "plugins"), { recursive: true });
+  const program = join(own, "plugins", "my-tool");
+  await writeFile(program, `#!/bin/bash\nOTHER="$*"\n${greeting("Greets.")}`);
+  await chmod(program, 0o755);
+  const plugins = 'plugins: [{ path: ./plugins/my-tool, args: ["--verbose"], sandbox: false }]';
+  await writeFile(join(own, "config.yaml"), `tools: { preset: none, ${plugins} }`);
+  expect(await line.here(["tools"])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^greet +Greets\.\n$/) });
+  expect(await line.here(["call", "greet", "{}", "--yes"])).toMatchObject({ stdout: "Hello nobody --verbose\n" });
+});
+
 describe("handrail plugin", () => {
   test("new creates a plugin whose test passes, and overwrites none", async () => {
     requireProgram("python3");
