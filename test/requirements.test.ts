@@ -1,16 +1,12 @@
-// What the documents of docs/seeds.md ask for and no other test shows: the tools that they print, and what their users
-// find in the library.
+// What docs/seeds.md has and no other test shows.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Command } from "../src/contract/backend.ts";
-import type { Tool } from "../src/contract/tool.ts";
 import {
   DEFAULT_MAX_BYTES,
   DEFAULT_MAX_LINES,
-  ToolFailure,
   asText,
-  defineTool,
   formatSize,
   local,
   plugin,
@@ -18,99 +14,6 @@ import {
   truncateTail,
 } from "../src/index.ts";
 import { temporaryFolder, toolkitWith } from "./support/workspace.ts";
-
-/** The tools as the documents print them, each with a call and what its model reads. */
-const PRINTED: readonly (readonly [document: number, tool: Tool, input: object, text: string])[] = [
-  [
-    1,
-    defineTool({
-      name: "my_tool",
-      description: "Does something useful.",
-      input: {
-        type: "object",
-        properties: { message: { type: "string", description: "The message to process" } },
-        required: ["message"],
-      },
-      run: async ({ message }) => `processed: ${message}`,
-    }),
-    { message: "hello" },
-    "processed: hello",
-  ],
-  [
-    3,
-    defineTool({
-      name: "my_tool",
-      description: "What this tool does",
-      paramsHint: "param1 (required), param2 (optional)",
-      input: {
-        type: "object",
-        properties: {
-          param1: { type: "string", description: "Parameter description" },
-          param2: { type: "string", description: "Parameter description" },
-        },
-        required: ["param1"],
-        additionalProperties: false,
-      },
-      run: async ({ param1, param2 }) => {
-        if (param2 === "bad") throw new ToolFailure("Failed: no such thing");
-        return { result_id: 1, result_title: param1, display_message: "Created thing!" };
-      },
-    }),
-    { param1: "Thing" },
-    '{"result_id":1,"result_title":"Thing","display_message":"Created thing!"}',
-  ],
-  [
-    4,
-    defineTool({
-      name: "new_tool",
-      description: "Description of what this tool does",
-      input: {
-        type: "object",
-        properties: { param1: { type: "string", description: "Parameter description" } },
-        required: ["param1"],
-      },
-      run: async () => "Result",
-    }),
-    { param1: "a" },
-    "Result",
-  ],
-  [
-    5,
-    defineTool({
-      name: "get_weather",
-      description: "Get the current weather for a city.",
-      input: {
-        type: "object",
-        properties: {
-          city: { type: "string", description: "City name, e.g. 'San Francisco'" },
-          units: { enum: ["celsius", "fahrenheit"], description: "Temperature units" },
-        },
-        required: ["city"],
-      },
-      run: async ({ city, units = "celsius" }, { report }) => {
-        report({ displayMessage: `Fetching weather for ${city}...` });
-        return { city, degrees: 21, unit: units === "celsius" ? "C" : "F" };
-      },
-      render: ({ city, degrees, unit }) => `Weather in ${city}: ${degrees}°${unit}, sunny`,
-    }),
-    { city: "Rome" },
-    "Weather in Rome: 21°C, sunny",
-  ],
-];
-
-describe("a tool that a document prints is a tool of ours", () => {
-  const named = PRINTED.map(([document, tool, input, text]) => [document, tool.name, { tool, input, text }] as const);
-
-  test.each(named)("document %i: %s", async (_, name, { tool, input, text }) => {
-    const toolkit = await toolkitWith({ preset: "none", tools: [tool] });
-    expect(asText(await toolkit.call({ name, input: JSON.stringify(input) }))).toBe(text);
-    const [required] = Object.keys(input);
-    expect(asText(await toolkit.call({ name, input: "{}" }))).toBe(
-      `validation error: missing required parameter "${required}"`,
-    );
-    expect(toolkit.definitions("openai")?.[0]?.function).toMatchObject({ name, description: tool.description });
-  });
-});
 
 describe("a command without a timeout", () => {
   test.each([
