@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => mock.stop());
 
-describe("every example runs and its assertions hold", () => {
+describe("every example runs and its assertions hold", { timeout: 150_000 }, () => {
   test.each(examples)("%s", async (name) => {
     const env = {
       ...process.env,
