@@ -7,7 +7,7 @@ import { temporaryFolder } from "../support/workspace.ts";
 
 const HEAD = "| wanted | ours | test |\n| --- | --- | --- |\n";
 const OWN = "`test/checks/seeds.test.ts` ›";
-const rowOf = (test: string, ours = "the same") => `| this | ${ours} | ${test} |\n`;
+const rowOf = (shownBy: string, ours = "the same") => `| this | ${ours} | ${shownBy} |\n`;
 /** A row whose test is one of this file, and the titles of a run. */
 const TITLE = "a page with %s is reported";
 const row = rowOf(`${OWN} ${TITLE}`);
@@ -15,10 +15,13 @@ const ran = (state: string, what = "a row of another form") => ({
   ...{ file: "test/checks/seeds.test.ts", title: TITLE.replace("%s", what), state },
 });
 
+const suite = "`test/backends/suite-local.test.ts` › merged streams keep the order in which they were written";
+const IN_SUITES = rowOf(suite) + rowOf(`${OWN} a page with a test that ran is reported`, "**Differs:** not at all");
+
 test.for<[what: string, rows: string, record: readonly object[] | undefined, status: number, lines: readonly RegExp[]]>(
   [
     ["a test that exists", row, undefined, 0, [/: 1 rows, 0 differ on purpose; 1 tests, 1 found$/]],
-    ["a title of a suite, and one of a table", SUITES(), undefined, 0, [/: 2 rows, 1 differ .*; 2 tests, 2 found$/]],
+    ["a title of a suite, and one of a table", IN_SUITES, undefined, 0, [/: 2 rows, 1 differ .*; 2 tests, 2 found$/]],
     ["a row of another form", row + rowOf("none"), undefined, 1, [/: line 4: expected \| wanted/, /1 tests, 1 found$/]],
     ["a test that is missing", rowOf(`${OWN} no such title`), undefined, 1, [/there is no test/, /0 found$/]],
     ["a file that is missing", rowOf("`test/none.test.ts` › a"), undefined, 1, [/there is no test/, /0 found$/]],
@@ -39,8 +42,3 @@ test.for<[what: string, rows: string, record: readonly object[] | undefined, sta
   expect(run.stdout.trimEnd().split("\n")).toEqual(lines.map((line) => expect.stringMatching(line) as string));
   expect(run.status).toBe(status);
 });
-
-function SUITES(): string {
-  const suite = "`test/backends/suite-local.test.ts` › merged streams keep the order in which they were written";
-  return rowOf(suite) + rowOf(`${OWN} a page with a test that ran is reported`, "**Differs:** not at all");
-}
