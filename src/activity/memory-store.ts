@@ -44,7 +44,7 @@ export function memoryStore({ limit = 1_000, now = Date.now }: MemoryStoreOption
     refuseClosed();
     if (event.type === "approval.requested") open.set(event.question, openQuestion(event, startOf(event.call)));
     if (open.size > 0) closeQuestions(event);
-    if (event.type === "call.finished") setParked(event.call, afterEnd);
+    if (event.type === "call.finished" && parkedCalls.size > 0) setParked(event.call, afterEnd);
     ring.add(event);
     for (const follower of waiting) if (isAskedFor(event, follower.choice)) follower.wake.resolve();
   };

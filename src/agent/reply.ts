@@ -4,10 +4,10 @@ import type {
   LanguageModelV3StreamPart,
   LanguageModelV3Usage,
 } from "@ai-sdk/provider";
-import { uuidv7 } from "uuidv7";
 import type { AssistantPart } from "../contract/message.ts";
 import type { Json } from "../contract/schema.ts";
 import { untilAborted } from "../util/abort.ts";
+import { newId } from "../util/identifier.ts";
 import { type AgentEvent, NO_USAGE, type Usage } from "./events.ts";
 
 /** A reply of the model, complete or not. */
@@ -38,7 +38,7 @@ export async function readReply(
   signal: AbortSignal,
   emit: (event: AgentEvent) => void,
 ): Promise<Reply> {
-  const reply = uuidv7();
+  const reply = newId();
   const parts: (Saying | Calling)[] = [];
   const open = new Map<string, Saying>();
   let usage = NO_USAGE;
@@ -75,7 +75,7 @@ export async function readReply(
       }
       case "tool-call": {
         const { toolCallId: providerId, toolName: name, input } = part;
-        const call: Calling = { type: "call", id: uuidv7(), providerId, name, input, ...opaque(part.providerMetadata) };
+        const call: Calling = { type: "call", id: newId(), providerId, name, input, ...opaque(part.providerMetadata) };
         parts.push(call);
         return;
       }

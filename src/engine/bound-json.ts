@@ -43,7 +43,8 @@ function isPlainJson(value: unknown, depth: number): boolean {
   }
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return false;
-  return Object.values(value).every((entry) => isPlainJson(entry, depth + 1));
+  for (const key of Object.keys(value)) if (!isPlainJson(value[key as keyof typeof value], depth + 1)) return false;
+  return true;
 }
 
 /** True for data that is nested deeper than `MAX_DEPTH`. */
@@ -58,8 +59,10 @@ function measure(value: Json, depth: number): number {
   if (typeof value !== "object" || value === null) return 1;
   if (depth > MAX_DEPTH) return Infinity;
   let total = 1;
-  for (const [key, entry] of Object.entries(value)) {
-    total += measure(entry, depth + 1) + (Array.isArray(value) ? 0 : Buffer.byteLength(key));
+  const isList = Array.isArray(value);
+  const fields: { readonly [key: string]: Json } = value as { readonly [key: string]: Json };
+  for (const key of Object.keys(fields)) {
+    total += measure(fields[key] ?? null, depth + 1) + (isList ? 0 : Buffer.byteLength(key));
     if (total > DEFAULT_MAX_BYTES) return total;
   }
   return total;

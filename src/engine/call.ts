@@ -24,21 +24,26 @@ export async function callTool(given: ToolCall, host: Host, stop: Stop, parked?:
   const request = record.trace === undefined ? given : { ...given, trace: record.trace };
   let approved: ApprovedCall | undefined;
   try {
-    const checked = await hooked(await check(request, host), host, record, stop);
-    const made = parked === undefined ? await host.elsewhere?.call(checked, host, stop) : undefined;
-    if (made !== undefined) return { ...(await remarked(made, checked, host, record, stop)), id: request.id };
+    const asked = await check(request, host);
+    const checked = host.hooks === undefined ? asked : await hooked(asked, host, record, stop);
+    if (parked === undefined && host.elsewhere !== undefined) {
+      const made = await host.elsewhere.call(checked, host, stop);
+      if (made !== undefined) return { ...(await remarked(made, checked, host, record, stop)), id: request.id };
+    }
     const nest = (nested: ToolCall) => callNested(nested, host, stop);
     const run = (call: ApprovedCall) => record.within(() => execute(call, host, record, stop, nest));
-    approved = await approve(checked, host, record, stop, { ...(parked === undefined ? EXPECTED : { parked }) });
-    const done = await run(approved).catch(async (error: unknown) => {
-      if (!(error instanceof NotReal) || approved?.isExpected !== true) throw error;
-      approved = await approve(checked, host, record, stop, { paths: realPathIn(error, approved) });
+    const again = async (error: unknown, call: ApprovedCall) => {
+      if (!(error instanceof NotReal)) throw error;
+      approved = await approve(checked, host, record, stop, { paths: realPathIn(error, call) });
       return run(approved);
-    });
-    const { data, images, ...fitted } = await fit(approved, done, host);
-    const content = await withRemarks(approved, { ...fitted, data }, host, record, stop);
-    const result = withNotes({ id: request.id, status: "ok", content, data }, approved, host);
-    return record.finished(result, images);
+    };
+    const call = await approve(checked, host, record, stop, parked === undefined ? EXPECTED : { parked });
+    approved = call;
+    const done = await (call.isExpected === true ? run(call).catch((error: unknown) => again(error, call)) : run(call));
+    const fitted = await fit(approved, done, host);
+    const content = host.hooks === undefined ? fitted.content : await withRemarks(approved, fitted, host, record, stop);
+    const result = withNotes({ id: request.id, status: "ok", content, data: fitted.data }, approved, host);
+    return record.finished(result, fitted.images);
   } catch (error) {
     const failure = await fitFailure(toResult(error, stop), error, approved, host);
     return record.finished({ ...withNotes(failure, approved, host), id: request.id });

@@ -4,7 +4,6 @@ import type { CheckedCall } from "../contract/call.ts";
 import type { Effect } from "../contract/effect.ts";
 import { Unreachable } from "../contract/failure.ts";
 import { type Decision, type Verdict, stricter } from "../contract/decision.ts";
-import type { Policy } from "../contract/policy.ts";
 import { messageOf } from "../util/errors.ts";
 import { hasReadForeignText } from "./foreign-text.ts";
 import { aheadOf, expectedCall, openAhead } from "./ahead.ts";
@@ -31,7 +30,14 @@ export async function decide(
   const marked = checked.effects.some(isCore) ? await withForeignText(checked, store) : checked;
   const judgeAll = async (call: CheckedCall): Promise<Decision> => {
     let strictest: Decision | undefined;
-    for (const policy of policies) strictest = stricter(strictest, await judge(policy, call));
+    for (const policy of policies) {
+      try {
+        strictest = stricter(strictest, valid(await policy(call)));
+      } catch (error) {
+        if (error instanceof Unreachable) throw error;
+        strictest = stricter(strictest, denied(messageOf(error)));
+      }
+    }
     return strictest ?? (call.effects.length === 0 ? NOTHING_TOUCHED : NOBODY_DECIDED);
   };
   if (!marked.effects.some(hasReal)) return { call: marked, decision: await judgeAll(marked) };
@@ -58,15 +64,9 @@ const NOBODY_DECIDED: Decision = {
   reason: "This call requires approval: no rule allows it",
 };
 
-async function judge(policy: Policy, call: CheckedCall): Promise<Decision | undefined> {
-  try {
-    const decision = await policy(call);
-    if (decision === undefined || VERDICTS.has(decision.verdict)) return decision;
-    return denied(`expected a decision with the verdict "allow", "ask" or "deny", got ${JSON.stringify(decision)}`);
-  } catch (error) {
-    if (error instanceof Unreachable) throw error;
-    return denied(messageOf(error));
-  }
+function valid(decision: Decision | undefined): Decision | undefined {
+  if (decision === undefined || VERDICTS.has(decision.verdict)) return decision;
+  return denied(`expected a decision with the verdict "allow", "ask" or "deny", got ${JSON.stringify(decision)}`);
 }
 
 // A policy without types may return anything; an unknown verdict must not count as approval.

@@ -20,7 +20,8 @@ export function withNotes(
   call: Partial<Pick<ApprovedCall, "approval" | "hook">> | undefined,
   host: Pick<Host, "mask">,
 ): ToolResult {
-  const { approval, hook } = call ?? {};
+  if (call?.approval === undefined && call?.hook === undefined) return result;
+  const { approval, hook } = call;
   const edited = approval?.answer === "once" ? approval.edited : undefined;
   const notes = [
     ...(edited === undefined ? [] : [text(`[${editedNote(edited, host)}]`)]),

@@ -2,7 +2,7 @@ import type { ToolBackend } from "../contract/backend.ts";
 import type { ActFollowUp, ApprovedCall, ToolCall } from "../contract/call.ts";
 import { type Content, notice } from "../contract/content.ts";
 import type { FormInput } from "../contract/decision.ts";
-import { type Effect, isAct } from "../contract/effect.ts";
+import type { Effect } from "../contract/effect.ts";
 import type { FetchOptions, Fetched } from "../contract/fetch.ts";
 import { type NotReal, ToolFailure } from "../contract/failure.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
@@ -54,7 +54,8 @@ export async function execute(
   const state = { attached: [], followUps: [], confined: undefined, over: false };
   const running: Running = { call, host, record, stop, nested, ...state };
   const run = async () => {
-    await begin(running, call);
+    const begun = begin(running, call);
+    if (begun !== undefined) await begun;
     stop.throwIfAborted();
     return call.tool.run(call.input, new CallContext(running));
   };
@@ -85,7 +86,7 @@ function learnApproved({ decision, effects, request }: ApprovedCall, { conversat
 /** Ends the confinement. Returns notices for the model: the sandbox's refusals to commands, and notices of hooks. */
 async function end(running: Running): Promise<readonly Content[]> {
   running.over = true;
-  const refusals = (await running.confined?.end()) ?? [];
+  const refusals = running.confined === undefined ? [] : await running.confined.end();
   for (const { ended } of running.followUps) ended?.();
   const notices = running.followUps.flatMap(({ notice: words }) => (words === undefined ? [] : [notice(`[${words}]`)]));
   if (refusals.length === 0) return notices;
@@ -107,11 +108,16 @@ function withNotes(error: unknown, notes: readonly Content[]): unknown {
   });
 }
 
-/** Records an act, counts it, and runs the hooks. An act that could not be recorded is not counted. */
-async function begin(running: Running, call: ApprovedCall): Promise<void> {
+/** Records what begins. An act waits for the record, is counted, and waits for the hooks. */
+function begin(running: Running, call: ApprovedCall): Promise<void> | undefined {
+  const recorded = running.record.approved(call);
+  return recorded && beginAct(running, call, recorded);
+}
+
+/** An act that could not be recorded is not counted. */
+async function beginAct(running: Running, call: ApprovedCall, recorded: Promise<void>): Promise<void> {
   const { host, record, stop } = running;
-  await record.approved(call);
-  if (!call.effects.some(isAct)) return;
+  await recorded;
   const refused = await host.takeAct?.();
   if (refused !== undefined) throw new CallEnded({ status: "denied", reason: refused, by: "policy" });
   for (const hook of host.beforeAct) {
@@ -145,50 +151,75 @@ function confinement(running: Running): Confined {
 
 /**
  * The context of a tool. A class, unlike elsewhere in this code, since creating getters on an object literal for every
- * call costs more than the rest of the call. Methods are fields, so that a tool can destructure them.
+ * call costs more than the rest of the call. Methods are made when they are read, so that a tool can destructure them
+ * and a call pays only for those that it uses.
  */
 class CallContext implements ToolContext {
   readonly callId: CallId;
   readonly thread: ThreadId;
   readonly turn: string | undefined;
-  readonly mask: ToolContext["mask"];
-  readonly permit: ToolContext["permit"];
-  readonly call: ToolContext["call"];
-  readonly fetch: ToolContext["fetch"];
-  readonly meet: ToolContext["meet"];
-  readonly linked: ToolContext["linked"];
-  readonly report: ToolContext["report"];
-  readonly attach: ToolContext["attach"];
   readonly #running: Running;
 
   constructor(running: Running) {
-    const { call, host, nested } = running;
-    const { id, thread, turn, agent } = call.request;
+    const { id, thread, turn } = running.call.request;
     this.#running = running;
     this.callId = id;
     this.thread = thread;
     this.turn = turn;
-    this.mask = host.mask.text;
-    this.permit = (effect, options) => permit(running, effect, options);
-    this.call = async (name, input) => {
+  }
+
+  get mask(): ToolContext["mask"] {
+    return this.#running.host.mask.text;
+  }
+
+  get permit(): ToolContext["permit"] {
+    const running = this.#running;
+    return (effect, options) => permit(running, effect, options);
+  }
+
+  get call(): ToolContext["call"] {
+    const running = this.#running;
+    const { id, thread, turn, agent } = running.call.request;
+    return async (name, input) => {
+      const { tool } = running.call;
       if (running.over)
-        return { status: "failed", message: `the call of "${call.tool.name}" has ended; it can make no more calls` };
+        return { status: "failed", message: `the call of "${tool.name}" has ended; it can make no more calls` };
       const by = { ...(turn !== undefined && { turn }), ...(agent !== undefined && { agent }) };
-      return nested(parse({ name, input, thread, ...by, parent: id }));
+      return running.nested(parse({ name, input, thread, ...by, parent: id }));
     };
-    this.fetch = (url, options) => fetchFor(running, url, options);
-    this.meet = (url) => {
-      if (!running.over && call.effects.some(({ kind }) => kind === "search"))
-        host.conversations.add(thread, { kind: "found", url });
+  }
+
+  get fetch(): ToolContext["fetch"] {
+    const running = this.#running;
+    return (url, options) => fetchFor(running, url, options);
+  }
+
+  get meet(): ToolContext["meet"] {
+    const { call, host } = this.#running;
+    return (url) => {
+      if (!this.#running.over && call.effects.some(({ kind }) => kind === "search"))
+        host.conversations.add(this.thread, { kind: "found", url });
     };
-    this.linked = (page, links) => {
-      if (!running.over && call.effects.some(({ kind }) => kind === "fetch" || kind === "page"))
-        host.conversations.add(thread, { kind: "linked", page, links });
+  }
+
+  get linked(): ToolContext["linked"] {
+    const { call, host } = this.#running;
+    return (page, links) => {
+      if (!this.#running.over && call.effects.some(({ kind }) => kind === "fetch" || kind === "page"))
+        host.conversations.add(this.thread, { kind: "linked", page, links });
     };
-    this.report = (update) => {
+  }
+
+  get report(): ToolContext["report"] {
+    const running = this.#running;
+    return (update) => {
       if (!running.over) running.record.updated(update);
     };
-    this.attach = (part) => {
+  }
+
+  get attach(): ToolContext["attach"] {
+    const running = this.#running;
+    return (part) => {
       if (!running.over) running.attached.push(part);
     };
   }

@@ -40,9 +40,10 @@ export async function fit(
   const json = asJson(returned);
   if (json === undefined) throw new ToolFailure(`tool "${tool.name}" returned data that is not JSON`);
   const rendered = tool.render === undefined ? plain(json) : tool.render(json, call.input);
-  const parts = [...(typeof rendered === "string" ? [text(rendered)] : rendered), ...attached].map(withoutHugePart);
+  const own = typeof rendered === "string" ? [text(rendered)] : rendered;
+  const parts = (attached.length === 0 ? own : [...own, ...attached]).map(withoutHugePart);
   const fitting = { limit: tool.limit ?? DEFAULT_LIMIT, keep, outputs, mask };
-  const from = await foreignSource(call, store);
+  const from = call.effects.length === 0 ? undefined : await foreignSource(call, store);
   const content =
     from === undefined ? await fitted(parts.map(plainPart), fitting) : await bounded(parts, from, fitting);
   const whole = mask.json(json);

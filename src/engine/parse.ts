@@ -1,6 +1,6 @@
-import { uuidv7 } from "uuidv7";
 import type { ToolCall } from "../contract/call.ts";
 import type { CallRequest } from "../contract/toolkit.ts";
+import { newId } from "../util/identifier.ts";
 import { MAX_JSON_DEPTH, type Parsed, isTooDeep, parseJson } from "../util/json.ts";
 import { mendJson } from "../util/mend-json.ts";
 import { clip } from "../util/text.ts";
@@ -13,7 +13,7 @@ import { clip } from "../util/text.ts";
  * @param own The defaults for what the request leaves out: the toolkit's thread, parent and agent.
  */
 export function parse(request: CallRequest, own: Pick<CallRequest, "thread" | "parent" | "agent"> = {}): ToolCall {
-  const { name, input, id = uuidv7(), turn, trace } = request;
+  const { name, input, id = newId(), turn, trace } = request;
   const { thread = own.thread ?? "main", parent = own.parent, agent = own.agent } = request;
   // Assigned one by one: spreading optional fields costs as much as the rest of this function.
   const call: { -readonly [Key in keyof ToolCall]: ToolCall[Key] } = { id, name, thread, input: undefined };

@@ -33,8 +33,8 @@ export interface Recorder {
   asked(question: QuestionId, effects: readonly Effect[], decision: Decision): void;
   /** `isStored`: the store already has the answer. */
   answered(question: QuestionId, answer: Decided, options: { readonly isStored: boolean }): void;
-  /** Resolves when the call may run: for an act, when its row is durable; for other calls at once. */
-  approved(call: ApprovedCall): Promise<void>;
+  /** Records the approval. For an act, resolves when its row is durable; other calls need not wait. */
+  approved(call: ApprovedCall): Promise<void> | undefined;
   /** Hooks decided or changed something. */
   hooked(what: Omit<Extract<CallEvent, { readonly type: "call.hooked" }>, "type" | "call" | "thread" | "at">): void;
   updated(update: CallUpdate): void;
@@ -82,6 +82,20 @@ export function recordTo(
     }
   };
 
+  const commit = async (event: CallEvent) => {
+    try {
+      if (problem !== undefined) throw new Error(problem);
+      await store.commit(event);
+    } catch (error) {
+      problem = messageOf(error);
+      throw new ToolFailure(`the call could not be recorded, so it was not run: ${problem}`, {
+        hint: "Calls that only read still work.",
+        cause: error,
+      });
+    }
+    tell(event);
+  };
+
   const append = (happening: Happening) => {
     const event = stamp(happening);
     try {
@@ -117,27 +131,18 @@ export function recordTo(
       if (isStored) tell(stamp(event));
       else append(event);
     },
-    async approved({ effects, decision }) {
+    approved({ effects, decision }) {
       trace.decided(decision);
-      if (effects.length === 0) return; // nothing was decided
+      if (effects.length === 0) return undefined; // nothing was decided
       for (const effect of effects) if (effect.kind === "exec" && effect.env !== undefined) mask.learn(effect.env);
       const event = stamp({
         type: "call.approved",
         effects: mask.json(effects),
         decision: mask.json(decision),
       });
-      if (!effects.some(isAct)) return append(event);
-      try {
-        if (problem !== undefined) throw new Error(problem);
-        await store.commit(event);
-      } catch (error) {
-        problem = messageOf(error);
-        throw new ToolFailure(`the call could not be recorded, so it was not run: ${problem}`, {
-          hint: "Calls that only read still work.",
-          cause: error,
-        });
-      }
-      tell(event);
+      if (effects.some(isAct)) return commit(event);
+      append(event);
+      return undefined;
     },
     hooked: (what) => append(mask.json({ type: "call.hooked", ...what })),
     updated(update) {

@@ -36,8 +36,10 @@ export function checkSchemasLater(tool: Tool): void {
  */
 export async function validate(tool: Pick<Tool, "input">, raw: unknown): Promise<Validated> {
   const named = unchecked.get(tool);
-  if (named !== undefined) (await import("./schema-fault.ts")).requireValidSchemas([named]);
-  unchecked.delete(tool);
+  if (named !== undefined) {
+    (await import("./schema-fault.ts")).requireValidSchemas([named]);
+    unchecked.delete(tool);
+  }
   const { json, standard } = tool.input;
   const compile = compileOnce ?? (await loadCompiler());
   const fitting = branches(json) ? await inTime(() => fit(compile(json), json, raw)) : fit(compile(json), json, raw);

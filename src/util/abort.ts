@@ -8,7 +8,7 @@ export class Stop {
   aborted = false;
   reason: unknown = undefined;
   readonly #above: readonly (() => void)[];
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners: (() => void)[] = [];
   #controller: AbortController | undefined;
 
   /**
@@ -36,7 +36,7 @@ export class Stop {
     this.aborted = true;
     this.reason = reason;
     this.#controller?.abort(reason);
-    for (const listener of this.#listeners) listener();
+    for (let next = this.#listeners.shift(); next !== undefined; next = this.#listeners.shift()) next();
   }
 
   /** Stops listening to the signals above: the work has ended. */
@@ -46,8 +46,11 @@ export class Stop {
 
   /** Calls the listener once, when this is stopped. Returns a function that removes it. */
   onAbort(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    if (!this.aborted) this.#listeners.push(listener);
+    return () => {
+      const at = this.#listeners.lastIndexOf(listener);
+      if (at !== -1) this.#listeners.splice(at, 1);
+    };
   }
 }
 
