@@ -86,9 +86,9 @@ browser takes submit: boolean, optional
 browser takes tab: integer, optional
 browser takes dialog: string, one of "accept" "dismiss", optional, default dismiss
 shell takes command: string, required
-shell takes approved: boolean, optional
+shell takes approved: boolean, optional, default false
 run_shell takes command: string, required
-run_shell takes wait: boolean or string or number, optional
+run_shell takes wait: boolean or string or number, optional, default true
 capture-pane takes target: string, optional, default the pane where commands run
 capture-pane takes start: string, optional
 capture-pane takes end: string, optional
@@ -143,6 +143,7 @@ interface Argument {
   readonly type?: string;
   readonly anyOf?: readonly { readonly type: string }[];
   readonly enum?: readonly string[];
+  readonly default?: string | number | boolean;
   readonly description: string;
 }
 
@@ -152,8 +153,9 @@ function told(tool: string, argument: string): string {
     readonly properties?: { readonly [name: string]: Argument };
     readonly required?: readonly string[];
   };
-  const { type, anyOf, enum: values, description } = properties[argument] ?? { description: "" };
-  const [, standard] = /[Dd]efault: ("[^"]*"|[^,;()]*[^,;() ])/.exec(description) ?? [];
+  const { type, anyOf, enum: values, description, default: given } = properties[argument] ?? { description: "" };
+  const [, named, marked] = /[Dd]efault: ("[^"]*"|[^,;()]*[^,;() ])|(\w+) \(default\)/.exec(description) ?? [];
+  const standard = named ?? marked ?? given;
   return [
     anyOf?.map((each) => each.type).join(" or ") ?? type,
     ...(values === undefined ? [] : [`one of ${values.map((value) => JSON.stringify(value)).join(" ")}`]),
