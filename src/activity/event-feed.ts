@@ -7,12 +7,13 @@ import { type Work, all } from "../db/work.ts";
 import { Stop } from "../util/abort.ts";
 import { keyOf, threadKey } from "./event-rows.ts";
 import { type Choice, isAskedFor } from "./threads.ts";
+import { soonest } from "../util/soonest.ts";
 import { type Wake, createWake } from "../util/wake.ts";
 
 /** How many rows are in memory at a time. */
 const PAGE_ROWS = 100;
 
-/** How often a follower closes the calls and jobs that dead processes left in progress. */
+/** How soon after a change a follower closes what dead processes left in progress. Milliseconds. */
 const TEND_MS = 5_000;
 
 export interface EventFeedOptions {
@@ -20,8 +21,11 @@ export interface EventFeedOptions {
   readonly borrow: () => Promise<{ readonly database: Sql; release(): void }>;
   /** Resolves when all events taken so far are readable. */
   readonly settled: () => Promise<void>;
-  /** Closes what dead processes left in progress (calls, jobs). Never rejects. */
-  readonly tend: (database: Sql) => Promise<unknown>;
+  /**
+   * Closes what dead processes left in progress (calls, jobs), and what is too late. Never rejects. Resolves to when it is
+   * to be called again although nothing has changed, in milliseconds; `undefined` if nothing is in progress.
+   */
+  readonly tend: (database: Sql) => Promise<number | undefined>;
 }
 
 /** Reads events from the database, and follows it. */
@@ -36,11 +40,19 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
   const waiting = new Set<{ readonly wake: Wake; readonly isFor: (change: Change) => boolean }>();
   let closed = false;
   let followers = 0;
-  let tending: NodeJS.Timeout | undefined;
   let stopWatching = () => {};
+  let tended: Sql | undefined;
   const closing = new AbortController();
 
+  /** While nothing is in progress, nothing is planned. */
+  const tending = soonest(() => void tendNow());
+  const tendNow = async () => {
+    const inMs = tended && (await tend(tended));
+    if (inMs !== undefined && tended !== undefined) tending.in(inMs);
+  };
+
   const wake = (change?: Change) => {
+    if (tended !== undefined) tending.in(TEND_MS);
     for (const each of waiting) {
       if (change !== undefined && !each.isFor(change)) continue;
       waiting.delete(each);
@@ -56,13 +68,15 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
     followers += 1;
     if (followers > 1) return;
     stopWatching = database.watch(wake);
-    tending = setInterval(() => void tend(database), TEND_MS).unref();
+    tended = database;
+    tending.in(TEND_MS);
   };
 
   const leave = () => {
     followers -= 1;
     if (followers > 0) return;
-    clearInterval(tending);
+    tending.stop();
+    tended = undefined;
     stopWatching();
   };
 
@@ -72,7 +86,7 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
       closing.abort(new Error("the store is closed"));
       wake();
     },
-    async *events({ after = 0, thread, follow = false, signal, ...choice } = {}) {
+    async *events({ after = 0, thread, follow = false, begun, signal, ...choice } = {}) {
       if (signal?.aborted) return;
       await settled();
       const { database, release } = await borrow();
@@ -85,6 +99,7 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
       let waits: { readonly wake: Wake; readonly isFor: typeof isFor } | undefined;
       try {
         let seen = after === "now" ? await newestId(database) : after;
+        begun?.();
         let end = follow ? 0 : await database.readableTo();
         const pageAfter = pageReader(database.dialect, thread, choice);
         while (!signal?.aborted) {

@@ -85,8 +85,9 @@ export function memoryStore({ limit = 1_000, now = Date.now }: MemoryStoreOption
     async commit(event) {
       append(event);
     },
-    async *events({ after = 0, thread, follow = false, signal, ...choice }: FeedOptions = {}) {
+    async *events({ after = 0, thread, follow = false, begun, signal, ...choice }: FeedOptions = {}) {
       let seen = after === "now" ? ring.lastId : after;
+      begun?.();
       while (!signal?.aborted) {
         while (seen < ring.lastId) {
           seen = Math.max(seen, ring.lastId - limit) + 1;

@@ -77,6 +77,12 @@ function* endDoubtful(dialect: Dialect, at: number): Work<number> {
   return rows.length;
 }
 
+/** When the time of the first parked call is over, in milliseconds since 1970; `undefined` if there is none. */
+export function* firstExpiry(): Work<number | undefined> {
+  const sql = "SELECT min(until) AS until FROM parked_calls WHERE state IN ('parked', 'ready', 'ended')";
+  return (yield* all<{ until: number | null }>(sql))[0]?.until ?? undefined;
+}
+
 /** Ends the parked calls whose time is over. Returns how many calls it ended. */
 export async function expire(sql: Sql, at: number): Promise<number> {
   const late = () => parkedIn("state IN ('parked', 'ready', 'ended') AND until < ?", [at]);

@@ -55,6 +55,19 @@ export function* liveProcesses(dialect: Dialect): Work<number> {
   return new Set(alive.map(({ session }) => identityText(session))).size;
 }
 
+/**
+ * Whether another process that is not known to be dead has calls or jobs in progress. Of a process with very many calls,
+ * only the newest count.
+ */
+export function* othersWork(dialect: Dialect): Work<boolean> {
+  const own = identityText(thisProcess());
+  for (const { session, state } of yield* sessionStates(dialect)) {
+    if (state === "dead" || identityText(session) === own) continue;
+    if ((yield* inProgress(session.id, NEWEST_BEGUN)).length > 0) return true;
+  }
+  return false;
+}
+
 /** All sessions. A process that has been silent for long is dead. */
 function* sessionStates(dialect: Dialect): Work<readonly { readonly session: Session; readonly state: Liveness }[]> {
   const sessions = yield* all<Session>(
@@ -69,6 +82,9 @@ function* sessionStates(dialect: Dialect): Work<readonly { readonly session: Ses
     return { session, state: isSilent ? "dead" : state };
   });
 }
+
+/** How many calls and jobs of a process are looked at: some milliseconds of work. */
+const NEWEST_BEGUN = 1_000;
 
 /** How many call and job endings one transaction writes. */
 const MOST_ENDINGS = 1_000;
@@ -99,17 +115,23 @@ type Begun = Extract<CallEvent, { type: "call.started" | "job.started" }>;
 
 /**
  * The calls and jobs of a session that have not ended, except detached jobs. Of parked calls, those that it has taken.
+ * `newest`: only of so many that it began last.
  */
-function* inProgress(session: number): Work<readonly Begun[]> {
+function* inProgress(session: number, newest?: number): Work<readonly Begun[]> {
+  const begun =
+    newest === undefined
+      ? "events"
+      : `(SELECT * FROM events WHERE id IN (SELECT id FROM events WHERE session = ? AND type IN ('call.started',
+          'job.started') ORDER BY id DESC LIMIT ${newest}))`;
   const rows = yield* all<Pick<EventRow, "body">>(
-    `SELECT body FROM events AS begun
+    `SELECT body FROM ${begun} AS begun
      WHERE session = ? AND type IN ('call.started', 'job.started') AND (type = 'job.started' OR NOT EXISTS (
        SELECT 1 FROM events AS finished WHERE finished.call = begun.call AND finished.type = 'call.finished'))
        AND NOT (type = 'call.started' AND call IN (SELECT call FROM parked_calls))
      UNION ALL
      SELECT body FROM events WHERE type = 'call.started' AND call IN (
        SELECT call FROM parked_calls WHERE state = 'taken' AND session = ?)`,
-    [session, session],
+    newest === undefined ? [session, session] : [session, session, session],
   );
   const left: Begun[] = [];
   for (const { body } of rows) {

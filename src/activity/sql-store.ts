@@ -9,14 +9,14 @@ import { createEventFeed } from "./event-feed.ts";
 import { insertEvents, keyOf, rowOf } from "./event-rows.ts";
 import { type EventWriter, createEventWriter } from "./event-writer.ts";
 import { outcomeOf, parkedNow } from "./parked.ts";
-import { NO_SESSION, conditionOf, expire, moveIn, parkedIn, writeParked } from "./parked-rows.ts";
+import { NO_SESSION, conditionOf, expire, firstExpiry, moveIn, parkedIn, writeParked } from "./parked-rows.ts";
 import { answerIn, askedIn, questionsIn } from "./questions.ts";
 import { jobsIn } from "./recorded-jobs.ts";
 import { type RetentionOptions, createRetention } from "./retention.ts";
 import { searchIn } from "./search.ts";
 import { endTurn, giveBack, takeThread } from "./taken-threads.ts";
 import { threadsIn } from "./threads.ts";
-import { closeSession, liveProcesses, sessionsThatAre } from "./sessions.ts";
+import { closeSession, liveProcesses, othersWork, sessionsThatAre } from "./sessions.ts";
 import { claimIn, deliverIn, holdsIn, isWaitingIn, reportIn, workersIn } from "./worker-calls.ts";
 
 export interface SqlStoreOptions {
@@ -84,7 +84,11 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
   const feed = createEventFeed({
     borrow,
     settled: () => writer.settled(),
-    tend: (database) => closeDead(database, now()).catch(() => undefined), // locked: the next check comes soon
+    tend: (database) =>
+      closeDead(database, now()).then(
+        () => tendAgainIn(database, now()),
+        () => TEND_MS, // locked
+      ),
   });
   const writer = createEventWriter({
     open,
@@ -291,6 +295,18 @@ function openAttendances(
     },
     endAll: () => Promise.all([...attending].map((end) => end())),
   };
+}
+
+/** How often the processes are checked that have something in progress. Milliseconds. */
+const TEND_MS = 5_000;
+
+/** When `closeDead` may find something although nobody writes; `undefined` if it cannot. Milliseconds. */
+async function tendAgainIn({ dialect, read }: Sql, at: number): Promise<number | undefined> {
+  return await read(function* () {
+    if (yield* othersWork(dialect)) return TEND_MS;
+    const until = yield* firstExpiry();
+    return until === undefined ? undefined : Math.max(TEND_MS, until - at + 1);
+  });
 }
 
 /**

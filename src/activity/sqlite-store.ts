@@ -21,7 +21,10 @@ export interface SqliteStoreOptions {
   readonly liveOutput?: number;
   /** How long to wait for a database that another process locks, in milliseconds. Default 10,000. */
   readonly patienceMs?: number;
-  /** How often followers check for events of other processes, in milliseconds. Default 100. */
+  /**
+   * How often followers check for events of other processes where the system reports no writes (a network file system,
+   * another system than Linux), and how often a turn asks for a thread that another has. Milliseconds. Default 100.
+   */
   readonly lookMs?: number;
   /** Milliseconds since 1970. Default: the current time. */
   readonly now?: () => number;

@@ -19,7 +19,9 @@ import { asText } from "../engine/result.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import { type Runner, createRunner } from "../schedule/runner.ts";
 import { timeIn } from "../schedule/timing.ts";
+import { onEvents } from "../engine/on-events.ts";
 import { pause } from "../util/abort.ts";
+import { createWake } from "../util/wake.ts";
 import { shell } from "../tools/shell.ts";
 
 /** What a schedule's agent is made of. */
@@ -165,6 +167,9 @@ export function scheduleRunner({ toolkit, agents, tell, only }: ScheduleRunnerOp
     ...{ schedules, target: targetOf(backend), make, resume },
     ...(only !== undefined && { only }),
     may: ({ work }) => work.command !== undefined || agents !== undefined,
+    onAnswers(answered, signal) {
+      void onEvents(store, ["approval.decided", "call.finished"], answered, signal);
+    },
     async isAnswered({ thread = "" }) {
       const parked = await store.parked({ thread });
       return parked.length === 0 || parked.some(({ state }) => state === "ready" || state === "ended");
@@ -265,8 +270,9 @@ function tail(text: string): string {
   return line.length <= NOTE ? line : `…${line.slice(1 - NOTE)}`;
 }
 
-/** How often to look for other processes' runs, in milliseconds, and how old a bad outcome is told at the start. */
-const LOOK_MS = 2_000;
+/** The pause before schedules are read again that could not be, in milliseconds. */
+const RETRY_MS = 2_000;
+/** How old a bad outcome is told at the start, in milliseconds. */
 const TOLD_MS = 86_400_000;
 
 /**
@@ -281,7 +287,11 @@ export async function tellOutcomes(
   const target = targetOf(backend);
   const known = new Set<string>();
   const begunMs = Date.now();
-  for (; !signal.aborted; await pause(LOOK_MS, signal, { keepsAlive: false })) {
+  let wake = createWake();
+  while (!(await watches(schedules, () => wake.resolve(), signal)))
+    await pause(RETRY_MS, signal, { keepsAlive: false });
+  for (; !signal.aborted; await wake.untilResolved(signal)) {
+    wake = createWake();
     const runs = await schedules.runs({ limit: RUNS_LOOKED_AT }).catch(() => []);
     for (const run of runs.toReversed()) {
       const { id, state, endedMs, startedMs } = run;
@@ -295,6 +305,15 @@ export async function tellOutcomes(
 }
 
 const RUNS_LOOKED_AT = 20;
+
+/** Resolves to whether changes are now reported, or no longer have to be. */
+async function watches({ watch }: Toolkit["schedules"], changed: () => void, signal: AbortSignal): Promise<boolean> {
+  if (signal.aborted) return true;
+  return await watch(changed, signal).then(
+    () => true,
+    () => false,
+  );
+}
 
 /** The outcome of a run in a sentence, and whether a person should look. */
 export function outcomeOf(

@@ -132,8 +132,6 @@ export function hasSources({ tools }: Settings, { target, workDir }: GlobalOptio
 
 /** What a command needs from a toolkit. */
 export interface ToolkitNeeds {
-  /** `lookMs` of `sqliteStore`. */
-  readonly lookMs?: number;
   /** True starts plugins and MCP servers. A source's name starts only that one. Default false. */
   readonly sources?: boolean | string;
   /** MCP servers in addition to those of the configuration. They override servers of the same name. Default: none. */
@@ -147,13 +145,13 @@ const NOT_STARTED: ToolSource = { name: "others", start: async () => {}, close: 
 
 /** Returns the options of a toolkit, from files and options. Rejects like `settingsFrom`. */
 export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds = {}): Promise<ToolkitOptions> {
-  const { lookMs, sources: starts = false, servers = {}, tell = (text) => warn([text]) } = needs;
+  const { sources: starts = false, servers = {}, tell = (text) => warn([text]) } = needs;
   const settings = await settingsFrom(options);
   const { commands } = settings.policy;
   if (Object.values(commands).some(({ length }) => length > 0)) {
     warn((await import("../policy/rules/warnings.ts")).ruleWarnings(commands));
   }
-  const store = await storeOf(settings, lookMs);
+  const store = await storeOf(settings);
   const { log } = options;
   const areNamed = hasSources(settings, options) || Object.keys(servers).length > 0;
   const { sources, notices } =
@@ -288,15 +286,11 @@ export async function withStore(options: GlobalOptions, work: (store: Store) => 
 }
 
 /** Opens the configured store. Loads only the code for this kind of store. */
-export async function storeOf({ store, state: { database: maxBytes } }: Settings, lookMs?: number): Promise<Store> {
+export async function storeOf({ store, state: { database: maxBytes } }: Settings): Promise<Store> {
   if (store === "memory") return (await import("../activity/memory-store.ts")).memoryStore();
   if (store !== "sqlite") return (await import("../activity/postgres-store.ts")).postgresStore({ url: store });
   const { sqliteStore } = await import("../activity/sqlite-store.ts");
-  return sqliteStore({
-    file: databaseFile(),
-    ...(maxBytes !== undefined && { maxBytes }),
-    ...(lookMs !== undefined && { lookMs }),
-  });
+  return sqliteStore({ file: databaseFile(), ...(maxBytes !== undefined && { maxBytes }) });
 }
 
 /** Returns which tools the settings choose. */

@@ -1,9 +1,13 @@
 /** How long a command waits for plugins and MCP servers, in milliseconds. */
 export const START_MS = 60_000;
 
+/** The longest delay of a timer, in milliseconds. */
+const LONGEST_MS = 2_147_483_647;
+
 /**
  * Returns a signal that fires when the process is asked to end (Ctrl-C, TERM, a closed terminal). A second request ends
- * the process at once.
+ * the process at once. Until it is released, the process does not end by itself: a process that waits for changes of
+ * the store has nothing else to do.
  */
 export function untilStopped(): { signal: AbortSignal; release(): void } {
   const controller = new AbortController();
@@ -13,9 +17,11 @@ export function untilStopped(): { signal: AbortSignal; release(): void } {
   };
   const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   for (const name of names) process.on(name, stop);
+  const keepAlive = setInterval(() => {}, LONGEST_MS);
   return {
     signal: controller.signal,
     release() {
+      clearInterval(keepAlive);
       for (const name of names) process.off(name, stop);
     },
   };

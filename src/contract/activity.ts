@@ -262,6 +262,8 @@ export interface FeedOptions {
   readonly messages?: boolean;
   /** Whether to continue with new events until the signal fires or the store closes. Default false. */
   readonly follow?: boolean;
+  /** Called once, when it is settled which events follow: what is read from then on includes all earlier ones. */
+  readonly begun?: () => void;
   readonly signal?: AbortSignal;
 }
 

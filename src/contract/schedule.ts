@@ -147,6 +147,11 @@ export interface RunnerSchedules extends Schedules {
     readonly told: readonly Run[];
     readonly replaced: readonly Run[];
   }>;
+  /**
+   * Calls `changed` soon after schedules or runs were changed, by any process, and sometimes needlessly, until the
+   * signal fires. Rejects when the schedules cannot be opened.
+   */
+  watch(changed: () => void, signal: AbortSignal): Promise<void>;
   /** Takes a waiting run whose answers have come. Resolves to false when another process has taken it. */
   take(run: Run["id"]): Promise<boolean>;
   /** Ends a run. Resolves to its schedule, updated after the run; `undefined` when the schedule no longer exists. */

@@ -83,6 +83,7 @@ export const RECORD_TABLES: readonly string[] = [
    );
    CREATE TABLE removals (call TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;
    CREATE TABLE checkpoint (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, hash TEXT NOT NULL)`,
+  "ALTER TABLE attendance ADD COLUMN process TEXT",
 ];
 
 /**

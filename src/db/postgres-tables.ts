@@ -148,4 +148,5 @@ export const POSTGRES_TABLES: readonly string[] = [
    );
    CREATE TABLE removals (call TEXT COLLATE "C" PRIMARY KEY, last BIGINT NOT NULL);
    CREATE TABLE checkpoint (first BIGINT PRIMARY KEY, last BIGINT NOT NULL, hash TEXT NOT NULL);`,
+  "ALTER TABLE attendance ADD COLUMN process TEXT",
 ];

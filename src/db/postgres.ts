@@ -24,10 +24,8 @@ const PATIENCE_MS = 10_000;
 /** The pause before the next attempt: doubles from the first value to the second. Milliseconds. */
 const SHORTEST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
-/** How often this process reports that it is alive. Milliseconds. */
+/** How often this process reports that it is alive. Its followers then check for events. Milliseconds. */
 const BEAT_MS = 5_000;
-/** How often followers check for events although nothing has woken them. Milliseconds. */
-const LOOK_MS = 2_000;
 /** When followers check again while a transaction is open. Milliseconds. */
 const LAG_MS = 20;
 /** The number of connections in the pool of one process. */
@@ -41,8 +39,8 @@ const open = new Map<string, { readonly sql: Promise<Sql>; users: number }>();
  * - A transaction begins by taking a lock that all transactions share, then its number. Its events have ids made of
  *   that number, so that ids grow with transactions. `readableTo` stops before the oldest transaction that has the
  *   lock: an event that is committed late is not skipped. Transactions of other programs are not waited for.
- * - `NOTIFY` wakes readers of other processes, after the commit, and says which events came; they also look every two
- *   seconds.
+ * - `NOTIFY` wakes readers of other processes, after the commit, and says which events came; they also look whenever
+ *   their process reports.
  * - Statements are sent without waiting for those before them, where nothing depends on these.
  * - A transaction whose connection is lost before the commit is repeated. During the commit, the server is asked what
  *   became of it.
@@ -99,19 +97,17 @@ async function connect(url: string): Promise<Sql> {
   const watchers = watchersOf(driven);
   const notify = notifier(server, watchers.token);
   const readable = readableOn(server);
-  const pulse = await pulseOn(server);
+  const pulse = await pulseOn(server, () => watchers.changed());
   const { patiently, query, explain } = server;
   return {
     dialect: POSTGRES,
     read: (work, options) => readOn(server, work, options),
-    async transaction(work, { committed } = {}) {
+    async transaction(work, { committed, durable = false } = {}) {
       const { result, events } = await patiently(() => transact(work));
       committed?.(result);
-      if (events.length > 0) {
-        const change = changeOf(events);
-        watchers.changed(change);
-        notify(change);
-      }
+      const change = changeOf(events);
+      if (events.length > 0) watchers.changed(change);
+      if (events.length > 0 || durable) notify(change);
       return result;
     },
     explain,
@@ -340,12 +336,11 @@ function heard(payload: string | undefined, token: string): { readonly change?: 
     : { change: { types: new Set(types), threads: new Set(threads) } };
 }
 
-/** Those who wait for events. While there are any, the server is listened to, and asked every two seconds. */
+/** Those who wait for events. While there are any, the server is listened to. */
 function watchersOf({ Client: Listener, config }: Driven) {
   const token = randomName(8);
   const watchers = new Set<(change?: Change) => void>();
   let listener: AbortController | undefined;
-  let look: NodeJS.Timeout | undefined;
   const changed = (change?: Change) => {
     for (const each of watchers) each(change);
   };
@@ -381,14 +376,11 @@ function watchersOf({ Client: Listener, config }: Driven) {
   const stop = () => {
     listener?.abort();
     listener = undefined;
-    clearInterval(look);
-    look = undefined;
   };
 
   const add = (each: (change?: Change) => void) => {
     watchers.add(each);
     if (listener === undefined) void listen((listener = new AbortController()).signal);
-    look ??= setInterval(() => changed(), LOOK_MS).unref();
     return () => {
       watchers.delete(each);
       if (watchers.size === 0) stop();
@@ -451,10 +443,11 @@ interface Bounds {
 const NO_BOUNDS: Bounds = { end: 0, committed: 0 };
 
 /**
- * Reports that this process lives, now and every five seconds, or more often with less patience. A server that starts
- * is waited for, one that is away is not: it may be the wrong name.
+ * Reports that this process lives, now and every five seconds, or more often with less patience. Calls `beaten` after
+ * each report: a connection that was lost unseen reports no events. A server that starts is waited for, one that is
+ * away is not: it may be the wrong name.
  */
-async function pulseOn({ query, explain, close }: Server) {
+async function pulseOn({ query, explain, close }: Server, beaten: () => void) {
   const process = identityText(thisProcess());
   let patienceMs = SILENT_MS;
   const report = () => query(BEAT, [process, patienceMs]);
@@ -478,6 +471,7 @@ async function pulseOn({ query, explain, close }: Server) {
         // Earlier than others count it as dead: their clock began before the last report was known here.
         if (Date.now() - beatAt > patienceMs * 0.75) lapses += 1;
         beatAt = Date.now();
+        beaten();
       },
       () => {}, // the server may be unreachable: the next report comes soon
     );

@@ -2,7 +2,10 @@ import type { Dialect } from "./dialect.ts";
 import type { EventColumns, Work } from "./work.ts";
 
 export interface TransactionOptions<T> {
-  /** It survives a power loss when this resolves; otherwise soon after. A server always keeps what it has committed. */
+  /**
+   * It survives a power loss when this resolves; otherwise soon after. A server always keeps what it has committed, and
+   * reports durable changes to those who watch, as it does events.
+   */
   readonly durable?: boolean;
   /** Called with the result right after the commit, before anything else of this process runs. */
   readonly committed?: (result: T) => void;
@@ -47,8 +50,8 @@ export interface Sql {
   /** The id of the newest event. */
   newest(): Promise<number>;
   /**
-   * Calls `changed` when events may have been added, by this process or another one, until the returned function is
-   * called. Without a `change`, these may be any.
+   * Calls `changed` when events or durable changes may have been added, by this process or another one, until the
+   * returned function is called. Durable changes of this process are not reported. Without a `change`, these may be any.
    */
   watch(changed: (change?: Change) => void): () => void;
   /** How often other processes have taken this process for dead because it did not report: they closed its sessions. */

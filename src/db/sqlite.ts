@@ -1,6 +1,7 @@
 import { type Database, type DatabaseOptions, openDatabase } from "./database.ts";
 import { SQLITE } from "./dialect.ts";
 import type { DatabaseConnection, Value } from "./driver.ts";
+import { noticeWrites, ring } from "./notice-writes.ts";
 import { type Change, type Sql, type TransactionOptions, changeOf } from "./sql.ts";
 import { sealOf } from "./seals.ts";
 import type { EventColumns, Step, Work } from "./work.ts";
@@ -9,17 +10,17 @@ import { tried } from "../util/errors.ts";
 /**
  * Opens a SQLite file. Work runs at once, in one turn of the event loop.
  *
- * @param lookMs how often `watch` checks for changes by other processes, in milliseconds
+ * @param lookMs how often `watch` checks for changes by other processes where the system reports none, in milliseconds
  * @throws Error like `openDatabase`.
  */
 export async function openSqlite(options: DatabaseOptions, lookMs = 100): Promise<Sql> {
-  return overDatabase(await openDatabase(options), lookMs);
+  return overDatabase(await openDatabase(options), options.file, lookMs);
 }
 
-function overDatabase(database: Database, lookMs: number): Sql {
+function overDatabase(database: Database, file: string, lookMs: number): Sql {
   const { connection, patiently } = database;
   const watchers = new Set<(change?: Change) => void>();
-  let timer: NodeJS.Timeout | undefined;
+  let stopNoticing: (() => void) | undefined;
   let version: number | undefined;
 
   const transactionNow = <T>(work: () => Work<T>, { durable = false, committed }: TransactionOptions<T> = {}): T => {
@@ -29,15 +30,17 @@ function overDatabase(database: Database, lookMs: number): Sql {
     });
     committed?.(result);
     if (events.length > 0) for (const changed of watchers) changed(changeOf(events));
+    ring(file);
     return result;
   };
 
-  /** A failed check (the database is busy) is retried soon. */
-  const look = () => {
+  /** A failed check (the database is busy) counts as a change. */
+  const look = (): boolean => {
     const found = tried(() => database.dataVersion());
-    if (found === version) return;
+    if (found === version) return false;
     version = found;
     for (const changed of watchers) changed();
+    return true;
   };
 
   const newest = () =>
@@ -64,12 +67,12 @@ function overDatabase(database: Database, lookMs: number): Sql {
     watch(changed) {
       watchers.add(changed);
       version ??= tried(() => database.dataVersion());
-      timer ??= setInterval(look, lookMs).unref();
+      stopNoticing ??= noticeWrites(file, look, lookMs);
       return () => {
         watchers.delete(changed);
         if (watchers.size > 0) return;
-        clearInterval(timer);
-        timer = undefined;
+        stopNoticing?.();
+        stopNoticing = undefined;
       };
     },
     lapses: () => 0,
@@ -89,7 +92,7 @@ function overDatabase(database: Database, lookMs: number): Sql {
       }),
     tidy: database.shortenLog,
     async close() {
-      clearInterval(timer);
+      stopNoticing?.();
       database.close();
     },
   };

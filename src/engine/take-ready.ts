@@ -2,13 +2,17 @@ import type { ThreadId } from "../contract/identity.ts";
 import type { ParkedCall } from "../contract/parked.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { pause } from "../util/abort.ts";
+import { soonest } from "../util/soonest.ts";
 import { targetOf } from "./park.ts";
 import { findTool } from "./toolset.ts";
 
 /** How many parked calls one process makes at the same time. */
 const SIDE_BY_SIDE = 8;
 
-/** How often to look for calls that ended without an answer (expired, withdrawn, interrupted). Milliseconds. */
+/**
+ * How soon after the end of a call to look for parked calls that ended without an answer (expired, withdrawn,
+ * interrupted), and the first pause after a failure. Milliseconds.
+ */
 const LOOK_MS = 5_000;
 
 /** The pause before the store is read again after a failure, in milliseconds. */
@@ -40,7 +44,9 @@ export function takeReady(toolkit: Toolkit, { agents, thread: only }: TakeReadyO
     const step = `${question} ${state}`;
     const before = begun.get(step);
     const nowMs = performance.now();
-    if (signal.aborted || busy.size >= SIDE_BY_SIDE || busy.has(key) || nowMs < (before?.fromMs ?? 0)) return;
+    const { fromMs = 0 } = before ?? {};
+    if (signal.aborted || busy.size >= SIDE_BY_SIDE || busy.has(key)) return;
+    if (nowMs < fromMs) return looking.in(fromMs - nowMs);
     const pauseMs = before === undefined ? LOOK_MS : 2 * before.pauseMs;
     begun.set(step, { fromMs: nowMs + pauseMs, pauseMs });
     busy.add(key);
@@ -68,13 +74,18 @@ export function takeReady(toolkit: Toolkit, { agents, thread: only }: TakeReadyO
     ready.forEach(take);
   };
 
+  const looking = soonest(() => void look());
+
   const follow = async () => {
     await look();
     void toolkit.ready.then(look); // with the tools of sources, once they have started
     while (!signal.aborted) {
       try {
-        const types = ["approval.decided"] as const;
-        for await (const _ of store.events({ types, after: "now", follow: true, signal })) await look();
+        const types = ["approval.decided", "call.finished"] as const;
+        for await (const { type } of store.events({ types, after: "now", follow: true, signal })) {
+          if (type === "approval.decided") await look();
+          else looking.in(LOOK_MS);
+        }
         return closing.abort(); // the store was closed
       } catch {
         await pause(RETRY_MS, signal, { keepsAlive: false });
@@ -84,7 +95,10 @@ export function takeReady(toolkit: Toolkit, { agents, thread: only }: TakeReadyO
   };
 
   void follow();
-  const looking = setInterval(() => void look(), LOOK_MS).unref();
-  signal.addEventListener("abort", () => clearInterval(looking));
+  const forget = toolkit.onToolsChanged(() => looking.in(0));
+  signal.addEventListener("abort", () => {
+    looking.stop();
+    forget();
+  });
   return () => closing.abort();
 }

@@ -1,12 +1,20 @@
 import type { Claimed, Run, RunEnd, RunnerSchedules, Schedule, Timing } from "../contract/schedule.ts";
 import { pause } from "../util/abort.ts";
 import { messageOf } from "../util/errors.ts";
+import { soonest } from "../util/soonest.ts";
+import { createWake } from "../util/wake.ts";
 
 /** How many runs one process makes at the same time. */
 const SIDE_BY_SIDE = 4;
 
-/** How often to look for what is due, in milliseconds. */
+/**
+ * How often to look at what triggers watch, at runs of other processes, and after a failure; and how soon after an
+ * answer, for a waiting run. Milliseconds.
+ */
 const LOOK_MS = 1_000;
+
+/** How often the clock is compared while a run is planned: timers stop while a machine sleeps. Milliseconds. */
+const CLOCK_MS = 60_000;
 
 /** How long recording the end of a run is retried, and the pause between two attempts. Milliseconds. */
 const RECORD_MS = 30_000;
@@ -21,6 +29,8 @@ export interface RunnerOptions {
   readonly make: (claimed: Claimed, signal: AbortSignal) => Promise<RunEnd>;
   /** Continues a waiting run, if its questions are answered. "waiting": no answer has come yet. */
   readonly resume: (claimed: Claimed, signal: AbortSignal) => Promise<RunEnd>;
+  /** Calls `answered` when answers to waiting runs may have come, until the signal fires. */
+  readonly onAnswers: (answered: () => void, signal: AbortSignal) => void;
   /** Whether the answers to a waiting run have come. */
   readonly isAnswered: (run: Run) => Promise<boolean>;
   /** Stops a run of any process. */
@@ -31,7 +41,6 @@ export interface RunnerOptions {
   readonly onOutcome: (run: Run, schedule: Schedule | undefined) => void;
   /** Only this schedule. Default: all schedules of the target. */
   readonly only?: string;
-  readonly lookMs?: number;
 }
 
 /** Runs schedules. */
@@ -47,7 +56,7 @@ export interface Runner {
  * makes each run. Reads and writes that fail are retried.
  */
 export function createRunner(options: RunnerOptions): Runner & { start(): void } {
-  const { schedules, target, lookMs = LOOK_MS } = options;
+  const { schedules, target } = options;
   const closing = new AbortController();
   const { signal } = closing;
   const running = new Map<number, Promise<void>>();
@@ -115,13 +124,35 @@ export function createRunner(options: RunnerOptions): Runner & { start(): void }
     await resumeAnswered();
   };
 
+  /** When something may be due although nothing changes, in milliseconds; `undefined` if nothing is planned. */
+  const nextIn = async (): Promise<number | undefined> => {
+    const planned = (await schedules.list(target)).filter(({ paused }) => paused === undefined);
+    if (planned.some(({ timing: { kind } }) => kind === "file" || kind === "job")) return LOOK_MS;
+    if ((await schedules.runs({ states: ["running"] })).some(({ id }) => !running.has(id))) return LOOK_MS;
+    const next = Math.min(...planned.map(({ nextMs }) => nextMs ?? Infinity));
+    return next === Infinity ? undefined : Math.min(CLOCK_MS, next > Date.now() ? next - Date.now() : LOOK_MS);
+  };
+
   const follow = async () => {
+    let wake = createWake();
+    const waking = soonest(() => wake.resolve());
+    let isWatched = false;
+    options.onAnswers(() => waking.in(LOOK_MS), signal);
     while (!signal.aborted) {
-      leave ??= schedules.attend(target);
-      await leave.catch(() => (leave = undefined));
-      await look().catch(() => undefined); // the store may be locked, or its disk full: tried again
-      await pause(lookMs, signal);
+      wake = createWake();
+      try {
+        if (!isWatched) await schedules.watch(() => waking.in(0), signal);
+        isWatched = true;
+        await (leave ??= schedules.attend(target));
+      } catch {
+        leave = undefined;
+        waking.in(LOOK_MS); // the store may be locked, or its disk full: tried again
+      }
+      const inMs = await look().then(nextIn, () => LOOK_MS);
+      if (inMs !== undefined) waking.in(inMs);
+      await wake.untilResolved(signal);
     }
+    waking.stop();
   };
 
   return {

@@ -14,6 +14,7 @@ import type { Engine, Value } from "../db/driver.ts";
 import type { Sql } from "../db/sql.ts";
 import { openSqlite } from "../db/sqlite.ts";
 import { type Work, all, lock, counted, run } from "../db/work.ts";
+import { onAbort } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
 import { plural } from "../util/text.ts";
 import { SCHEDULE_TABLES } from "./tables.ts";
@@ -105,8 +106,12 @@ export function openSchedules({
       yield* lock("schedules");
       return yield* inScope(sql, work);
     };
-    return await sql.transaction(alone, { durable: true });
+    const result = await sql.transaction(alone, { durable: true });
+    for (const changed of watchers) changed();
+    return result;
   };
+  /** The database reports only the changes of other processes. */
+  const watchers = new Set<() => void>();
 
   return {
     async add(schedule, origin) {
@@ -180,6 +185,14 @@ export function openSchedules({
     async claim(target, asked) {
       if (!(await read((scope) => hasWork(scope, target, asked)))) return { claimed: [], told: [], replaced: [] };
       return await change((scope) => claimDue(scope, target, asked));
+    },
+    async watch(changed, signal) {
+      const stop = (await database()).watch(changed);
+      watchers.add(changed);
+      onAbort(signal, () => {
+        stop();
+        watchers.delete(changed);
+      });
     },
     take: (id) =>
       change(function* ({ own }) {

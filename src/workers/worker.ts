@@ -11,8 +11,12 @@ import { messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
 import { createWake } from "../util/wake.ts";
 
-/** How often a worker reports and looks in the record for calls of which nothing has told it. Milliseconds. */
+/**
+ * How often a worker reports and looks in the record for calls of which nothing has told it: on a server, and in a file,
+ * whose processes see when another one dies. Milliseconds.
+ */
 const LOOK_MS = 1_000;
+const LOOK_IN_FILE_MS = 10_000;
 
 /** The pause before the record is followed again after a failure. Milliseconds. */
 const RETRY_MS = 1_000;
@@ -72,7 +76,7 @@ export function createClaims(): Claims {
 /**
  * Makes the calls that are delivered to the workers of a name, until it is closed.
  *
- * - The claim in the record decides who makes a call. The queue only wakes; the worker looks itself every second.
+ * - The claim in the record decides who makes a call. The queue only wakes; the worker looks itself, on a server every second.
  * - A call that waits for a person is parked, and takes no place meanwhile.
  * - Rejects if the store cannot be shared, or the queue's packages are missing.
  */
@@ -215,10 +219,11 @@ export async function startWorker(
   void follow(store, signal, heard);
   const unheard = workers.deliveries(id, delivered);
   void fill();
+  const lookMs = store.url === undefined ? LOOK_IN_FILE_MS : LOOK_MS;
   const looking = setInterval(() => {
     workers.report(report()).catch(failed);
     void fill();
-  }, LOOK_MS);
+  }, lookMs);
 
   return {
     async close() {

@@ -3,10 +3,12 @@ import { whyNotFrom } from "../../contract/approvers.ts";
 import type { Approval, FormInput } from "../../contract/decision.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { OpenQuestion } from "../../contract/question.ts";
+import { onEvents } from "../../engine/on-events.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { describeCall } from "../../policy/describe.ts";
 import { longestGrant } from "../../policy/scopes.ts";
-import { Stop, pause } from "../../util/abort.ts";
+import { Stop } from "../../util/abort.ts";
+import { createWake } from "../../util/wake.ts";
 import { parseJson } from "../../util/json.ts";
 import { askHere, questionOf } from "../approver.ts";
 import { EXIT } from "../exit.ts";
@@ -19,8 +21,8 @@ import { say, warn } from "../say.ts";
 /** The commands of `handrail approvals`. */
 export const run = { list: listApprovals, answer: answerApproval, wait: waitForApprovals };
 
-/** How often the store is checked for questions, in milliseconds. */
-const LOOK_MS = 500;
+/** What may open or close a question. */
+const CHANGES = ["approval.requested", "approval.decided", "call.parked", "call.finished"] as const;
 
 type Options = GlobalOptions & { readonly json?: true };
 
@@ -99,11 +101,15 @@ async function waitForApprovals(options: Options): Promise<void> {
     const leave = await store.attend();
     process.stderr.write("handrail: waiting for questions; Ctrl-C stops\n");
     const seen = new Set<string>();
+    let change = createWake();
+    void onEvents(store, CHANGES, () => change.resolve(), stopped.signal);
     try {
       while (!stopped.signal.aborted) {
+        const changed = change;
         const next = (await store.questions()).find(({ question }) => !seen.has(question));
         if (next === undefined) {
-          await pause(LOOK_MS, stopped.signal);
+          await changed.untilResolved(stopped.signal);
+          change = createWake();
           continue;
         }
         seen.add(next.question);
@@ -143,12 +149,14 @@ async function askAbout(store: Store, question: OpenQuestion, stop: AbortSignal)
 
 /** Resolves to true when the question is no longer open, and to false when the signal fires. */
 async function watchQuestion(store: Store, { question }: OpenQuestion, signal: AbortSignal): Promise<boolean> {
-  while (!signal.aborted) {
-    await pause(LOOK_MS, signal);
+  const closed = new Stop(signal);
+  const look = async () => {
     const open = await store.questions().catch(() => undefined);
-    if (open !== undefined && !open.some((each) => each.question === question)) return !signal.aborted;
-  }
-  return false;
+    if (open !== undefined && !open.some((each) => each.question === question)) closed.abort(undefined);
+  };
+  await onEvents(store, CHANGES, () => void look(), closed.signal);
+  closed.unlink();
+  return closed.aborted && !signal.aborted;
 }
 
 /** A duration for people: "40 s", "12 min", "3 h", "6 days". */

@@ -34,11 +34,6 @@ export interface ServeOptions extends GlobalOptions {
   readonly agent?: string;
 }
 
-/**
- * How often the store is checked for events of other processes, in milliseconds. Short, so that browsers show them at
- * once.
- */
-const LOOK_MS = 15;
 const DEFAULT_PORT = 4747;
 
 /**
@@ -49,10 +44,7 @@ export async function run(options: ServeOptions): Promise<void> {
   const tls = tlsOf(options);
   const { preset, instructions: own, coreBytes, model: chosen, limits, disable } = await agentSettings(options);
   const loaded = chosen === undefined ? undefined : await loadModel(chosen, { keyFile: keyFile() });
-  const given = await toolkitOptions(
-    { ...options, ...(preset !== undefined && { preset }) },
-    { lookMs: LOOK_MS, sources: true },
-  );
+  const given = await toolkitOptions({ ...options, ...(preset !== undefined && { preset }) }, { sources: true });
   const others = loaded && (await loadSubAgents(options));
   const token = apiToken();
   const { origins } = (await loadedSettings(options)).settings.serve;
