@@ -23,6 +23,8 @@ export async function callTool(given: ToolCall, host: Host, stop: Stop, parked?:
   const record = recordTo(host, given, parked);
   const request = record.trace === undefined ? given : { ...given, trace: record.trace };
   let approved: ApprovedCall | undefined;
+  // What a call waits for may not keep the process alive: a worker's answer, a timer of the tool. The call does.
+  const awake = setInterval(() => {}, LONGEST_TIMER_MS);
   try {
     const asked = await check(request, host);
     const checked = host.hooks === undefined ? asked : await hooked(asked, host, record, stop);
@@ -47,8 +49,13 @@ export async function callTool(given: ToolCall, host: Host, stop: Stop, parked?:
   } catch (error) {
     const failure = await fitFailure(toResult(error, stop), error, approved, host);
     return record.finished({ ...withNotes(failure, approved, host), id: request.id });
+  } finally {
+    clearInterval(awake);
   }
 }
+
+/** The longest time that a timer of Node.js takes: 2^31 - 1 milliseconds. */
+const LONGEST_TIMER_MS = 0x7fff_ffff;
 
 /** On a far target, paths are first judged as if they were real. */
 const EXPECTED = { paths: "expected" } as const;
