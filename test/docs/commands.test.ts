@@ -1,6 +1,7 @@
 // Every command line of `handrail` in the docs, in blocks and in sentences, is one that the program takes.
 import { CommanderError } from "commander";
 import { expect, test } from "vitest";
+import { COMMANDS } from "../../src/cli/command-table.ts";
 import { program } from "../../src/cli/program.ts";
 import { findCommands } from "../../src/policy/commands/find-commands.ts";
 import { PAGES, blocksIn } from "./pages.ts";
@@ -25,6 +26,11 @@ test("the command lines of all blocks and sentences have commands, arguments and
     }),
   );
   expect(faults).toEqual([]);
+});
+
+test("the page about the command line has a line for every command", () => {
+  const page = PAGES.get("docs/command-line.md") ?? "";
+  expect(Object.keys(COMMANDS).filter((name) => !page.includes(`handrail ${name}`))).toEqual([]);
 });
 
 test("a misspelled flag, an unknown command and an unknown choice are found", () => {
