@@ -248,7 +248,8 @@ async function schemaChecks(brought: readonly Tool[], hasSources: boolean) {
 /** Loads what delivers calls to workers, and the queue if one is named. */
 async function openDelivering({ queue }: ToolkitOptions, options: Omit<DeliveringOptions, "queue">) {
   const { createDelivering } = await import("./workers/deliver.ts");
-  const opened = queue === undefined ? undefined : (await import("./workers/queue.ts")).openQueue(queue, options.name);
+  const [name = ""] = options.name.split("#");
+  const opened = queue === undefined ? undefined : (await import("./workers/queue.ts")).openQueue(queue, name);
   return createDelivering({ ...options, queue: await opened });
 }
 

@@ -62,7 +62,7 @@ export function* deliverIn(dialect: Dialect, call: DeliveredCall, at: number): W
     [...clocked(dialect, at), key, keyOf(thread), keyOf(target)],
   );
   const [{ waiting, first, own, known } = { waiting: 0, first: 0, own: -1, known: false }] = rows;
-  if (Boolean(known)) return { status: "delivered" };
+  if (known) return { status: "delivered" };
   const there = rows.flatMap(({ body, silent }) => (body === null || silent === null ? [] : [{ body, silent }]));
   const workers = workersOf(there).filter(({ silentMs }) => silentMs < PRESENT_MS);
   const meant = workers.filter(({ id, name: of }) => [workerTargetName(of), workerTargetName(of, id)].includes(target));

@@ -248,8 +248,17 @@ export interface ActivityChange {
 /** One part of a recorded result. Audio and resources are recorded as the text that a model reads. */
 export type RecordedContent =
   | { readonly type: "text"; readonly text: string }
-  /** `output` is the id of the saved output with the image; absent if it was not saved. `bytes` is its size. */
-  | { readonly type: "image"; readonly mimeType: string; readonly bytes: number; readonly output?: string };
+  /**
+   * `output` is the id of the saved output with the image; absent if it was not saved. `bytes` is its size. A worker
+   * records images up to 2 MB with their bytes, in base64: its caller gets them from the record.
+   */
+  | {
+      readonly type: "image";
+      readonly mimeType: string;
+      readonly bytes: number;
+      readonly output?: string;
+      readonly data?: string;
+    };
 
 export interface FeedOptions {
   /** Only events after this id; "now": only new events. Default 0: all kept events. */

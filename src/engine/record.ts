@@ -53,6 +53,9 @@ const ERROR_IN_EVENT = 200;
 /** How many characters of a result are recorded. */
 const MAX_RECORDED = 65_536;
 
+/** The largest image that a worker records with its bytes. */
+const MAX_IMAGE = 2_000_000;
+
 /**
  * Starts recording a call; with `parked`, continues its record. Never throws: when the store fails, acts do not run,
  * and other calls run with a notice.
@@ -165,7 +168,7 @@ export function recordTo(
       if (given.status === "parked") return given; // the call has not ended
       const result = given.status === "ok" ? given : maskedEnding(given, mask);
       // No spread: on V8, `{ ...event, data }` makes ten times as much garbage (measured on Node 20).
-      const content = recorded(result, images);
+      const content = recorded(result, images, parked?.delivery !== undefined);
       if (result.status === "ok") append({ type: "call.finished", status: "ok", data: result.data, content });
       else append({ type: "call.finished", status: result.status, ...failureOf(result), content });
       if (problem === undefined || result.status !== "ok") return result;
@@ -175,14 +178,15 @@ export function recordTo(
 }
 
 /** The content of a result, truncated for the record. */
-function recorded(result: ToolResult, images?: SavedImages): readonly RecordedContent[] {
+function recorded(result: ToolResult, images: SavedImages | undefined, isForCaller: boolean) {
   const parts = result.status === "ok" ? result.content : [text(asText(result))];
   let left = MAX_RECORDED;
   return parts.map((part): RecordedContent => {
     if (part.type === "image") {
       const output = images?.get(part);
       const bytes = Buffer.byteLength(part.data, "base64");
-      return { type: "image", mimeType: part.mimeType, bytes, ...(output !== undefined && { output }) };
+      const data = isForCaller && bytes <= MAX_IMAGE && { data: part.data };
+      return { type: "image", mimeType: part.mimeType, bytes, ...(output !== undefined && { output }), ...data };
     }
     const words = partText(part);
     const kept = words.length <= left ? words : clip(words, Math.max(1, left));

@@ -1,5 +1,5 @@
 import type { CallEvent, Store } from "../contract/activity.ts";
-import { text } from "../contract/content.ts";
+import { type Content, text } from "../contract/content.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { ParkedState } from "../contract/parked.ts";
 import type { ToolResult } from "../contract/result.ts";
@@ -21,7 +21,11 @@ export async function recordedResult(store: Store, call: CallId): Promise<ToolRe
 /** The result in the event of a call's end. */
 export function resultOf(event: Extract<CallEvent, { type: "call.finished" }>): ToolResult {
   const { status, error = "", data = null } = event;
-  const content = (event.content ?? []).map((part) => (part.type === "text" ? part : text(`[${part.mimeType}]`)));
+  const content = (event.content ?? []).map((part): Content => {
+    if (part.type === "text") return part;
+    const { mimeType, data } = part;
+    return data === undefined ? text(`[${mimeType}]`) : { type: "image", mimeType, data };
+  });
   const all = content.map((part) => ("text" in part ? part.text : "")).join("\n");
   if (status === "ok") return { status, content, data };
   if (status === "denied") return { status, reason: all || error, by: "person" };

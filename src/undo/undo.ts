@@ -39,6 +39,9 @@ export interface UndoRecorder {
   close(): Promise<void>;
 }
 
+/** The name of the tool with which people undo on the machine of a worker. */
+export const WORKER_UNDO = "undo";
+
 /** A turn, or one call outside a turn. */
 interface Turn {
   /** How much longer the turn's acts may wait, in milliseconds. */
@@ -90,7 +93,7 @@ export function createUndo(options: UndoOptions): UndoRecorder {
   return {
     async beforeAct(call, signal, update) {
       const { thread } = call.request;
-      if (!call.effects.some(mayChangeFiles)) return undefined;
+      if (!call.effects.some(mayChangeFiles) || call.tool.name === WORKER_UNDO) return undefined; // keeps it itself
       if (off.isOff()) return offNotice(thread);
       const store = await open().catch(asError);
       if (store instanceof Error) {

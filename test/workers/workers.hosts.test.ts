@@ -1,5 +1,6 @@
 // Calls that workers make: real workers (the built program), PostgreSQL and Redis. Each has a state folder of its own.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { postgresStore } from "../../src/activity/postgres-store.ts";
@@ -9,12 +10,16 @@ import type { Toolkit } from "../../src/contract/toolkit.ts";
 import { asText } from "../../src/engine/result.ts";
 import { createToolkit } from "../../src/toolkit.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
+import { pointsOfWorker } from "../../src/workers/undo.ts";
 import { type CommandLine, type Running, commandLine } from "../cli/program.ts";
 import { mustBeHere } from "../support/here.ts";
 import { postgresProblem, postgresServer } from "../support/postgres.ts";
 import { redisProblem, redisServer } from "../support/redis.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
+
+/** A picture of one pixel. */
+const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 const problem = postgresProblem() ?? redisProblem();
 mustBeHere("PostgreSQL and Redis", problem);
@@ -24,13 +29,14 @@ describe.skipIf(problem !== undefined)("calls on workers", { timeout: 60_000 }, 
   const [postgres, redis] = [await postgresServer(), await redisServer()];
 
   /** A machine with a worker, which has reported. */
-  async function worker(url: string, args: readonly string[] = [], settings = "policy: { autonomy: full }\n") {
+  async function worker(
+    url: string,
+    args: readonly string[] = [],
+    settings = "policy: { autonomy: full }\nundo: off\n",
+  ) {
     const line: CommandLine = await commandLine();
     mkdirSync(join(line.configHome, "handrail"), { recursive: true });
-    writeFileSync(
-      join(line.configHome, "handrail", "config.yaml"),
-      `store: ${url}\nqueue: ${redis.url}\nundo: off\n${settings}`,
-    );
+    writeFileSync(join(line.configHome, "handrail", "config.yaml"), `store: ${url}\nqueue: ${redis.url}\n${settings}`);
     const running: Running = line.start(["worker", "--name", "build", ...args]);
     onTestFinished(async () => {
       running.kill("SIGTERM");
@@ -148,6 +154,62 @@ describe.skipIf(problem !== undefined)("calls on workers", { timeout: 60_000 }, 
     const { folder: other } = await worker(url);
     expect(asText(await reading)).toContain("# Read me");
     expect([existsSync(join(other, "runs")), readFileSync(join(folder, "runs"), "utf8")]).toEqual([false, "run\n"]);
+  });
+
+  test("a worker that was cut off for long is taken for dead, and its late result is refused", async () => {
+    const url = await postgres.create("zombie");
+    const { folder, running } = await worker(url);
+    const toolkit = await caller(url);
+    const call = toolkit.call(bash("touch begun; while ! [ -e go ]; do sleep 0.05; done; echo late", { timeout: 60 }));
+    await until("it runs", () => existsSync(join(folder, "begun")));
+    running.kill("SIGSTOP");
+    const database = await postgres.connect(url); // as if it were a process of another machine, which nobody here sees
+    await database.query("UPDATE handrail.sessions SET host = 'another' WHERE pid = $1", [running.pid]);
+    const beats = `replace(process, '"${hostname()}"', '"another"')`;
+    await database.query(`UPDATE handrail.beats SET process = ${beats} WHERE process LIKE '%"pid":${running.pid},%'`);
+    const result = await call;
+    expect(result).toMatchObject({ status: "failed", message: expect.stringContaining("It was not run again") });
+    writeFileSync(join(folder, "go"), "");
+    running.kill("SIGCONT");
+    expect((await toolkit.call(bash("echo back"))).status).toBe("ok");
+    const ends: unknown[] = [];
+    for await (const event of toolkit.store.events({ types: ["call.finished"] }))
+      if (event.type === "call.finished" && event.call === result.id) ends.push(event.status);
+    expect(ends).toEqual(["interrupted"]);
+  });
+
+  test("what calls changed on a worker is undone from another machine, by calls that its policy judges", async () => {
+    const url = await postgres.create("undo");
+    const { folder, id } = await worker(url, [], "policy: { autonomy: full }\n");
+    const toolkit = await caller(url);
+    const write = (content: string) => toolkit.call({ name: "write", input: { path: "made.txt", content } });
+    expect((await write("one\n")).status).toBe("ok");
+    expect((await toolkit.call(bash("echo two > README.md"))).status).toBe("ok");
+    const machine = await commandLine();
+    mkdirSync(join(machine.configHome, "handrail"), { recursive: true });
+    writeFileSync(join(machine.configHome, "handrail", "config.yaml"), `store: ${url}\nqueue: ${redis.url}\n`);
+    const undo = (...args: string[]) => machine.here(["undo", "--worker", `build#${id}`, ...args]);
+    expect((await undo("--diff")).stdout).toContain("+# Read me");
+    expect((await undo("--yes")).stdout).toContain("2 paths restored");
+    expect(readFileSync(join(folder, "README.md"), "utf8")).toContain("# Read me");
+    expect(existsSync(join(folder, "made.txt"))).toBe(false);
+    const readonly = pointsOfWorker(await caller(url, { policy: { autonomy: "readonly" } }));
+    const last = (await readonly.list()).find(({ by }) => by === "undo");
+    const preview = await readonly.preview(last?.id ?? "");
+    await expect(readonly.restore(preview)).rejects.toThrow("Read-only");
+  });
+
+  test("images of a worker's tool arrive at the caller; hooks of the worker hold", async () => {
+    const url = await postgres.create("images");
+    const hook =
+      "hooks: { PreToolUse: [{ matcher: Write, hooks: [{ type: command, command: 'echo not here >&2; exit 2' }] }] }";
+    const { folder } = await worker(url, [], `policy: { autonomy: full }\nundo: off\n${hook}\n`);
+    const toolkit = await caller(url);
+    writeFileSync(join(folder, "dot.png"), Buffer.from(DOT, "base64"));
+    const read = await toolkit.call({ name: "read", input: { path: "dot.png" } });
+    expect(read.status === "ok" && read.content).toContainEqual({ type: "image", mimeType: "image/png", data: DOT });
+    const written = await toolkit.call({ name: "write", input: { path: "a.txt", content: "a" } });
+    expect(written).toMatchObject({ status: "denied", reason: expect.stringContaining("not here") });
   });
 
   test("a full queue is refused at once, threads take turns, and a tool has its own limit", async () => {

@@ -1,9 +1,9 @@
 import type { TargetKind } from "../../contract/target.ts";
 
-/** Workers by name: "worker:build". Their calls are delivered to them (`src/workers/`). */
+/** Workers by name: "worker:build", or one of them: "worker:build#abcd". Their calls are delivered to them (`src/workers/`). */
 export const workerTarget: TargetKind = {
   schemes: ["worker"],
-  address: "NAME",
+  address: "NAME[#ID]",
   contains: true,
   open: async ({ address }, options) => (await import("./worker.ts")).worker(address, options),
   commandLine: {

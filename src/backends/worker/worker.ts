@@ -5,20 +5,21 @@ import { type WorkerState, PRESENT_MS } from "../../contract/worker.ts";
 import { absolutePath } from "../../util/paths.ts";
 
 /**
- * Stands for the machines of the workers of a name. Whole calls are delivered to them, so it gives no access to files
+ * Stands for the machines of the workers of a name, or for one worker ("NAME#ID"). Whole calls are delivered to them, so it gives no access to files
  * and programs. Its folders are those that the newest worker has reported.
  *
  * @throws ToolFailure when the store cannot be shared with workers, or no worker of this name has reported lately.
  */
-export async function worker(name: string, { store, workDir }: TargetOptions): Promise<Backend> {
+export async function worker(address: string, { store, workDir }: TargetOptions): Promise<Backend> {
+  const [name = "", id] = address.split("#");
   if (store?.workers === undefined) {
     throw new ToolFailure(`worker:${name} needs a store that the workers share`, {
       hint: "Set store: postgres://… here and on their machines; store: sqlite serves workers of this machine.",
     });
   }
   const all = (await store.workers.list()).filter(({ silentMs }) => silentMs < PRESENT_MS);
-  const found = all.findLast((each) => each.name === name);
-  if (found === undefined) throw nobody(name, all);
+  const found = all.findLast((each) => each.name === name && (id ?? each.id) === each.id);
+  if (found === undefined) throw nobody(address, all);
   if (workDir !== undefined && workDir !== found.workDir) {
     throw new ToolFailure(`worker:${name} works in ${found.workDir}, not in ${workDir}`, {
       hint: "A worker chooses its own folder: leave the working directory out.",
@@ -26,13 +27,13 @@ export async function worker(name: string, { store, workDir }: TargetOptions): P
   }
   const place = { workDir: found.workDir, home: found.home };
   const absent = async (): Promise<never> => {
-    throw new ToolFailure(`files and programs of worker:${name} are reached only by calls of tools`);
+    throw new ToolFailure(`files and programs of worker:${address} are reached only by calls of tools`);
   };
   return {
-    name: `worker:${name}`,
-    worker: name,
+    name: `worker:${address}`,
+    worker: address,
     ...place,
-    access: { program: [], options: ["--worker", name] },
+    access: { program: [], options: ["--worker", address] },
     files: {
       realPath: async (path) => absolutePath(path, place),
       stat: async () => undefined,

@@ -6,6 +6,7 @@ import { type LineCounts, type Preview, type UndoPoint, type UndoPoints, openPoi
 import { plural } from "../../util/text.ts";
 import { type Said, cutTo, forkThread, lineageOf, momentOf, oneSentence, saidIn } from "../sessions.ts";
 import { MESSAGE_CHARACTERS } from "../../undo/undo.ts";
+import { pointsOfWorker } from "../../workers/undo.ts";
 import { previewText, restoredText } from "../undo-text.ts";
 import { widthOf } from "./wrap.ts";
 
@@ -18,7 +19,7 @@ export interface PickItem<T> {
 
 /** The chat, as far as its past is looked at and changed. */
 export interface PastChat {
-  readonly toolkit: Pick<Toolkit, "backend" | "jobs" | "store">;
+  readonly toolkit: Toolkit;
   readonly thread: ThreadId;
   /** The width of the terminal. */
   readonly columns: number;
@@ -224,9 +225,13 @@ function saidLine({ number, at, text }: Omit<Said, "number"> & { readonly number
 }
 
 /** Reads what the conversation has changed. Returns a sentence if changes are not kept. */
-async function pastOf({ toolkit: { backend, store }, thread }: PastChat): Promise<Past | string> {
-  if (backend.access !== undefined) return ELSEWHERE;
-  const points = await openPoints({ folder: undoFolder(stateFolder()), workDir: backend.workDir });
+async function pastOf({ toolkit, thread }: PastChat): Promise<Past | string> {
+  const { backend, store } = toolkit;
+  if (backend.access !== undefined && backend.worker === undefined) return ELSEWHERE;
+  const points =
+    backend.worker === undefined
+      ? await openPoints({ folder: undoFolder(stateFolder()), workDir: backend.workDir })
+      : pointsOfWorker(toolkit);
   const [all, parts] = [await points.list(), await lineageOf(store, thread)];
   const undone = undoneIn(all.toReversed());
   const said = await saidIn(store, thread);

@@ -6,7 +6,7 @@ import { undoFolder } from "../../config/state.ts";
 import { type Preview, type UndoPoints, openPoints } from "../../undo/points.ts";
 import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
-import { settingsFrom, withStore } from "../settings.ts";
+import { settingsFrom, toolkitOptions, withStore } from "../settings.ts";
 import { hasTerminal, isAgreed } from "../terminal.ts";
 import { pointLine, previewText, restoredText } from "../undo-text.ts";
 import { allJobs } from "./jobs.ts";
@@ -25,11 +25,29 @@ export interface UndoCommandOptions extends GlobalOptions {
  * or when restoring a path failed.
  */
 export async function run(id: string | undefined, options: UndoCommandOptions): Promise<void> {
-  const { list, diff, force = false, gitState = false } = options;
+  if (options.target?.startsWith("worker:") === true) return await undoOnWorker(id, options);
   if (options.target !== undefined) throw new Error("undo keeps files of this machine only, not those of a target");
   const settings = await settingsFrom(options);
   const workDir = resolve(options.workDir ?? settings.tools.workDir ?? ".");
   const points = await openPoints({ folder: undoFolder(stateFolder()), workDir });
+  await undo(points, id, options, workDir);
+}
+
+/** The worker's machine keeps the states: it is asked for them by calls. */
+async function undoOnWorker(id: string | undefined, options: UndoCommandOptions): Promise<void> {
+  const { createToolkit } = await import("../../toolkit.ts");
+  const { pointsOfWorker } = await import("../../workers/undo.ts");
+  const toolkit = await createToolkit({ ...(await toolkitOptions(options, { sources: false })), preset: "none" });
+  try {
+    await undo(pointsOfWorker(toolkit), id, options, undefined);
+  } finally {
+    await toolkit.close();
+  }
+}
+
+/** @param workDir the workspace, if it is on this machine */
+async function undo(points: UndoPoints, id: string | undefined, options: UndoCommandOptions, workDir?: string) {
+  const { list, diff, force = false, gitState = false } = options;
   if (list) return say(listText(await points.list()));
   const unfinished = await points.unfinished();
   if (unfinished !== undefined) warn([`an undo was interrupted. To finish it: handrail undo ${unfinished}`]);
@@ -72,8 +90,9 @@ async function mayRestore(count: number): Promise<boolean> {
 }
 
 /** Returns the commands of running jobs: of detached ones in the workspace, and of all jobs of other processes. */
-async function runningJobs(options: GlobalOptions, workDir: string): Promise<readonly string[]> {
-  const detached = (await allJobs()).filter(({ job }) => job.ended === undefined && isInside(job.cwd, workDir));
+async function runningJobs(options: GlobalOptions, workDir: string | undefined): Promise<readonly string[]> {
+  const own = workDir === undefined ? [] : await allJobs();
+  const detached = own.filter(({ job }) => job.ended === undefined && isInside(job.cwd, workDir ?? ""));
   const names = detached.map(({ job }) => job.label);
   if ((await settingsFrom(options)).store === "memory") return names;
   await withStore(options, async (store) => {

@@ -1,6 +1,9 @@
+import { resolve } from "node:path";
+import { stateFolder, undoFolder } from "../../config/state.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { messageOf } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
+import { workerUndo } from "../../workers/undo.ts";
 import { createClaims, startWorker } from "../../workers/worker.ts";
 import type { GlobalOptions } from "../options.ts";
 import { warn } from "../say.ts";
@@ -32,6 +35,10 @@ export async function run({ name, concurrency, maxWaiting, limit = [], ...option
     grants: "once", // the caller has the grants of its person
     outputOwner: "worker",
     workerId: id,
+    ...(given.undo === true &&
+      given.target === undefined && {
+        tools: [...(given.tools ?? []), workerUndo(undoFolder(resolve(given.stateDir ?? stateFolder())))],
+      }),
   });
   const stopped = untilStopped();
   const slots = concurrency ?? DEFAULT_CONCURRENCY;
