@@ -140,7 +140,7 @@ const cells = messages.flatMap((message) => (message.role === "tool" ? [message]
 const task = cells.find(({ metadata }) => metadata.tool_activity.name === "create_task");
 assert.equal(task?.metadata.tool_activity.status, "success");
 assert.deepEqual(task.metadata.tool_activity.data, { task_title: "Do thing", task_id: 123, task_status: "active" });
-const hidden = cells.filter(({ userFacing }) => userFacing === false);
+const hidden = cells.filter(({ userFacing }) => !userFacing);
 assert.deepEqual(
   hidden.map(({ metadata }) => metadata.tool_activity.name),
   ["internal_tool"],

@@ -41,7 +41,7 @@ async function logged(log) {
 
 backendSuite({ name: "logged", open: () => logged(() => {}), detached: true }, { describe, test, afterAll: after });
 
-test("a toolkit uses it like any other", async () => {
+void test("a toolkit uses it like any other", async () => {
   /** @type {string[]} */
   const lines = [];
   const toolkit = await createToolkit({

@@ -21,7 +21,11 @@ import { asText, createToolkit, describeCall } from "handrail";
  */
 const open = new Map();
 
-const server = createServer(async (request, response) => {
+/**
+ * @param {import("node:http").IncomingMessage} request
+ * @param {import("node:http").ServerResponse} response
+ */
+async function serve(request, response) {
   if (request.method === "POST") {
     const form = new URLSearchParams(await text(request));
     const question = open.get(form.get("question") ?? "");
@@ -35,7 +39,8 @@ const server = createServer(async (request, response) => {
   });
   response.setHeader("content-type", "text/html; charset=utf-8");
   response.end(`<!doctype html><title>Approvals</title>${forms.join("") || "<p>Nothing waits for you."}`);
-}).listen(0, "127.0.0.1");
+}
+const server = createServer((request, response) => void serve(request, response)).listen(0, "127.0.0.1");
 await once(server, "listening");
 const address = server.address();
 assert.ok(address !== null && typeof address === "object");

@@ -15,12 +15,17 @@ import { asText, createToolkit } from "handrail";
 
 /** @type {string[]} */
 const orders = [];
-const shop = createServer(async (request, response) => {
+/**
+ * @param {import("node:http").IncomingMessage} request
+ * @param {import("node:http").ServerResponse} response
+ */
+async function sell(request, response) {
   response.setHeader("content-type", "text/html");
   if (request.method === "POST") orders.push(await text(request));
   const form = `<form method="post"><label>Tea <input name="tea"></label><button>Order</button></form>`;
   response.end(`<!doctype html><title>Shop</title><h1>${orders.length > 0 ? "Thank you" : "Shop"}</h1>${form}`);
-}).listen(0, "127.0.0.1");
+}
+const shop = createServer((request, response) => void sell(request, response)).listen(0, "127.0.0.1");
 await once(shop, "listening");
 const address = shop.address();
 assert.ok(address !== null && typeof address === "object");

@@ -55,5 +55,5 @@ console.log(`${log.trim()}\n${makers.size} workers`);
 
 await toolkit.close();
 for (const worker of workers) worker.kill("SIGTERM");
-await Promise.all(workers.map((worker) => worker.exitCode ?? once(worker, "exit")));
+await Promise.all(workers.map(async (worker) => worker.exitCode ?? (await once(worker, "exit"))));
 await rm(folder, { recursive: true });
