@@ -7,7 +7,7 @@ import { asText } from "../../src/engine/result.ts";
 import { cases } from "../support/cases.ts";
 import { mustBeHere } from "../support/here.ts";
 import { until } from "../support/until.ts";
-import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
+import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
 import { noSandbox, world } from "./world.ts";
 
 mustBeHere("the sandbox", noSandbox);
@@ -72,3 +72,11 @@ test.skipIf(noSandbox !== undefined).each([["ripgrep"], ["a folder that packages
   },
   120_000,
 );
+
+test.skipIf(noSandbox !== undefined)("a search works where Handrail's own state is in the workspace", async () => {
+  const workDir = await workspace({ "notes.txt": "one\n", "state/handrail/token.txt": "one\n" });
+  const toolkit = await toolkitWith({ preset: "workspace", workDir, stateDir: join(workDir, "state/handrail") });
+  const read = async (name: string, input: object) => asText(await toolkit.call({ name, input }));
+  expect(await read("find", { pattern: "*.txt" })).toMatch(/^notes\.txt\n/);
+  expect(await read("grep", { pattern: "one" })).toMatch(/^notes\.txt:1: one/);
+});

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isInside } from "../../../util/paths.ts";
 
@@ -43,9 +43,14 @@ export function searchViewWords(
     ...excludes.filter(existsSync).flatMap(shown),
     ...shown(ripgrep),
     ...["--ro-bind", root, root],
-    ...closed.flatMap((at) => ["--ro-bind", "/dev/null", at]),
+    ...closed.flatMap((at) => (isFolder(at) ? ["--perms", "0555", "--tmpfs", at] : ["--ro-bind", "/dev/null", at])),
     ...["--chdir", "/", "--"],
   ];
+}
+
+/** A folder is hidden by an empty one, a file by an empty file. */
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** The folders above a path, the highest first, without "/". */
