@@ -22,7 +22,7 @@ const projectRoot = fileURLToPath(new URL("../..", import.meta.url));
 const WORK = {
   read: {
     what: "read a file of 20 KB",
-    most: 0.5,
+    most: 0.25,
     ours: () => ({ name: "read", arguments: { path: "read.txt" } }),
     theirs: (/** @type {string} */ folder) => ({
       name: "read_text_file",
@@ -31,7 +31,7 @@ const WORK = {
   },
   ls: {
     what: "list a folder of 30 files",
-    most: 0.4,
+    most: 0.25,
     ours: () => ({ name: "ls", arguments: { path: "list" } }),
     theirs: (/** @type {string} */ folder) => ({
       name: "list_directory_with_sizes",
@@ -40,7 +40,7 @@ const WORK = {
   },
   edit: {
     what: "edit a file of 1 KB",
-    most: 1,
+    most: 0.6,
     ours: (/** @type {number} */ count) => ({
       name: "edit",
       arguments: { path: "ours.txt", old_text: `at ${count};`, new_text: `at ${count + 1};` },

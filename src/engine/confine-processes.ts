@@ -64,7 +64,7 @@ export function callProcesses(inner: Backend, stop: Pick<Stop, "signal">, alive:
     },
     tieOf: (process) => ties.get(process),
     shows: (pane) => [...ties.keys()].some(({ place }) => place === `pane ${pane}`),
-    end: async () => (await Promise.all([...started].map(letGo))).flat(),
+    end: async () => (started.size === 0 ? [] : (await Promise.all([...started].map(letGo))).flat()),
   };
 }
 

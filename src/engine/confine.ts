@@ -22,7 +22,8 @@ import type { Host } from "./host.ts";
 export interface Confined {
   readonly backend: ToolBackend;
   readonly outputs: Outputs;
-  readonly jobs: ToolJobs;
+  /** Made when it is asked for: few calls use jobs. */
+  jobs(): ToolJobs;
   readonly closed: Closed;
   /** For a call with expected paths: the failure of an access because its path is not real. */
   notReal(): NotReal | undefined;
@@ -223,7 +224,7 @@ export function confine(
         throw new ToolFailure(`tool "${call.tool.name}" tried to read output://${id}, which this call did not declare`);
       },
     },
-    jobs: jobsOfCall(jobs, store, call, { allowed, alive, runs, tieOf: processes.tieOf }),
+    jobs: () => jobsOfCall(jobs, store, call, { allowed, alive, runs, tieOf: processes.tieOf }),
     closed: { paths: except, holds: (path) => paths.reach("read", path, path) === "closed" },
     notReal: () => notReal,
     allow(effect, decision) {

@@ -241,7 +241,7 @@ class CallContext implements ToolContext {
   }
 
   get jobs(): ToolJobs {
-    return confinement(this.#running).jobs;
+    return confinement(this.#running).jobs();
   }
 
   get memories(): Memories {

@@ -153,8 +153,17 @@ function countHigh(text: string): number {
 
 /** Decodes bytes in this encoding, including any byte order mark. Invalid bytes become U+FFFD. */
 export async function decodeText(bytes: Uint8Array, { name }: Encoding): Promise<string> {
-  if (isUnicode(name)) return new TextDecoder(name, { ignoreBOM: true }).decode(bytes);
+  if (isUnicode(name)) return decoderOf(name).decode(bytes);
   return (await legacy()).decode(asBuffer(bytes), name);
+}
+
+const decoders = new Map<string, TextDecoder>();
+
+/** One per encoding: making one takes as long as decoding a page of text. It keeps nothing between whole texts. */
+function decoderOf(name: string): TextDecoder {
+  const known = decoders.get(name) ?? new TextDecoder(name, { ignoreBOM: true });
+  decoders.set(name, known);
+  return known;
 }
 
 /** Like `decodeText`, for bytes that may end inside a character: the incomplete character is removed. */

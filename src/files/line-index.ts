@@ -48,7 +48,8 @@ export interface LineRangeOptions {
   readonly lineBreak: LineBreak;
   /** The known starts of lines. New ones are added. */
   readonly index: LineIndex;
-  readonly signal: AbortSignal;
+  /** Its signal is made only if more than one chunk has to be read. */
+  readonly until: { readonly signal: AbortSignal };
 }
 
 /**
@@ -89,14 +90,14 @@ export async function readLines(file: OpenFile, options: LineRangeOptions): Prom
 async function seekLine(
   file: OpenFile,
   line: number,
-  { lineBreak, index, signal }: LineRangeOptions,
+  { lineBreak, index, until }: LineRangeOptions,
 ): Promise<number | undefined> {
   if (index.total !== undefined && line >= index.total) return undefined;
   let { line: current, offset } = placeBefore(index, line);
   let lineStart = offset;
   let buffer: Buffer | undefined;
   while (current < line) {
-    signal.throwIfAborted();
+    until.signal.throwIfAborted();
     buffer ??= Buffer.allocUnsafe(Math.min(CHUNK, Math.max(file.info.size - offset, STRIDE)));
     const chunk = asBuffer(await file.read(offset, buffer.length, buffer));
     if (chunk.length === 0) {

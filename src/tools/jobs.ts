@@ -141,7 +141,7 @@ export const jobs = (options: ToolOptions = {}) => {
   async function range(
     job: Job,
     { offset, lines }: { offset: number; lines: number },
-    { signal, mask }: ToolContext,
+    context: ToolContext,
   ): Promise<string> {
     const maxBytes = limit.bytes ?? DEFAULT_MAX_BYTES;
     const file = logFile(job.process.output, `output://job-${job.id}`, job.startedMs);
@@ -156,13 +156,13 @@ export const jobs = (options: ToolOptions = {}) => {
       maxBytes,
       lineBreak: { bytes: Uint8Array.of(10), unit: 1 },
       index: lineIndex(),
-      signal,
+      until: context,
     });
     if (whole === 0) {
       const written = total === undefined ? `no line ${offset}` : `only ${plural(total, "line")}`;
       return `[Job ${job.id} has written ${written} so far.]`;
     }
-    const part = truncateHead(decodeOutput(bytes), { bytes: maxBytes }, mask);
+    const part = truncateHead(decodeOutput(bytes), { bytes: maxBytes }, context.mask);
     const found = part.truncated === false ? whole : part.shownLines;
     const next = atEnd && found === whole ? "" : ` Use offset=${offset + found} to continue.`;
     const of = total === undefined ? "" : ` of ${total}`;

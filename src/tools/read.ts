@@ -125,24 +125,24 @@ interface Wanted {
   readonly index: LineIndex;
 }
 
-async function showText(file: OpenFile, wanted: Wanted, { seen, signal, mask }: ToolContext) {
+async function showText(file: OpenFile, wanted: Wanted, context: ToolContext) {
   const { path, offset, limit, bytes, index } = wanted;
   const unit = unitOf(wanted.encoding);
   const lineBreak = {
     bytes: Uint8Array.from(wanted.encoding.name === "utf-16be" ? [0, 10] : unit === 2 ? [10, 0] : [10]),
     unit,
   };
-  const range = await readLines(file, { offset, maxLines: limit, maxBytes: bytes, lineBreak, index, signal });
+  const range = await readLines(file, { offset, maxLines: limit, maxBytes: bytes, lineBreak, index, until: context });
   if (range.lines === 0 && offset > 1) {
     throw new ToolFailure(`offset ${offset} is past the end: ${path} has ${plural(range.total ?? 0, "line")}`);
   }
   const whole = range.atEnd && offset === 1;
-  if (!path.startsWith(OUTPUT_SCHEME)) seen.remember(file.info, whole ? range.bytes : undefined);
+  if (!path.startsWith(OUTPUT_SCHEME)) context.seen.remember(file.info, whole ? range.bytes : undefined);
   const encoding = await encodingOf(range, wanted);
   const decoded = (await (range.cutInLine ? decodePart : decodeText)(range.bytes, encoding)).replaceAll("\0", "\ufffd");
   const mark = offset === 1 && decoded.startsWith("\ufeff") ? 1 : 0;
   // As UTF-8, and with secrets masked, the text may be longer than it is in the file.
-  const shown = truncateHead(decoded.slice(mark), { bytes }, mask);
+  const shown = truncateHead(decoded.slice(mark), { bytes }, context.mask);
   const lines = shown.truncated === false ? range.lines : shown.shownLines;
   return {
     kind: "text" as const,

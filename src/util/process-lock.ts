@@ -1,5 +1,5 @@
-import { linkSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
-import { link, readFile, rename, unlink } from "node:fs/promises";
+import { rmSync, symlinkSync } from "node:fs";
+import { readFile, readlink, rename, symlink, unlink } from "node:fs/promises";
 import { pause } from "./abort.ts";
 import { randomName } from "./identifier.ts";
 import { hasCode } from "./private-file.ts";
@@ -9,8 +9,8 @@ import { processStatus } from "./process-status.ts";
 const RETRY_MS = 15;
 
 /**
- * Runs `work` while no other process holds the lock, a file in an existing folder. Takes over the lock of a process
- * that has died.
+ * Runs `work` while no other process holds the lock, a link in an existing folder that names its process. Takes over
+ * the lock of a process that has died.
  *
  * @param what the thing that is locked, for the message
  * @param patienceMs how long to wait for another process. Default 60 seconds.
@@ -22,15 +22,8 @@ export async function withLockFile<T>(
   work: () => Promise<T>,
   patienceMs = 60_000,
 ): Promise<T> {
-  const own = `${lock}-${randomName(8)}.tmp`;
-  // Synchronous, because an act that changes one file waits for it: each takes microseconds.
-  writeFileSync(own, thisProcess(), { mode: 0o600 });
-  try {
-    for (const deadline = Date.now() + patienceMs; !(await isTaken(own, lock)); await pause(RETRY_MS)) {
-      if (Date.now() > deadline) throw new Error(`another process of Handrail uses ${what}; try again later`);
-    }
-  } finally {
-    unlinkSync(own);
+  for (const deadline = Date.now() + patienceMs; !(await isTaken(lock)); await pause(RETRY_MS)) {
+    if (Date.now() > deadline) throw new Error(`another process of Handrail uses ${what}; try again later`);
   }
   try {
     return await work();
@@ -39,29 +32,40 @@ export async function withLockFile<T>(
   }
 }
 
-/** Creating a link is atomic, so a lock always names its process. */
-async function isTaken(own: string, lock: string): Promise<boolean> {
+/**
+ * Creating a link is atomic, so a lock always names its process. Synchronous, because an act that changes one file waits
+ * for it: it takes microseconds.
+ */
+async function isTaken(lock: string): Promise<boolean> {
   try {
-    linkSync(own, lock);
+    symlinkSync(thisProcess(), lock);
     return true;
   } catch (error) {
     if (!hasCode(error, "EEXIST")) throw error;
   }
-  const owner = await readFile(lock, "latin1").catch(() => undefined);
+  const owner = await ownerOf(lock);
   if (owner === undefined) return false;
   const [pid = "", start = ""] = owner.split(":");
   if (isAlive(Number(pid), start)) return false;
   // If several processes see a stale lock, one of them removes it: only one rename succeeds. A new lock that was moved
   // by mistake is put back.
-  const stale = `${own}.stale`;
+  const stale = `${lock}-${randomName(8)}.stale`;
   const isMoved = await rename(lock, stale).then(
     () => true,
     () => false,
   );
   if (!isMoved) return false;
-  if ((await readFile(stale, "latin1")) !== owner) await link(stale, lock).catch(() => {});
+  const moved = await ownerOf(stale);
+  if (moved !== undefined && moved !== owner) await symlink(moved, lock).catch(() => {});
   await unlink(stale);
   return false;
+}
+
+/** The process that a lock names; `undefined` without a lock. The locks of older versions are files. */
+async function ownerOf(lock: string): Promise<string | undefined> {
+  return readlink(lock)
+    .catch(() => readFile(lock, "latin1"))
+    .catch(() => undefined);
 }
 
 let own: string | undefined;

@@ -134,7 +134,7 @@ describe("a large file", () => {
       maxBytes: 100,
       lineBreak: LF,
       index: lineIndex(),
-      signal: stop.signal,
+      until: stop,
     };
     await expect(readLines(stopping, options)).rejects.toThrow("stopped");
     await file.close();
@@ -170,7 +170,7 @@ async function observed(path: string, wanted: Wanted): Promise<{ range: LineRang
     },
   };
   try {
-    return { range: await readLines(counting, { ...wanted, signal: new AbortController().signal }), bytesRead };
+    return { range: await readLines(counting, { ...wanted, until: new AbortController() }), bytesRead };
   } finally {
     await file.close();
   }
