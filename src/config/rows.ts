@@ -335,6 +335,11 @@ export const ROWS = {
   "policy.sandbox_limits.disk_free_mb": optional(integer(0, MOST_MB), "`512`", never("it is your machine"), {
     doc: "MiB that stay free on a disk: a command in the sandbox that needs more is stopped",
   }),
+  "policy.sandbox_limits.caches_mb": optional(integer(1, MOST_MB), "`4096`", never("it is your machine"), {
+    doc:
+      "MiB for the package caches of commands in the sandbox, of all workspaces together. Measured every hour; those of " +
+      "the workspace that was not used for longest are removed first, and none while a process uses it",
+  }),
   "policy.sandbox_alarm.per_minute": optional(integer(0, 1_000), "`10`", never("alarms are for you"), {
     doc: "how many sandbox refusals within a minute raise an alarm in the record; `0`: none",
   }),

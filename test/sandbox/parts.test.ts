@@ -1,5 +1,5 @@
 // Parts of the sandbox that only look and decide: no sandbox is needed.
-import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { privateCaches } from "../../src/backends/sandbox/session/caches.ts";
@@ -11,6 +11,7 @@ import { heldRepository } from "../../src/backends/sandbox/mounts/repositories.t
 import { socketNames } from "../../src/backends/sandbox/mounts/sockets.ts";
 import { DISK } from "../../src/git/disk.ts";
 import { linkedWorktree } from "../../src/git/folders.ts";
+import { thisProcess } from "../../src/util/process-identity.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
@@ -211,4 +212,37 @@ test("caches of one workspace are not those of another, and are created on reque
   expect(one.environment(true)["MAVEN_ARGS"]).toBe(`-Dmaven.repo.local=${one.folder}/maven`);
   expect(one.environment(false)["MAVEN_ARGS"]).toBe(`-Dmaven.repo.local=${one.folder}/maven`);
   expect(other.environment(false)["npm_config_cache"]).toBe(`${other.folder}/npm`);
+});
+
+test("caches over the cap are removed, those unused for longest first, and none that a process uses", async () => {
+  const root = made(["home/x"]);
+  const caches = join(root, "s/caches");
+  const open = (workDir: string) => privateCaches({ folder: join(root, "s"), workDir, home: join(root, "home") });
+  const filled = ["/oldest", "/used", "/newest"].map((workDir, place) => {
+    const opened = open(workDir);
+    mkdirSync(join(opened.folder, "npm"));
+    writeFileSync(join(opened.folder, "npm/package.tgz"), Buffer.alloc(300_000, "x"));
+    if (workDir !== "/used") opened.use.end();
+    const at = 1_000 + place;
+    utimesSync(`${opened.folder}.used`, at, at);
+    return opened;
+  });
+  const [oldest, used, newest] = filled;
+  const isThere = () => filled.map(({ folder }) => existsSync(join(folder, "npm")));
+  await used?.use.cap(1_000_000);
+  expect(isThere()).toEqual([true, true, true]);
+  rmSync(join(caches, "measured"));
+  await oldest?.use.cap(400_000);
+  expect(isThere()).toEqual([false, true, true]);
+  // What was too much of a workspace in use is removed when it is used next, unless another process uses it then.
+  open("/used").use.end();
+  expect(isThere()).toEqual([false, true, true]);
+  used?.use.end();
+  writeFileSync(`${newest?.folder}.user.dead`, JSON.stringify({ ...thisProcess(), processStart: "1" }));
+  open("/used").use.end();
+  expect(isThere()).toEqual([false, false, true]);
+  rmSync(join(caches, "measured"));
+  await newest?.use.cap(1);
+  expect(isThere()).toEqual([false, false, false]);
+  expect(existsSync(join(caches, "aside"))).toBe(false);
 });

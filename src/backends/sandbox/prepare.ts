@@ -7,6 +7,7 @@ import { messageOf } from "../../util/errors.ts";
 import { isInside } from "../../util/paths.ts";
 import { spawner } from "../spawner/connection.ts";
 import { ALL_FEATURES } from "./wrap/bubblewrap.ts";
+import { DEFAULT_CACHE_BYTES } from "./session/cache-cap.ts";
 import { privateCaches } from "./session/caches.ts";
 import { spawnContained } from "./wrap/contained.ts";
 import { WATCHER } from "./wrap/exit-status.ts";
@@ -86,8 +87,10 @@ async function furnish(inner: Backend, program: string, options: Prepared, base:
   const kept = keptProbe(realOf(folder), program, first);
   const shared = { session, caches, limits, sharedNetwork, filterFile, watcherFile, outputs, failed: kept.forget };
   const context = { ...shared, inner, program, network, diskFree, settle: changes.settle, factsFor };
+  if (options.oneCommand !== true) void caches.use.cap(limitSettings.caches ?? DEFAULT_CACHE_BYTES);
   const close = async () => {
     changes.close();
+    caches.use.end();
     await limits.close();
     await sharedNetwork?.close();
     await session.close();

@@ -16,6 +16,8 @@ export interface LimitSettings {
   readonly memory?: number;
   /** Bytes that must stay free on a disk that commands write to (see `guardDisk`). Default: 512 MiB. */
   readonly diskFree?: number;
+  /** Bytes of the package caches of all workspaces together. Default: 4 GiB. */
+  readonly caches?: number;
 }
 
 /** The kernel's limits for the commands of one backend. */

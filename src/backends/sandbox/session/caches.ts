@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Env } from "../../../contract/effect.ts";
 import type { Base } from "../../../util/paths.ts";
 import { systemProgram } from "../programs.ts";
+import { useCaches } from "./cache-cap.ts";
 
 /** A cache of a package manager or build tool. */
 interface Cache {
@@ -50,14 +51,17 @@ export type Caches = ReturnType<typeof privateCaches>;
 
 /** A workspace's caches, kept between sessions. @throws The system's error when they cannot be created. */
 export function privateCaches({ folder, workDir, home }: Base & { readonly folder: string }) {
-  const own = join(folder, "caches", createHash("sha256").update(workDir).digest("hex").slice(0, 16));
+  const id = createHash("sha256").update(workDir).digest("hex").slice(0, 16);
+  const own = join(folder, "caches", id);
   mkdirSync(own, { recursive: true, mode: 0o700 });
+  const use = useCaches(join(folder, "caches"), id);
   const isUsers = ({ users, folder: name }: Cache) =>
     users !== undefined && !existsSync(join(own, name)) && existsSync(join(home, users));
   const has = (file: string) => existsSync(join(workDir, file));
   return {
     /** Contains all caches; writable. */
     folder: own,
+    use,
     /** The variables that lead package managers there. `networked`: it can download, so it needs writable caches. */
     environment(networked: boolean): Env {
       const used = CACHES.filter((cache) => (networked || !isUsers(cache)) && (cache.isFor?.(has) ?? true));
