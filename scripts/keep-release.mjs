@@ -34,7 +34,7 @@ const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 const kept = join(root, "test", "fixtures", "releases", version);
 
 const home = mkdtempSync(join(tmpdir(), "handrail-release-"));
-const [config, state, project] = ["config", "state", "project"].map((name) => join(home, name));
+const [config, state, project] = [join(home, "config"), join(home, "state"), join(home, "project")];
 mkdirSync(join(config, "handrail"), { recursive: true });
 mkdirSync(project);
 writeFileSync(join(config, "handrail", "config.yaml"), CONFIGURATION);
