@@ -23,8 +23,8 @@ export function resultOf(event: Extract<CallEvent, { type: "call.finished" }>): 
   const { status, error = "", data = null } = event;
   const content = (event.content ?? []).map((part): Content => {
     if (part.type === "text") return part;
-    const { mimeType, data } = part;
-    return data === undefined ? text(`[${mimeType}]`) : { type: "image", mimeType, data };
+    const { mimeType, data: bytes } = part;
+    return bytes === undefined ? text(`[${mimeType}]`) : { type: "image", mimeType, data: bytes };
   });
   const all = content.map((part) => ("text" in part ? part.text : "")).join("\n");
   if (status === "ok") return { status, content, data };

@@ -60,7 +60,7 @@ export async function run({ name, concurrency, maxWaiting, limit = [], ...option
     });
     process.stdout.write(`worker:${name} (${id}) makes calls in ${toolkit.backend.workDir}\n`);
     if (!stopped.signal.aborted)
-      await new Promise((resolve) => stopped.signal.addEventListener("abort", resolve, { once: true }));
+      await new Promise((end) => stopped.signal.addEventListener("abort", end, { once: true }));
     await worker.close();
   } finally {
     await toolkit.close().catch((error: unknown) => warn([messageOf(error)]));
