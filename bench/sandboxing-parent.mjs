@@ -1,14 +1,16 @@
 // Runs the same command in our sandbox, in plain bubblewrap with the same arguments, and without a sandbox, always
 // through the same spawner. A separate process, so that it can run as another user.
 //
-// In: as argument, a folder that contains the workspace `ws`; messages "HOW SCRIPT", where HOW is ours, bwrap or none;
-//      "ready?". Out: a message after `TIMES` runs, or with an error.
+// In: as arguments, a folder that contains the workspace `ws`, how often to run, the pause before each (milliseconds), and
+//      how many run at once; messages "HOW SCRIPT", where HOW is ours, bwrap or none; "ready?".
+// Out: a message with the milliseconds that the runs took without the pauses, or with an error.
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { local, sandbox } from "handrail";
 
 const folder = process.argv[2] ?? "";
-const times = Number(process.argv[3] ?? "1");
+const [times = 1, pauseMs = 0, together = 1] = process.argv.slice(3).map(Number);
 const inner = await local({
   workDir: join(folder, "ws"),
   home: join(folder, "home"),
@@ -23,8 +25,14 @@ process.on("message", (/** @type {string} */ message) => void answer(message));
 async function answer(message) {
   const [how, script = ""] = message.split(/ (.*)/s);
   try {
-    if (how !== "ready?") for (let time = 0; time < times; time++) await run(how, script);
-    process.send?.("done");
+    let took = 0;
+    for (let time = 0; how !== "ready?" && time < times; time++) {
+      if (pauseMs > 0) await pause(pauseMs);
+      const started = performance.now();
+      await Promise.all(Array.from({ length: together }, () => run(how, script)));
+      took += performance.now() - started;
+    }
+    process.send?.(took);
   } catch (error) {
     process.send?.(String(error));
   }

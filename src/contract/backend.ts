@@ -55,6 +55,8 @@ export interface Backend {
   readonly terminal?: Terminal;
   /** The sandbox of its commands, on a backend that has one. */
   readonly sandbox?: Sandbox;
+  /** Starts a program that waits for a command (see `Standby`). Rejects like `spawn`. Absent: nothing starts ahead. */
+  standby?(program: Pick<Command, "argv" | "env" | "streams" | "stdin">): Promise<Standby>;
   /** Processes that outlive the backend, if it supports them. */
   readonly detached?: DetachedProcesses;
   /**
@@ -221,6 +223,16 @@ export interface Files {
   list(path: string, options?: PathOptions): Promise<readonly FileEntry[]>;
   /** Removes a file, a link, or a folder with its content. */
   remove(path: string, options?: PathOptions): Promise<void>;
+}
+
+/** A program that was started before the command is known that it will run, with nothing of the user's environment. */
+export interface Standby {
+  /** The waiting program. It does not keep this process alive, and ends with the backend. */
+  readonly waiting: Process;
+  /** The environment that a command gets from this backend. */
+  environment(command: Pick<Command, "env" | "passEnv">): Env;
+  /** Returns the program as the process of a command, with its timeout and signal from now on. Call it once. */
+  become(command: Command): Promise<Process>;
 }
 
 export interface Command {

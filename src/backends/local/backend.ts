@@ -13,7 +13,8 @@ import { createSearching } from "../search/searching.ts";
 import { ripgrepPath } from "./ripgrep.ts";
 import { localFiles } from "./files.ts";
 import type { SpawnOptions } from "./spawn.ts";
-import { closedFailure } from "../process/run.ts";
+import { later } from "../../util/promises.ts";
+import { closedFailure, takenOver } from "../process/run.ts";
 
 export interface LocalOptions {
   /** Default: the current folder. */
@@ -65,6 +66,8 @@ export async function local({
     const { spawnLocal } = await processes();
     return owned(await spawnLocal(command, { ...options, outputFolder }));
   };
+  const environmentOf = ({ env, passEnv: isPassed }: Pick<Command, "env" | "passEnv">) =>
+    commandEnvironment(process.env, isPassed === false ? [] : passEnv, { HOME: home, ...env });
   const startJob = async (
     command: JobCommand,
     options: { readonly cwd: string; readonly env: Env },
@@ -95,14 +98,31 @@ export async function local({
     detached: detachedIn(jobFolder),
     async spawn(command) {
       const cwd = await realCwd(command, files);
-      const env = commandEnvironment(process.env, command.passEnv === false ? [] : passEnv, {
-        HOME: home,
-        ...command.env,
-      });
+      const env = environmentOf(command);
       const { lifetime = "call" } = command;
       started++;
       if (lifetime !== "call") return startJob({ ...command, lifetime }, { cwd, env });
       return start(command, { cwd, env, mark: `${lease}${started}:`, lease });
+    },
+    async standby(program) {
+      const work = later();
+      const env = commandEnvironment({}, [], { ...program.env });
+      started++;
+      const waiting = await start(program, {
+        cwd: base.workDir,
+        env,
+        mark: `${lease}${started}:`,
+        lease,
+        idle: work.promise,
+      });
+      return {
+        waiting,
+        environment: environmentOf,
+        become(command) {
+          work.resolve();
+          return takenOver(waiting, command);
+        },
+      };
     },
     search: searching.search,
     find: searching.find,

@@ -30,6 +30,8 @@ export interface Capture {
   readonly log: OutputLog;
   /** Starts to read. Call it when the command has opened its end of the pipe. */
   begin(): void;
+  /** Whether reading keeps this process alive. Default true. Has no effect before `begin` and after `finish`. */
+  keepAlive(on: boolean): void;
   /** Reads the rest of an ended command and closes the log. Later output of children is discarded. Never rejects. */
   finish(): Promise<void>;
   /** Releases the pipe and the log, if no command was started. */
@@ -96,6 +98,7 @@ export async function capture({ spawner, folder, mayLeaveNode }: CaptureOptions)
     pipe: reader.pipe,
     log,
     begin: reader.begin,
+    keepAlive: (on) => (on && !log.ended ? reader.ref() : reader.unref()),
     async finish() {
       leaves = false; // so little output is left that this process can read it
       const copying = await handingOver;

@@ -20,6 +20,7 @@ export async function liveCapture(spawner: Spawner, kind: "queue" | "end"): Prom
     pipe: reader.pipe,
     log,
     begin: reader.begin,
+    keepAlive: (on) => (on ? reader.ref() : reader.unref()),
     async finish() {
       isEnding = true; // little is left in the pipe, so the rest need not wait for its reader
       reader.resume();

@@ -32,8 +32,9 @@ export async function pipeToRead(spawner: Spawner, take: (length: number, buffer
       removeName(pipe);
     },
     resume: () => void socket?.resume(),
-    /** Lets this process end while it still reads. */
+    /** Lets this process end while it still reads; `ref` takes it back. */
     unref: () => void socket?.unref(),
+    ref: () => void socket?.ref(),
     destroy: () => void socket?.destroy(),
     /** Resolves when all writers have closed the pipe and everything is read, or after `destroy`. */
     closed: closed.promise,

@@ -21,6 +21,8 @@ export interface SpawnOptions {
   readonly lease?: string;
   /** Folder for output that does not fit in memory. */
   readonly outputFolder: string;
+  /** Until it resolves, the process does not keep this one alive. Default: it does from the start. */
+  readonly idle?: Promise<void>;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface SpawnOptions {
  */
 export async function spawnLocal(command: Command, options: SpawnOptions): Promise<Process> {
   const { argv, streams = "merged", stdin = "closed" } = command;
-  const { cwd, env, mark, lease } = options;
+  const { cwd, env, mark, lease, idle } = options;
   const starting = later<Child>();
   return run(command, {
     async start() {
@@ -56,6 +58,11 @@ export async function spawnLocal(command: Command, options: SpawnOptions): Promi
       }
       starting.resolve(child);
       for (const each of captures) each.begin();
+      if (idle !== undefined) {
+        const keepAlive = (on: boolean) => [child, ...captures].forEach((each) => each.keepAlive(on));
+        keepAlive(false);
+        void idle.then(() => keepAlive(true));
+      }
       const writer = input?.begin();
       return {
         id: String(child.pid),

@@ -118,6 +118,26 @@ export async function run(command: Pick<Command, "argv" | "timeoutMs" | "signal"
   };
 }
 
+/** A process that runs already, as that of a command: stopped at the command's timeout and signal. Rejects like `run`. */
+export function takenOver(running: Process, command: Pick<Command, "argv" | "timeoutMs" | "signal">): Promise<Process> {
+  const { id, output, errors, exit } = running;
+  return run(command, {
+    start: () =>
+      Promise.resolve({
+        id,
+        output,
+        errors,
+        ended: () => exit,
+        complete: () => Promise.resolve(),
+        input: { write: (text) => running.write(text), end: () => running.endInput() },
+      }),
+    async signal() {
+      await running.kill();
+      return (await exit).how === "lost" ? "left" : "all";
+    },
+  });
+}
+
 /** Calls `stop` at the timeout and at the signal. Returns a function that disables both. */
 function limit({ timeoutMs, signal }: Pick<Command, "timeoutMs" | "signal">, stop: (as: Exit) => void): () => void {
   const startedMs = Date.now();

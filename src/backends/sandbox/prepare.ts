@@ -10,6 +10,7 @@ import { ALL_FEATURES } from "./wrap/bubblewrap.ts";
 import { DEFAULT_CACHE_BYTES } from "./session/cache-cap.ts";
 import { privateCaches } from "./session/caches.ts";
 import { spawnContained } from "./wrap/contained.ts";
+import { readySandboxes } from "./wrap/ready.ts";
 import { WATCHER } from "./wrap/exit-status.ts";
 import { NOT_INSTALLED, explained, impossible, thisMachine } from "./wrap/unavailable.ts";
 import { factFinder, holdBackLeft } from "./mounts/facts.ts";
@@ -37,6 +38,8 @@ export type Ready =
       readonly temporary: readonly Temporary[];
       /** Starts a command in a sandbox. Rejects with a `ToolFailure` when it cannot be started. */
       spawn(command: Command, access: SandboxAccess): Promise<Process>;
+      /** Ends the sandboxes that wait for commands. No other is set up. */
+      endReady(): Promise<void>;
       close(): Promise<void>;
     }
   | Extract<SandboxState, { works: false }>;
@@ -113,11 +116,13 @@ async function furnish(inner: Backend, program: string, options: Prepared, base:
     ...limits.missing,
   ];
   const found = { ...context, features: probed.features };
+  const ahead = options.oneCommand === true ? undefined : readySandboxes(found);
   return {
     works: true,
     missing,
     temporary: temporaryOf(session),
-    spawn: (command, access) => spawnContained(command, access, found),
+    spawn: (command, access) => spawnContained(command, access, found, ahead),
+    endReady: async () => ahead?.close(),
     close,
   };
 }

@@ -145,6 +145,8 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
     ...(inner.detached !== undefined && { detached: inner.detached }),
     async close() {
       closed = true;
+      const tested = works ? await ready : undefined;
+      if (tested?.works === true) await tested.endReady();
       await inner.close();
       const state = await ready;
       if (state?.works === true) await state.close();

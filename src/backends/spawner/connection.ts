@@ -37,6 +37,8 @@ export interface Child {
   readonly pid: number;
   /** Never rejects. */
   readonly exit: Promise<ChildExit>;
+  /** Whether waiting for its end keeps this process alive. Default true. */
+  keepAlive(on: boolean): void;
   /**
    * Sends TERM, and after two seconds KILL, to the process and its children. Resolves to true when they have ended, to
    * false if some cannot be ended (if the process is one of them, `exit` never resolves). Never rejects.
@@ -91,7 +93,7 @@ async function connect(onDeath: () => void): Promise<Spawner> {
   const died = later();
   const child = begin();
   const unmark = child.pid === undefined ? undefined : markByGroup(child.pid);
-  const { ask, forget, isDead } = connectionTo(child, () => {
+  const { ask, forget, keepAlive, isDead } = connectionTo(child, () => {
     onDeath();
     unmark?.();
     died.resolve();
@@ -134,7 +136,7 @@ async function connect(onDeath: () => void): Promise<Spawner> {
               if (!all) forget(command);
               return all;
             };
-            resolve({ pid, exit: exit.promise, stop });
+            resolve({ pid, exit: exit.promise, stop, keepAlive: (on) => keepAlive(command, on) });
             return false;
           }
           if (answer?.type === "exited") exit.resolve(exitOf(answer));
@@ -210,6 +212,8 @@ type Connection = ReturnType<typeof connectionTo>;
 /** Connects to the spawner. The connection keeps this process alive only while a request waits for an answer. */
 function connectionTo(child: ChildProcess, onDeath: () => void) {
   const waiting = new Map<number, Hear>();
+  /** The requests in `waiting` that do not keep this process alive. */
+  const idle = new Set<number>();
   let lastId = 0;
   let dead = false;
 
@@ -218,7 +222,13 @@ function connectionTo(child: ChildProcess, onDeath: () => void) {
   };
   const forget = (id: number) => {
     waiting.delete(id);
-    if (waiting.size === 0) child.channel?.unref();
+    keepAlive(id, true);
+  };
+  const keepAlive = (id: number, on: boolean) => {
+    if (on || !waiting.has(id)) idle.delete(id);
+    else idle.add(id);
+    if (waiting.size > idle.size) child.channel?.ref();
+    else child.channel?.unref();
   };
   const die = () => {
     if (dead) return;
@@ -235,8 +245,8 @@ function connectionTo(child: ChildProcess, onDeath: () => void) {
     /** Sends a request. Returns its number. */
     ask(request: Asked, heard: Hear): number {
       const id = ++lastId;
-      if (waiting.size === 0) child.channel?.ref();
       waiting.set(id, heard);
+      keepAlive(id, true);
       // If a message cannot be sent, the spawner has died, which is reported separately.
       if (!dead) child.send({ ...request, id }, () => undefined);
       else queueMicrotask(() => hear(id, undefined));
@@ -244,6 +254,8 @@ function connectionTo(child: ChildProcess, onDeath: () => void) {
     },
     /** Ignores further answers to this request. */
     forget,
+    /** Whether waiting for answers to this request keeps this process alive. Default true. */
+    keepAlive,
     isDead: () => dead,
   };
 }

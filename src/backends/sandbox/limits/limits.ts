@@ -27,9 +27,9 @@ export interface Limits {
   /**
    * Creates the limits of one command that is about to start. If the group cannot be created, the command reports that
    * and does not run. `then` is sh code that runs under the limits, with all words after the prefix as its arguments.
-   * Default: executes them.
+   * Default: executes them. `isEarly`: the command starts later, if the limits still hold then.
    */
-  forCommand(then?: string): Promise<CommandLimits>;
+  forCommand(then?: string, isEarly?: boolean): Promise<CommandLimits>;
   /** Removes unused groups. Running commands keep their limits. */
   close(): Promise<void>;
 }
@@ -38,6 +38,8 @@ export interface Limits {
 export interface CommandLimits {
   /** Words before the command. They set its limits, disable core files, and then execute it. */
   readonly prefix: readonly string[];
+  /** Whether they are not looser than limits created now, nor much stricter. */
+  holds(): boolean;
   /** The limits that were hit so far; call it before `dispose`. The kernel does not count RLIMIT_NPROC. */
   hit(): Promise<readonly Controlled[]>;
   /** Kills what still runs in the group of an ended command, and removes the group. Never rejects. */
@@ -91,12 +93,14 @@ export async function createLimits({
   let started = 0;
   return {
     missing: [...missing].map(([controller, reason]) => `${SENTENCES[controller]}: ${reason}.`),
-    forCommand(then = 'exec "$@"') {
+    forCommand(then = 'exec "$@"', isEarly = false) {
       const name = String(++started);
       const groups = folders.map((folder) => ({ ...folder, path: join(folder.path, name) }));
       for (const group of groups) makeGroup(group, processes, memory);
+      const ofUser = limit?.(isEarly);
       return Promise.resolve({
-        prefix: [...(limit?.() ?? []), ...wordsFor(groups, then)],
+        prefix: [...(ofUser?.words ?? []), ...wordsFor(groups, then)],
+        holds: () => ofUser?.holds() ?? true,
         hit: () => Promise.resolve(groups.flatMap(hitIn)),
         dispose: async () => void (await Promise.all(groups.map(endGroup))),
       });

@@ -19,7 +19,7 @@ export interface Features {
 
 export const ALL_FEATURES: Features = { noUsers: true, cgroup: true, processes: true, permissions: true, filter: true };
 
-/** Descriptors that are open when bwrap starts: its arguments, the system call filter, and its status report. */
+/** Descriptors that are open when bwrap starts, besides those of the watcher: its arguments, the system call filter, and its status report. */
 export const DESCRIPTORS = { args: 7, filter: 8, status: 9 } as const;
 
 /** A command in its sandbox. */
@@ -39,7 +39,6 @@ export function bubblewrapWords(
   mounts: readonly Mount[],
   { cwd, env, isDetached, hasOwnNetwork }: Contained,
 ): readonly string[] {
-  const variables = Object.entries(env).filter(([name]) => name !== "" && !name.includes("="));
   return [
     ...["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts"],
     ...(features.cgroup ? ["--unshare-cgroup-try"] : []),
@@ -55,10 +54,21 @@ export function bubblewrapWords(
     ...mounts.flatMap(({ kind, at }) => (kind === "closed" || kind === "emptied" ? ["--remount-ro", at] : [])),
     ...["--chdir", cwd],
     ...[HOLDER_VARIABLE, ...LEADING_OUT].flatMap((name) => ["--unsetenv", name]),
-    ...variables.flatMap(([name, value]) => ["--setenv", name, value]),
+    ...Object.entries(possible(env)).flatMap(([name, value]) => ["--setenv", name, value]),
     ...(features.filter ? ["--seccomp", String(DESCRIPTORS.filter)] : []),
     ...["--json-status-fd", String(DESCRIPTORS.status)],
   ];
+}
+
+/** The variables that bubblewrap gives to a command, from those of the backend (`base`) and the command's own. */
+export function variablesInside(base: Env, { cwd, env }: Pick<Contained, "cwd" | "env">): Env {
+  const kept = Object.entries(base).filter(([name]) => name !== HOLDER_VARIABLE && !LEADING_OUT.includes(name));
+  return { ...Object.fromEntries(kept), ...possible(env), PWD: cwd };
+}
+
+/** Without names that no variable can have. */
+function possible(env: Env): Env {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => name !== "" && !name.includes("=")));
 }
 
 function wordsFor(mount: Mount, { permissions }: Features): readonly string[] {

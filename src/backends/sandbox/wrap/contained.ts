@@ -4,33 +4,22 @@ import type { Command, OutputLog, Process } from "../../../contract/backend.ts";
 import type { SandboxAccess, Refusal } from "../../../contract/containment.ts";
 import { ToolFailure } from "../../../contract/failure.ts";
 import { readablePath } from "../../../util/byte-paths.ts";
-import { messageOf, tried } from "../../../util/errors.ts";
+import { tried } from "../../../util/errors.ts";
 import { commandEnvironment } from "../../local/environment.ts";
 import { HOLDER_VARIABLE } from "../../spawner/kill-tree.ts";
-import { bridged } from "../egress/bridge-command.ts";
-import { bubblewrapWords } from "./bubblewrap.ts";
 import { guardDisk } from "../limits/disk-guard.ts";
 import { exitInside, isSetUp } from "./exit-status.ts";
 import { requireUnstopped } from "../../process/run.ts";
 import { realCwd } from "../../process/command.ts";
-import { removeEmpty } from "../mounts/facts.ts";
 import type { CommandLimits } from "../limits/limits.ts";
-import { NO_RETRIES } from "../session/caches.ts";
-import { type Mount, hiddenIn, isHidden, mountAbove, mountsOf } from "../mounts/mounts.ts";
+import { type Mount, hiddenIn, isHidden, mountAbove } from "../mounts/mounts.ts";
 import type { EgressProxy } from "../egress/proxy.ts";
 import { holdBack } from "../mounts/repositories.ts";
 import type { EnteredNetwork, JobPorts } from "../egress/ports.ts";
+import type { Ready, ReadySandboxes } from "./ready.ts";
 import { requireStartable } from "./startable.ts";
-import {
-  type Files,
-  PROXY_INSIDE,
-  type SandboxContext,
-  givenBy,
-  opening,
-  removeFiles,
-  wrapped,
-  writeFiles,
-} from "./wrap.ts";
+import { type Cleaning, type View, cleaner, isNetworked, viewFor } from "./view.ts";
+import { type Files, type SandboxContext, opening, removeFiles, wrapped, writeFiles } from "./wrap.ts";
 
 /** Bytes at the end of the output that are searched for signs of refusals: 64 KiB. */
 const LOOKED_THROUGH = 65_536;
@@ -41,11 +30,16 @@ const MAX_HOSTS = 10;
 /** How often the setup of a sandbox is attempted. Nothing has run when the setup fails. */
 const MOST_ATTEMPTS = 12;
 
-/** Starts a command in its own sandbox. @throws ToolFailure when it cannot be started. */
+/**
+ * Starts a command in its own sandbox: one of `ahead` that waits, if it is what would be set up now, otherwise a new one.
+ *
+ * @throws ToolFailure when it cannot be started.
+ */
 export async function spawnContained(
   command: Command,
   access: SandboxAccess,
   context: SandboxContext,
+  ahead?: ReadySandboxes,
 ): Promise<Process> {
   const { argv, lifetime = "call" } = command;
   const cwd = await realCwd(command, context.inner.files);
@@ -56,55 +50,44 @@ export async function spawnContained(
       hint: "Start it as a job, or ask to run it outside the sandbox.",
     });
   }
-  for (let attempt = 1; ; attempt++) {
-    const cleaning = cleaner();
-    try {
-      const contained = await contain({ ...command, cwd }, access, context, cleaning);
-      const [outer] = contained.argv;
-      const child = await context.inner
-        .spawn({ ...command, cwd, argv: contained.argv, env: { [HOLDER_VARIABLE]: context.session.id } })
-        .catch((error: unknown) => {
-          throw renamed(error, outer, argv[0]);
-        });
-      // Something that existed during the check, such as a socket, may be gone when it is mounted.
-      if (attempt < MOST_ATTEMPTS && !(await isSetUp(child, contained.files.status))) {
-        context.failed(); // what an earlier session found may have changed since
-        await Promise.all([cleaning.run(), child.output.dispose(), child.errors?.dispose()]);
-        continue;
+  const use = await ahead?.use(command, access);
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const cleaning = cleaner();
+      const ready = attempt === 1 ? use?.ready : undefined;
+      try {
+        const contained = await contain({ ...command, cwd }, { access, context, cleaning, ready });
+        const child = await contained.start();
+        // Something that existed during the check, such as a socket, may be gone when it is mounted.
+        if (attempt < MOST_ATTEMPTS && !(await isSetUp(child, contained.files.status))) {
+          if (!contained.isReady) context.failed(); // what an earlier session found may have changed since
+          await Promise.all([cleaning.run(), child.output.dispose(), child.errors?.dispose()]);
+          continue;
+        }
+        if (lifetime === "detached") {
+          context.session.keep();
+          return child;
+        }
+        if (use !== undefined) cleaning.add(use.done);
+        const watched = watchedOver(child, { ...contained, program: argv[0], cwd, context, cleaning });
+        return lifetime === "call" ? watched : { ...watched, ...portsOf(child, contained.network) };
+      } catch (error) {
+        await cleaning.run();
+        throw error;
       }
-      if (lifetime === "detached") {
-        context.session.keep();
-        return child;
-      }
-      const watched = watchedOver(child, { ...contained, program: argv[0], cwd, context, cleaning });
-      return lifetime === "call" ? watched : { ...watched, ...portsOf(child, contained.network) };
-    } catch (error) {
-      await cleaning.run();
-      throw error;
     }
+  } catch (error) {
+    use?.done();
+    throw error;
   }
-}
-
-const isNetworked = ({ network = [] }: SandboxAccess) => network.length > 0;
-
-/** What is undone after a command, in any order. `run` undoes it once, and never rejects. */
-interface Cleaning {
-  add(undo: () => unknown): void;
-  run(): Promise<unknown>;
-}
-
-function cleaner(): Cleaning {
-  const all: (() => unknown)[] = [];
-  let done: Promise<unknown> | undefined;
-  return {
-    add: (undo) => void all.push(undo),
-    run: () => (done ??= Promise.allSettled(all.map(async (undo) => undo()))),
-  };
 }
 
 /** A command in its sandbox, before it starts. */
 interface ContainedCommand {
-  readonly argv: Command["argv"];
+  /** Rejects with a `ToolFailure` when it cannot be started. */
+  start(): Promise<Process>;
+  /** Whether its sandbox was set up before. */
+  readonly isReady: boolean;
   readonly files: Files;
   readonly mounts: readonly Mount[];
   readonly limits: CommandLimits;
@@ -115,41 +98,38 @@ interface ContainedCommand {
   heldBack(): Promise<readonly string[]>;
 }
 
-/** Creates what one command needs. `cleaning` gets the steps that remove it. @throws ToolFailure */
+interface Containing {
+  readonly access: SandboxAccess;
+  readonly context: SandboxContext;
+  /** Gets the steps that remove what was created. */
+  readonly cleaning: Cleaning;
+  /** A sandbox that waits. It is used, or ended. */
+  readonly ready: Ready | undefined;
+}
+
+/** Creates what one command needs. @throws ToolFailure */
 async function contain(
   command: Command & { readonly cwd: string },
-  access: SandboxAccess,
-  context: SandboxContext,
-  cleaning: Cleaning,
+  { access, context, cleaning, ready }: Containing,
 ): Promise<ContainedCommand> {
   const { argv, cwd, lifetime } = command;
-  const networked = isNetworked(access);
-  const proxy = networked ? await proxyFor(access.network ?? [], context) : undefined;
-  cleaning.add(() => proxy?.close());
-  const limits = await context.limits.forCommand(opening());
-  cleaning.add(limits.dispose);
-  const bridge = proxy === undefined ? { argv, env: {}, paths: [] } : bridged(argv, PROXY_INSIDE);
-  await context.settle();
-  const found = context.factsFor(access, { reopened: bridge.paths, given: givenBy(context, proxy) });
-  cleaning.add(() => removeEmpty(found.made));
-  const mounts = mountsOf({ ...found.facts, ownProcesses: context.features.processes });
+  cleaning.add(() => ready?.end()); // without effect if the command has it
+  const view = await viewFor(command, access, context, cleaning);
+  const { mounts, found, proxy } = view;
   requireVisible(argv[0], cwd, mounts);
-  const env = {
-    ...context.caches.environment(networked),
-    ...(networked ? {} : NO_RETRIES),
-    TMPDIR: "/tmp",
-    ...command.env,
-    ...bridge.env,
-  };
-  const shared = networked ? undefined : context.sharedNetwork;
-  const how = { cwd, env, isDetached: lifetime === "detached", hasOwnNetwork: shared === undefined };
-  const files = writeFiles(context.session, bubblewrapWords(context.features, mounts, how));
+  const used = ready?.suits(view) === true ? ready : undefined;
+  const limits = used?.limits ?? (await context.limits.forCommand(opening()));
+  cleaning.add(limits.dispose);
+  const isDetached = lifetime === "detached";
+  const files = used?.files ?? writeFiles(context.session, view.words({ cwd, env: view.env, isDetached }));
   cleaning.add(() => removeFiles(files));
   const before = found.before();
   const { end } = context.session.begin(before);
   cleaning.add(end);
+  const shared = isNetworked(access) ? undefined : context.sharedNetwork;
   return {
-    argv: wrapped(context, files, { prefix: limits.prefix, networked, argv: bridge.argv }),
+    start: () => (used === undefined ? startNew(command, view, { context, limits, files }) : used.run(command, view)),
+    isReady: used !== undefined,
     files,
     mounts,
     limits,
@@ -160,6 +140,19 @@ async function contain(
       return holdBack(before, found.gitFolders());
     },
   };
+}
+
+function startNew(
+  command: Command,
+  { argv, networked }: View,
+  { context, limits, files }: Pick<ContainedCommand, "limits" | "files"> & Pick<Containing, "context">,
+): Promise<Process> {
+  const [outer, ...words] = wrapped(context, files, { prefix: limits.prefix, networked, argv });
+  return context.inner
+    .spawn({ ...command, argv: [outer, ...words], env: { [HOLDER_VARIABLE]: context.session.id } })
+    .catch((error: unknown) => {
+      throw renamed(error, outer, command.argv[0]);
+    });
 }
 
 interface Running extends ContainedCommand {
@@ -237,15 +230,6 @@ async function endOf({ output, errors }: Process): Promise<string> {
   };
   const tails = await Promise.all([tailOf(output), tailOf(errors)]);
   return tails.filter((text) => text !== "").join("\n");
-}
-
-async function proxyFor(hosts: readonly string[], { network, session }: SandboxContext): Promise<EgressProxy> {
-  const { startProxy } = await import("../egress/proxy.ts");
-  try {
-    return await startProxy({ hosts, folder: session.folder, ...(network !== undefined && { network }) });
-  } catch (error) {
-    throw new ToolFailure(`the sandbox's proxy could not be started: ${messageOf(error)}`, { cause: error });
-  }
 }
 
 /** Refuses a program or a working directory that is hidden inside the sandbox. @throws ToolFailure */

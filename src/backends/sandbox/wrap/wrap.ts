@@ -7,7 +7,7 @@ import { bytesOf } from "../../../util/byte-paths.ts";
 import type { NetworkSettings } from "../../../network/network-settings.ts";
 import { DESCRIPTORS, type Features, bubblewrapWords } from "./bubblewrap.ts";
 import type { Caches } from "../session/caches.ts";
-import { WATCHER_DESCRIPTOR, canWatch, watched } from "./exit-status.ts";
+import { COMMAND_DESCRIPTOR, WATCHER_DESCRIPTOR, canWatch, watched } from "./exit-status.ts";
 import type { CommandFacts, Extras } from "../mounts/facts.ts";
 import type { Limits } from "../limits/limits.ts";
 import { OUTPUTS_INSIDE } from "../options.ts";
@@ -52,12 +52,14 @@ export const PROXY_INSIDE = "/run/handrail-proxy";
 /**
  * Returns sh code that opens bwrap's files as descriptors (arguments, which only bwrap may read; filter; status report)
  * and executes its remaining arguments. Opens the watcher's descriptor only if there is a watcher, since the command
- * would inherit it.
+ * would inherit it; with "waits" also the pipe from which the watcher reads the command.
  */
-export function opening(): string {
+export function opening(how: "starts" | "waits" = "starts"): string {
   const watching = canWatch() ? ` ${WATCHER_DESCRIPTOR}>>"$3"` : "";
   const handed = `${DESCRIPTORS.args}<"$1" ${DESCRIPTORS.filter}<"$2" ${DESCRIPTORS.status}>>"$3"${watching}`;
-  return `exec ${handed} && shift 3 && exec "$@"`;
+  return how === "starts"
+    ? `exec ${handed} && shift 3 && exec "$@"`
+    : `exec ${handed} ${COMMAND_DESCRIPTOR}<"$4" && shift 4 && exec "$@"`;
 }
 
 let started = 0;
@@ -77,15 +79,23 @@ export function trialWords(
   return wrapped(context, files, { prefix: ["/bin/sh", "-c", opening(), "sh"], networked: false, argv });
 }
 
-/** The words of a contained command: `prefix` with limits and files of bwrap, network, bwrap, watcher, command. */
+/**
+ * The words of a contained command: `prefix` with limits and files of bwrap, network, bwrap, watcher, command. Without
+ * `argv`, the watcher reads the command from `pipe`.
+ */
 export function wrapped(
   { program, filterFile, sharedNetwork }: Omit<SandboxContext, "features">,
   files: Files,
-  how: { readonly prefix: readonly string[]; readonly networked: boolean; readonly argv: Command["argv"] },
+  how: {
+    readonly prefix: readonly string[];
+    readonly networked: boolean;
+    readonly argv: readonly string[];
+    readonly pipe?: string;
+  },
 ): Command["argv"] {
   const [first, ...rest] = [
     ...how.prefix,
-    ...[files.args, filterFile, files.status],
+    ...[files.args, filterFile, files.status, ...(how.pipe === undefined ? [] : [how.pipe])],
     ...(how.networked ? [] : (sharedNetwork?.prefix ?? [])),
     ...[program, "--args", String(DESCRIPTORS.args), "--"],
     ...watched(how.argv, WATCHER_INSIDE),
