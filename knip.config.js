@@ -13,12 +13,13 @@ export default {
     "examples/plugins/*",
     "bench/spawning-parent.mjs",
     "bench/sandboxing-parent.mjs",
+    "bench/peers.mjs",
     "test/fixtures/**/*.{js,mjs,ts}",
   ],
   project: ["src/**/*.{ts,tsx}", "scripts/**/*.mjs", "bench/**/*.mjs", "test/**/*.ts", "examples/**"],
   ignoreExportsUsedInFile: { interface: true, type: true },
   // Projects that tests build in the sandbox, and the programs with SDKs, have packages of their own.
-  ignore: ["test/fixtures/projects/**", "examples/sdks/**"],
+  ignore: ["test/fixtures/projects/**", "examples/sdks/**", "bench/peers/**"],
   // Parts of every Linux system, the sandbox's program, and what an sshd, a container and a person at a terminal are made with.
   ignoreBinaries: [
     ...["bwrap", "mkfifo", "shellcheck", "mount", "script", "umount", "unshare"],
