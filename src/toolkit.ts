@@ -63,7 +63,7 @@ import type { Browsers } from "./web/browser/protocol.ts";
 import { takeOver } from "./tools/browser.ts";
 import { jobs as jobsTool } from "./tools/jobs.ts";
 import { pause } from "./util/abort.ts";
-import { absolutePath } from "./util/paths.ts";
+import { absolutePath, isInside } from "./util/paths.ts";
 import { randomName } from "./util/identifier.ts";
 import { requireNode } from "./util/runtime.ts";
 import type { DeliveringOptions } from "./workers/deliver.ts";
@@ -82,6 +82,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const { outputOwner = randomName(16), store = memoryStore(), memoryScope = "user" } = options;
   const { answerWithinMs = 600_000, park = "never", keepParkedMs = 604_800_000, sources = [] } = options;
   const stateDir = resolve(options.stateDir ?? stateFolder()); // a folder of this machine, whatever the backend
+  const allState = isInside(stateDir, stateFolder()) ? stateFolder() : stateDir; // of all tenants
   const { mode, limits, alarms: alarmOptions } = sandboxChoice(options);
   const place: TargetOptions = { ...options, sandbox: mode };
   const browsers = lazyBrowsers({
@@ -103,7 +104,8 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   );
   const outputs = outputsOf(options, stateDir, outputOwner);
   const oneCommand = options.lifetime === "call";
-  const around = surroundings(options.policy, limits, { stateDir, outputOwner, outputs, oneCommand, store });
+  const owned = { stateDir, allState, outputOwner, outputs, oneCommand, store };
+  const around = surroundings(options.policy, limits, owned);
   const backend = await openBackend(place, around);
   const tools = backend.shell === "sh" ? toolsFor("sh") : usualTools;
   if (tools.has("cron_add")) await loadWords();
@@ -124,7 +126,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const rules = createRules(options.policy?.commands, backend);
   const maxActs = options.policy?.maxActionsPerHour;
   const rate = maxActs === undefined ? undefined : createRateLimit({ max: maxActs, folder: `${stateDir}/acts` });
-  const ownFolders = [stateDir, configFolder(), ...OWN_FOLDERS];
+  const ownFolders = [allState, configFolder(), ...OWN_FOLDERS];
   const policySettings = { ...presetPolicy(options.preset), ...options.policy };
   const facts = { conversations, hasSecret: (text: string) => mask.text(text) !== text };
   const ownPolicies = [...(rate === undefined ? [] : [rate.policy]), ...(options.policies ?? [])];
@@ -175,7 +177,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     elsewhere: delivering?.elsewhere,
     permanentGrants,
     takeAct: rate?.take,
-    beforeAct: [isLocal ? places(backend, stateDir, options) : undefined, undo?.beforeAct, options.beforeAct].filter(
+    beforeAct: [isLocal ? places(backend, allState, options) : undefined, undo?.beforeAct, options.beforeAct].filter(
       (hook) => hook !== undefined,
     ),
     ...(undo !== undefined && { beforeTurn: undo.prepare }),
@@ -406,9 +408,9 @@ const MAX_NOTICES = 20;
 const CLOSING_MS = 4_000;
 
 /** Keeps where models could write, for programs that the user starts later. */
-function places({ workDir, home }: Backend, stateDir: string, { policy }: ToolkitOptions): BeforeAct {
+function places({ workDir, home }: Backend, allState: string, { policy }: ToolkitOptions): BeforeAct {
   const writable = (policy?.allowedRoots ?? []).map((path) => realOf(absolutePath(path, { workDir, home })));
-  return keepPlaces(writtenPlaces(stateDir), { workDir, home, writable });
+  return keepPlaces(writtenPlaces(allState), { workDir, home, writable });
 }
 
 /** Loads the fetcher, with its client, for the first request. */
@@ -460,6 +462,7 @@ function surroundings(
   limits: SandboxOptions["limits"],
   {
     stateDir,
+    allState,
     outputOwner: owner,
     outputs,
     oneCommand,
@@ -467,6 +470,7 @@ function surroundings(
   }: {
     readonly store: Surroundings["store"];
     readonly stateDir: string;
+    readonly allState: string;
     readonly outputOwner: string;
     readonly outputs: { readonly folder: string };
     readonly oneCommand: boolean;
@@ -477,12 +481,12 @@ function surroundings(
     outputFolder: outputs.folder,
     store,
     programs: `${stateDir}/programs`,
-    written: writtenPlaces(stateDir).list,
+    written: writtenPlaces(allState).list,
     jobs: { owner, folder: `${jobsFolder(stateDir)}/${owner}` },
     sandbox: {
       folder: `${stateDir}/sandbox`,
       writable: allowedRoots,
-      hidden: [stateDir, configFolder(), ...forbiddenPaths.filter((path) => !SYSTEM_FOLDERS.has(path))],
+      hidden: [allState, configFolder(), ...forbiddenPaths.filter((path) => !SYSTEM_FOLDERS.has(path))],
       isProtected: (path) => startUpFile(path) !== undefined,
       isSensitive: isSecretOfProject,
       outputs: outputs.folder,

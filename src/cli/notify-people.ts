@@ -10,7 +10,7 @@ import type { Notice } from "../contract/notice.ts";
  */
 export async function notifyPeople(
   notice: Notice,
-  { notify, policy }: Pick<Settings, "notify" | "policy">,
+  { notify, policy, tenant }: Pick<Settings, "notify" | "policy" | "tenant">,
   onFailure: (text: string) => void,
 ): Promise<void> {
   const [{ sendNotice }, { createPushSender }, { browserSessions }] = await Promise.all([
@@ -18,6 +18,7 @@ export async function notifyPeople(
     import("../console/push.ts"),
     import("../console/browser-sessions.ts"),
   ]);
-  const push = createPushSender(stateFolder(), browserSessions(browsersFolder(stateFolder())), policy.network);
+  const browsers = browserSessions(browsersFolder(stateFolder()));
+  const push = createPushSender(stateFolder(), browsers, policy.network, tenant);
   await sendNotice(notice, { program: notify, push, onFailure });
 }

@@ -7,7 +7,7 @@ import type { McpChoices } from "../config/mcp.ts";
 import { type Loaded, loadSettings } from "../config/load.ts";
 import type { ToolSettings } from "../config/values.ts";
 import { type Settings, flagsIn } from "../config/settings.ts";
-import { databaseFile, keyFile } from "../config/state.ts";
+import { databaseFile, keyFile, tenantFolder } from "../config/state.ts";
 import type { Store } from "../contract/activity.ts";
 import type { ToolSource } from "../contract/tool-source.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
@@ -20,6 +20,7 @@ import type { ToolkitOptions } from "../toolkit-options.ts";
 import type { DebugLog } from "./log.ts";
 import type { GlobalOptions } from "./options.ts";
 import { warn } from "./say.ts";
+import { ofTenant } from "./tenants.ts";
 import type { Tracing } from "./tracing.ts";
 
 /** The shared owner of saved outputs: an output that one `handrail call` saved can be read by the next. */
@@ -45,7 +46,7 @@ export async function loadedSettings(options: GlobalOptions): Promise<Loaded> {
       `option '--preset <name>' argument '${preset}' is invalid. Allowed choices are ${names.join(", ")}.`,
     );
   }
-  return loaded;
+  return { ...loaded, settings: ofTenant(loaded.settings, workDir) };
 }
 
 /**
@@ -236,6 +237,7 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
     },
     ...(settings.memory.scope !== undefined && { memoryScope: settings.memory.scope }),
     outputOwner: OUTPUT_OWNER,
+    ...(settings.tenant !== undefined && { stateDir: tenantFolder(settings.tenant) }),
     ...(settings.state.outputs !== undefined && { maxOutputBytes: settings.state.outputs }),
     browser: settings.browser,
     undo: settings.undo === "on",
@@ -286,11 +288,11 @@ export async function withStore(options: GlobalOptions, work: (store: Store) => 
 }
 
 /** Opens the configured store. Loads only the code for this kind of store. */
-export async function storeOf({ store, state: { database: maxBytes } }: Settings): Promise<Store> {
+export async function storeOf({ store, tenant, state: { database: maxBytes } }: Settings): Promise<Store> {
   if (store === "memory") return (await import("../activity/memory-store.ts")).memoryStore();
   if (store !== "sqlite") return (await import("../activity/postgres-store.ts")).postgresStore({ url: store });
   const { sqliteStore } = await import("../activity/sqlite-store.ts");
-  return sqliteStore({ file: databaseFile(), ...(maxBytes !== undefined && { maxBytes }) });
+  return sqliteStore({ file: databaseFile(tenant), ...(maxBytes !== undefined && { maxBytes }) });
 }
 
 /** Returns which tools the settings choose. */

@@ -9,9 +9,17 @@ export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
   return join(xdg(env["XDG_STATE_HOME"], ".local/state"), "handrail");
 }
 
+/**
+ * Returns the folder of a tenant's state, with all that `stateFolder()` has without tenants, except what belongs to the
+ * server: users, sessions of browsers, the token.
+ */
+export function tenantFolder(tenant: string | undefined): string {
+  return tenant === undefined ? stateFolder() : join(stateFolder(), "tenants", tenant);
+}
+
 /** Returns the path of the database. */
-export function databaseFile(env: NodeJS.ProcessEnv = process.env): string {
-  return join(stateFolder(env), "handrail.db");
+export function databaseFile(tenant?: string): string {
+  return join(tenantFolder(tenant), "handrail.db");
 }
 
 /** Returns the path of the file with the users of the API: `users.json` in the state folder. */

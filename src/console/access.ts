@@ -11,8 +11,11 @@ export type Caller =
   | { readonly kind: "browser" | "phone"; readonly session: string; readonly name: string; readonly user?: User }
   /** The holder of a user's token. */
   | { readonly kind: "user"; readonly user: User }
-  /** Somebody who may begin the session of a phone, only once. */
-  | { readonly kind: "pairing" };
+  /** Somebody who may begin the session of a phone, only once: a session of this user. */
+  | { readonly kind: "pairing"; readonly user?: User };
+
+/** The user whose request it is; `undefined` for the holder of the token. */
+export const userOf = (caller: Caller): User | undefined => ("user" in caller ? caller.user : undefined);
 
 /** The other end of a connection. */
 export interface Peer {
@@ -31,6 +34,8 @@ export interface AccessOptions {
   readonly browsers?: BrowserSessions | undefined;
   /** People with tokens of their own. Default: none. */
   readonly users?: Users | undefined;
+  /** The tenant of the token's holder. Default: none. */
+  readonly tenant?: string | undefined;
   /** Whether the server's certificate is for this name. Default: there is no certificate. */
   readonly isCertified?: ((name: string) => boolean) | undefined;
   /** Milliseconds since 1970. Default: the current time. */
@@ -49,8 +54,11 @@ export interface Access {
    * `pair` or a ticket. Throws a `Problem` if none of them is valid.
    */
   callerOf(request: Request, peer: Peer, accepts?: "pairing" | "ticket"): Caller;
-  /** Returns a code that begins the session of a phone, once, within `PAIRING_MS`. */
-  pair(): string;
+  /**
+   * Returns a code that begins the session of a phone, once, within `PAIRING_MS`. It is a session of this user. Default:
+   * of the holder of the token.
+   */
+  pair(user?: User): string;
   /** Returns a ticket that authorizes one request for this path, within a minute. */
   ticket(path: string, caller: Caller): string;
 }
@@ -74,10 +82,10 @@ const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "::1"];
  * @throws Error when the token is too short.
  */
 export function createAccess(options: AccessOptions): Access {
-  const { token, host, origins, browsers, users, isCertified, now = Date.now } = options;
+  const { token, host, origins, browsers, users, tenant, isCertified, now = Date.now } = options;
   if (token.length < MIN_TOKEN) throw new Error(`Expected a token of at least ${MIN_TOKEN} characters.`);
   const isOpen = !isLoopback(host);
-  const pairings = new Map<string, number>();
+  const pairings = new Map<string, { readonly untilMs: number; readonly of: string | undefined }>();
   const tickets = new Map<string, { readonly path: string; readonly caller: Caller; readonly untilMs: number }>();
 
   const isKnownHost = (authority: string): boolean => {
@@ -97,9 +105,11 @@ export function createAccess(options: AccessOptions): Access {
   };
 
   const ofPairing = (code: string): Caller | undefined => {
-    const untilMs = pairings.get(code) ?? 0;
+    const { untilMs, of } = pairings.get(code) ?? { untilMs: 0, of: undefined };
     pairings.delete(code);
-    return untilMs > now() ? { kind: "pairing" } : undefined;
+    const user = of === undefined ? undefined : users?.byName(of);
+    if (untilMs <= now() || (of !== undefined && user === undefined)) return undefined;
+    return { kind: "pairing", ...(user !== undefined && { user }) };
   };
 
   const ofSession = (secret: string, { address }: Peer): Caller | undefined => {
@@ -107,6 +117,7 @@ export function createAccess(options: AccessOptions): Access {
     if (session === undefined) return undefined;
     const user = session.user === undefined ? undefined : users?.byName(session.user);
     if (session.user !== undefined && user === undefined) return undefined; // the user was removed
+    if (session.tenant !== (session.user === undefined ? tenant : user?.tenant)) return undefined; // or moved
     return { kind: session.kind, session: session.id, name: session.name, ...(user !== undefined && { user }) };
   };
 
@@ -152,10 +163,10 @@ export function createAccess(options: AccessOptions): Access {
           "A browser opens the address that `handrail serve` prints.",
       );
     },
-    pair() {
-      for (const [code, untilMs] of pairings) if (untilMs <= now()) pairings.delete(code);
+    pair(user) {
+      for (const [code, { untilMs }] of pairings) if (untilMs <= now()) pairings.delete(code);
       const code = randomBytes(16).toString("base64url");
-      pairings.set(code, now() + PAIRING_MS);
+      pairings.set(code, { untilMs: now() + PAIRING_MS, of: user?.name });
       return code;
     },
     ticket(path, caller) {

@@ -20,6 +20,8 @@ export interface BrowserSession {
   readonly address: string;
   /** The user whose session it is. Absent: that of the holder of the API's token, who may do everything. */
   readonly user?: string;
+  /** The tenant that it is a session of. */
+  readonly tenant?: string;
 }
 
 /** Where a browser's push service takes messages for it, and the browser's keys (Push API, RFC 8291). */
@@ -32,7 +34,7 @@ export interface PushSubscription {
 export interface BrowserSessions {
   /** Begins a session. `secret` authorizes whoever has it; the secret is not kept. Rejects with the system's error. */
   create(
-    session: Pick<BrowserSession, "kind" | "name" | "address" | "user">,
+    session: Pick<BrowserSession, "kind" | "name" | "address" | "user" | "tenant">,
   ): Promise<{ readonly session: BrowserSession; readonly secret: string }>;
   /** Returns the session with this secret, and notes its use; `undefined` if it has ended or never existed. */
   use(secret: string, address: string): BrowserSession | undefined;
@@ -43,7 +45,9 @@ export interface BrowserSessions {
   /** Keeps the address to which messages for a browser are sent, until its session ends; `undefined` removes it. */
   subscribe(id: string, subscription: PushSubscription | undefined): Promise<void>;
   /** The addresses of messages for the browsers that asked for them. */
-  subscriptions(): Promise<readonly { readonly id: string; readonly subscription: PushSubscription }[]>;
+  subscriptions(): Promise<
+    readonly { readonly id: string; readonly tenant: string | undefined; readonly subscription: PushSubscription }[]
+  >;
   /** Ends a session. Resolves to false if no session has this id. */
   revoke(id: string): Promise<boolean>;
 }
@@ -68,13 +72,17 @@ export function browserSessions(folder: string, now: () => number = Date.now): B
 
   const read = (id: string): (BrowserSession & { readonly hash: string }) | undefined => {
     const kept = fieldsIn(readTextFile(fileOf(id)));
-    const { name, kind, hash, createdMs, address, user } = kept;
+    const { name, kind, hash, createdMs, address, user, tenant } = kept;
     if (typeof name !== "string" || typeof hash !== "string" || typeof createdMs !== "number") return undefined;
     const used = fieldsIn(readTextFile(join(folder, useOf(id))));
     const usedMs = typeof used["usedMs"] === "number" ? used["usedMs"] : createdMs;
     if (now() - usedMs > UNUSED_MS) return undefined;
     const last = typeof used["address"] === "string" ? used["address"] : String(address);
-    const whose = user === undefined ? {} : { user: typeof user === "string" ? user : "" }; // "": nobody
+    const text = (value: unknown) => (typeof value === "string" ? value : ""); // "": nobody
+    const whose = {
+      ...(user !== undefined && { user: text(user) }),
+      ...(tenant !== undefined && { tenant: text(tenant) }),
+    };
     return { id, kind: kind === "phone" ? "phone" : "browser", name, createdMs, usedMs, address: last, hash, ...whose };
   };
 
@@ -100,11 +108,11 @@ export function browserSessions(folder: string, now: () => number = Date.now): B
   };
 
   return {
-    async create({ kind, name, address, user }) {
+    async create({ kind, name, address, user, tenant }) {
       const id = randomBytes(8).toString("hex");
       const secret = `${id}.${randomBytes(32).toString("base64url")}`;
       const createdMs = now();
-      const whose = user === undefined ? {} : { user };
+      const whose = { ...(user !== undefined && { user }), ...(tenant !== undefined && { tenant }) };
       const kept = { kind, name, address, createdMs, ...whose, hash: hashOf(secret).toString("base64url") };
       await replacePrivateFile(folder, `${id}.json`, `${JSON.stringify(kept)}\n`);
       return { session: { id, kind, name, address, createdMs, usedMs: createdMs, ...whose }, secret };
@@ -146,9 +154,9 @@ export function browserSessions(folder: string, now: () => number = Date.now): B
     },
     async subscriptions() {
       const sessions = await this.list();
-      return sessions.flatMap(({ id }) => {
+      return sessions.flatMap(({ id, tenant }) => {
         const { endpoint, keys } = fieldsIn(readTextFile(join(folder, pushOf(id)))) as Partial<PushSubscription>;
-        return endpoint === undefined || keys === undefined ? [] : [{ id, subscription: { endpoint, keys } }];
+        return endpoint === undefined || keys === undefined ? [] : [{ id, tenant, subscription: { endpoint, keys } }];
       });
     },
     async revoke(id) {

@@ -32,14 +32,16 @@ const SUBJECT = "https://github.com/";
  *
  * @param stateDir has the key pair
  * @param network the user's denied and private hosts, proxy and ports. Default: those of `NetworkSettings`
+ * @param tenant the tenant whose browsers get them. Default: the browsers of people who belong to none
  */
 export function createPushSender(
   stateDir: string,
   browsers: BrowserSessions,
   network: NetworkSettings = {},
+  tenant?: string,
 ): PushSender {
   return async ({ about, title, thread, question, risk }) => {
-    const subscribed = await browsers.subscriptions();
+    const subscribed = (await browsers.subscriptions()).filter((each) => each.tenant === tenant);
     if (subscribed.length === 0) return;
     const [{ default: webPush }, { createStreamFetch }] = await Promise.all([
       import("web-push"),

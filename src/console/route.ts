@@ -1,6 +1,6 @@
 import { type Static, type TObject, type TSchema, Type } from "typebox";
 import { validate } from "../engine/validate.ts";
-import type { Caller, Peer } from "./access.ts";
+import { type Caller, type Peer, userOf } from "./access.ts";
 import { Problem } from "./problem.ts";
 import { type Scope, whyNotBy } from "./users.ts";
 
@@ -104,7 +104,7 @@ export async function runRoute(asked: Route, { request, isPerson, ...rest }: Rou
 }
 
 function requireScope({ method, needs = method === "GET" ? "watch" : "administer" }: Route, caller: Caller): void {
-  const whyNot = whyNotBy("user" in caller ? caller.user : undefined, needs);
+  const whyNot = whyNotBy(userOf(caller), needs);
   if (whyNot !== undefined) throw new Problem(403, whyNot);
 }
 

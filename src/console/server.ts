@@ -8,7 +8,7 @@ import type { Toolkit } from "../contract/toolkit.ts";
 import { takeReady } from "../engine/take-ready.ts";
 import type { KeptGrants } from "../policy/kept-grants.ts";
 import { messageOf } from "../util/errors.ts";
-import { type Access, type Caller, type Peer, createAccess } from "./access.ts";
+import { type Access, type Caller, type Peer, createAccess, userOf } from "./access.ts";
 import { type OpenAgent, createAgents } from "./agents.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
 import { createDrafts } from "./drafts.ts";
@@ -33,14 +33,38 @@ import { threadRoutes } from "./routes/threads.ts";
 import { turnRoutes } from "./routes/turns.ts";
 import { typingRoutes } from "./routes/typing.ts";
 import { workRoutes } from "./routes/work.ts";
-import type { Users } from "./users.ts";
+import { type Users, whyNotBy } from "./users.ts";
 
 export { isLoopback } from "./access.ts";
 export type { OpenAgent } from "./agents.ts";
 
-export interface ServerOptions {
+/** What the people of one tenant use. */
+export interface TenantParts {
   /** Not closed with the server. The server serves its store. */
   readonly toolkit: Toolkit;
+  /** Opens the agent of a thread. Default: prompts are refused. */
+  readonly openAgent?: OpenAgent;
+  /** Answers requests to /mcp. Closed with the server. Default: MCP is not served. */
+  readonly mcp?: McpEndpoint;
+  /** The permanent grants of people. Default: the API does not serve them. */
+  readonly grants?: KeptGrants;
+  /** Returns the results of `handrail doctor`. Default: the API does not serve them. */
+  readonly doctor?: () => Promise<readonly Finding[]>;
+}
+
+/** Tenants besides that of the token's holder. Each has a record, memories, agents and grants of its own. */
+export interface Tenants {
+  /** They are opened when the server starts, so that their schedules run and their approved calls are made. */
+  readonly names: readonly string[];
+  /** Opens a tenant. Rejects with an Error that its people do not see; a later request tries again. */
+  open(name: string): Promise<TenantParts & { close(): Promise<void> }>;
+}
+
+export interface ServerOptions extends TenantParts {
+  /** The tenant of `toolkit` and of the token's holder. Default: none. */
+  readonly tenant?: string;
+  /** The users of other tenants are refused. Default: no others. */
+  readonly tenants?: Tenants;
   /** Authorizes its holder to use the whole API. */
   readonly token: string;
   /** The address to listen on. Default "127.0.0.1". */
@@ -59,16 +83,8 @@ export interface ServerOptions {
   readonly users?: Users;
   /** Returns the address at which other machines reach the server. Default: its `url`. */
   readonly reachable?: (url: string) => string;
-  /** Opens the agent of a thread. Default: prompts are refused. */
-  readonly openAgent?: OpenAgent;
-  /** Answers requests to /mcp. Closed with the server. Default: MCP is not served. */
-  readonly mcp?: McpEndpoint;
   /** False if only MCP is served; then no questions can be answered here. Default true. */
   readonly api?: boolean;
-  /** The permanent grants of people. Default: the API does not serve them. */
-  readonly grants?: KeptGrants;
-  /** Returns the results of `handrail doctor`. Default: the API does not serve them. */
-  readonly doctor?: () => Promise<readonly Finding[]>;
   /** Called with failures inside the server. Must not throw. */
   readonly onError?: (error: Error) => void;
 }
@@ -78,9 +94,11 @@ export interface McpEndpoint {
   /**
    * Answers a request. Never rejects.
    *
-   * @param isPerson returns false if a command started by Handrail sent the request, or nobody knows who did
+   * @param isPerson returns false if a command started by Handrail sent the request, or nobody knows who did, and for a
+   *   user who may not approve everything: its client is not asked then
+   * @param user the user whose request it is, who gets no session of others. Default: the token's holder
    */
-  fetch(request: Request, isPerson: () => boolean): Promise<Response>;
+  fetch(request: Request, isPerson: () => boolean, user?: string): Promise<Response>;
   close(): Promise<void>;
 }
 
@@ -101,78 +119,69 @@ export interface RunningServer {
  * @throws Error when the address cannot be listened on, or the store is not writable
  */
 export async function serveApi({
-  toolkit,
   token,
   host = "127.0.0.1",
   port = 0,
   ...options
 }: ServerOptions): Promise<RunningServer> {
-  const {
-    openAgent,
-    grants,
-    doctor,
-    mcp,
-    api = true,
-    onError = () => undefined,
-    tls,
-    browsers,
-    users,
-    stateDir,
-    origins,
-  } = options;
+  const { api = true, onError = () => undefined, tls, browsers, users, tenant, tenants, stateDir, origins } = options;
   const { reachable = (url: string) => url } = options;
   const certificate = tls && certificateOf(tls.cert);
-  const drafts = createDrafts(toolkit.mask);
-  const agents = createAgents(openAgent, drafts);
   const ending = new AbortController();
   const { createAdaptorServer } = await import("@hono/node-server");
   const started: { access?: Access; url?: string } = {}; // set once the port is known
   const phoneUrl = () => (tls && started.url !== undefined ? reachable(started.url) : undefined);
-  const allRoutes = () => {
-    const overview = createOverview(toolkit.store, ending.signal);
-    const metrics = createMetrics(toolkit.store, async () => (await overview.read()).threads.length, ending.signal);
-    return [...metricsRoutes(metrics), ...threadRoutes({ toolkit, agents, drafts, overview }), ...otherRoutes()];
+  const surrounding = { browsers, stateDir, access: () => started.access, phoneUrl, signal: ending.signal, api };
+  const own = servedTenant(options, tenant, surrounding);
+  const others = new Map<string, Promise<ServedTenant>>();
+  const openOther = (name: string, { open }: Tenants): Promise<ServedTenant> => {
+    const opening = others.get(name) ?? openTenant(open, name, surrounding);
+    others.set(name, opening);
+    return opening.catch((error: unknown) => {
+      if (others.get(name) === opening) others.delete(name);
+      onError(new Error(`tenant ${name}: ${messageOf(error)}`, { cause: error }));
+      throw new Problem(503, "Your tenant cannot be served at the moment: the server's log has the reason.");
+    });
   };
-  const otherRoutes = () => [
-    ...turnRoutes({ toolkit, agents, drafts }),
-    ...approvalRoutes(toolkit),
-    ...workRoutes(toolkit),
-    ...typingRoutes(toolkit),
-    ...pageRoutes(toolkit),
-    ...outputRoutes(toolkit),
-    ...keptRoutes(grants, toolkit.memories),
-    ...doctorRoutes(doctor),
-    ...scheduleRoutes(toolkit),
-    ...(browsers === undefined ? [] : sessionRoutes({ browsers, access: () => started.access, phoneUrl })),
-    ...(browsers === undefined || stateDir === undefined ? [] : pushRoutes(browsers, stateDir)),
-  ];
-  const app = application(api ? allRoutes() : undefined, {
+  const tenantNamed = async (name: string | undefined): Promise<ServedTenant | undefined> => {
+    if (name === tenant) return own;
+    if (name === undefined || tenants?.names.includes(name) !== true) return undefined;
+    return await openOther(name, tenants);
+  };
+  const tenantOf = async (caller: Caller): Promise<ServedTenant> => {
+    const user = userOf(caller);
+    const found = user === undefined ? own : await tenantNamed(user.tenant);
+    if (found === undefined) throw new Problem(403, "This server does not serve your tenant.");
+    return found;
+  };
+  // Of an unknown tenant no signature fits either: who sends it learns nothing.
+  const tenantOfTrigger = async (name: string | undefined) => (await tenantNamed(name ?? tenant)) ?? own;
+  const app = application(api ? own.routes : undefined, {
     access: () => started.access,
     ended: ending.signal,
-    ...{ mcp, browsers, onError },
+    ...{ tenantOf, tenantOfTrigger, hasMcp: options.mcp !== undefined, browsers, onError },
   });
   const over = tls && { createServer: createHttpsServer, serverOptions: { ...tls } };
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false, ...over });
-  let leave: () => Promise<void> = async () => undefined;
   try {
-    // First, so that nothing listens when the store cannot be written.
-    if (api) leave = await toolkit.store.attend();
+    await own.attend(); // first, so that nothing listens when the store cannot be written
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       server.listen(port, host, resolve);
     });
   } catch (error) {
     ending.abort();
-    await leave();
+    await own.close();
     throw error;
   }
   const address = server.address();
   const actualPort = typeof address === "object" && address !== null ? address.port : port;
   const isCertified = certificate && ((name: string) => certificate.checkHost(name) !== undefined);
-  started.access = createAccess({ token, host, origins, browsers, users, isCertified });
+  started.access = createAccess({ token, host, origins, browsers, users, tenant, isCertified });
   const url = `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${actualPort}`;
   started.url = url;
-  const takeNoMore = api ? takeReady(toolkit, { agents: agents.resume }) : () => undefined;
+  own.take();
+  if (tenants !== undefined) for (const name of tenants.names) openOther(name, tenants).catch(() => undefined);
   return {
     url,
     pair() {
@@ -181,11 +190,92 @@ export async function serveApi({
     },
     async close() {
       ending.abort();
-      takeNoMore();
-      await mcp?.close();
+      const all = await Promise.allSettled([own, ...others.values()]);
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       if ("closeAllConnections" in server) server.closeAllConnections();
-      await Promise.all([agents.close(), leave(), closed]);
+      const served = all.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+      await Promise.all([...served.map((each) => each.close()), closed]);
+    },
+  };
+}
+
+/** What all tenants of a server share. */
+interface Shared {
+  readonly browsers: BrowserSessions | undefined;
+  readonly stateDir: string | undefined;
+  readonly access: () => Access | undefined;
+  readonly phoneUrl: () => string | undefined;
+  readonly signal: AbortSignal;
+  readonly api: boolean;
+}
+
+/** A tenant whose people are answered. */
+interface ServedTenant {
+  readonly routes: readonly Route[];
+  readonly mcp: McpEndpoint | undefined;
+  /** Reports that questions can be answered here. Rejects if the store cannot be written. */
+  attend(): Promise<void>;
+  /** Makes calls that were approved. */
+  take(): void;
+  close(): Promise<void>;
+}
+
+async function openTenant(open: Tenants["open"], name: string, shared: Shared): Promise<ServedTenant> {
+  const parts = await open(name);
+  const served = servedTenant(parts, name, shared);
+  const close = async () => {
+    await served.close();
+    await parts.close();
+  };
+  try {
+    await served.attend();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  served.take();
+  return { ...served, close };
+}
+
+function servedTenant(
+  { toolkit, openAgent, mcp, grants, doctor }: TenantParts,
+  tenant: string | undefined,
+  { browsers, stateDir, access, phoneUrl, signal, api }: Shared,
+): ServedTenant {
+  const drafts = createDrafts(toolkit.mask);
+  const agents = createAgents(openAgent, drafts);
+  const ends: (() => unknown)[] = [];
+  const routes = () => {
+    const overview = createOverview(toolkit.store, signal);
+    const metrics = createMetrics(toolkit.store, async () => (await overview.read()).threads.length, signal);
+    return [
+      ...metricsRoutes(metrics),
+      ...threadRoutes({ toolkit, agents, drafts, overview }),
+      ...turnRoutes({ toolkit, agents, drafts }),
+      ...approvalRoutes(toolkit),
+      ...workRoutes(toolkit),
+      ...typingRoutes(toolkit),
+      ...pageRoutes(toolkit),
+      ...outputRoutes(toolkit),
+      ...keptRoutes(grants, toolkit.memories),
+      ...doctorRoutes(doctor),
+      ...scheduleRoutes(toolkit),
+      ...(browsers === undefined ? [] : sessionRoutes({ browsers, tenant, access, phoneUrl })),
+      ...(browsers === undefined || stateDir === undefined ? [] : pushRoutes(browsers, stateDir)),
+    ];
+  };
+  return {
+    routes: api ? routes() : [],
+    mcp,
+    async attend() {
+      if (api) ends.push(await toolkit.store.attend());
+    },
+    take() {
+      if (api) ends.push(takeReady(toolkit, { agents: agents.resume }));
+    },
+    async close() {
+      await mcp?.close();
+      await Promise.all([agents.close(), ...ends.map((end) => end())]);
     },
   };
 }
@@ -202,7 +292,11 @@ function certificateOf(pem: string): X509Certificate {
 interface Surroundings {
   readonly access: () => Access | undefined;
   readonly ended: AbortSignal;
-  readonly mcp: McpEndpoint | undefined;
+  /** Rejects with a `Problem` if the tenant of the caller is not served here. */
+  readonly tenantOf: (caller: Caller) => Promise<ServedTenant>;
+  /** The tenant that a signed request names; that of the token's holder if there is no such tenant. */
+  readonly tenantOfTrigger: (name: string | undefined) => Promise<ServedTenant>;
+  readonly hasMcp: boolean;
   readonly browsers: BrowserSessions | undefined;
   readonly onError: (error: Error) => void;
 }
@@ -226,10 +320,12 @@ const PREFLIGHT = {
   "access-control-max-age": "600",
 };
 
+const HINT = "GET /api/openapi.json describes the API.";
+
 /** Builds the request handler. Without routes it serves only MCP. */
 function application(
   routes: readonly Route[] | undefined,
-  { access, ended, mcp, browsers, onError }: Surroundings,
+  { access, ended, tenantOf, tenantOfTrigger, hasMcp, browsers, onError }: Surroundings,
 ): Hono<{ Bindings: HttpBindings }> {
   const app = new Hono<{ Bindings: HttpBindings }>();
   const description: Route = route("GET /api/openapi.json", {
@@ -268,17 +364,37 @@ function application(
       const signals = [req.raw.signal, ended, ...(revoked === undefined ? [] : [revoked])];
       const isPerson = () => isPeerPerson(env.incoming.socket);
       const path = req.param() as { readonly [name: string]: string };
-      return await runRoute(each, { request: req.raw, path, caller, peer, signal: AbortSignal.any(signals), isPerson });
+      const { routes: theirs } = await (accepts === "signature"
+        ? tenantOfTrigger(req.query("tenant"))
+        : tenantOf(caller));
+      const same = ({ method, path: at }: Route) => method === each.method && at === each.path;
+      const found = [...theirs, description].find(same);
+      if (found === undefined) throw new Problem(404, `There is nothing here. ${HINT}`);
+      return await runRoute(found, {
+        request: req.raw,
+        path,
+        caller,
+        peer,
+        signal: AbortSignal.any(signals),
+        isPerson,
+      });
     });
   }
-  if (mcp !== undefined) {
-    app.all("/mcp", ({ req, env }) => {
-      const { kind } = granted().callerOf(req.raw, peerOf(env.incoming.socket));
-      if (kind !== "program") throw new Problem(403, "MCP is for programs with the token, not for browsers.");
-      return mcp.fetch(req.raw, () => isPeerPerson(env.incoming.socket));
+  if (hasMcp) {
+    app.all("/mcp", async ({ req, env }) => {
+      const caller = granted().callerOf(req.raw, peerOf(env.incoming.socket));
+      if (caller.kind !== "program" && caller.kind !== "user")
+        throw new Problem(403, "MCP is for programs with a token, not for browsers.");
+      const user = userOf(caller);
+      const whyNot = whyNotBy(user, "prompt");
+      if (whyNot !== undefined) throw new Problem(403, whyNot);
+      const { mcp } = await tenantOf(caller);
+      if (mcp === undefined) throw new Problem(404, "There is nothing here.");
+      const mayApprove = user === undefined || (user.scopes.includes("answer") && user.risk === "high");
+      return await mcp.fetch(req.raw, () => mayApprove && isPeerPerson(env.incoming.socket), user?.name);
     });
   }
-  const hint = routes === undefined ? "MCP is served at /mcp." : "GET /api/openapi.json describes the API.";
+  const hint = routes === undefined ? "MCP is served at /mcp." : HINT;
   const page = routes === undefined ? undefined : createPageFiles();
   app.notFound(({ req, env }) => {
     const acceptsGzip = /\bgzip\b/.test(req.header("accept-encoding") ?? "");

@@ -18,10 +18,13 @@ export interface User {
   readonly scopes: readonly Scope[];
   /** The highest risk that they may approve. Refusing is always allowed to who answers. */
   readonly risk: Risk;
+  /** Whose record they see and work in. Absent: that of an installation without tenants. */
+  readonly tenant?: string;
 }
 
 /** The users of one server's state folder. */
 export interface Users {
+  /** Throws Error for a damaged file. */
   list(): readonly User[];
   /** Adds a user, or gives an existing one other scopes and a new token. Resolves to the token, which is not kept. */
   set(user: User): Promise<string>;
@@ -47,8 +50,8 @@ export function usersIn(file: string): Users {
     return parsed.ok && Array.isArray(parsed.value) ? (parsed.value as readonly Kept[]) : undefined;
   };
   const read = () => kept() ?? [];
-  /** The users, to be written again. Throws for a damaged file, whose users would be lost. */
-  const readToWrite = (): readonly Kept[] => {
+  /** The users. Throws for a damaged file: to say that there are none, or to write it again, would lose them. */
+  const readWhole = (): readonly Kept[] => {
     const users = kept();
     if (users === undefined) throw new Error(`${file} is damaged. Repair it, or remove it and add the users again`);
     return users;
@@ -58,15 +61,16 @@ export function usersIn(file: string): Users {
   const known = ({ hash: _, ...user }: Kept): User => user;
   const found = (user: Kept | undefined) => user && known(user);
   return {
-    list: () => read().map(known),
-    async set({ name, scopes, risk }) {
+    list: () => readWhole().map(known),
+    async set({ name, scopes, risk, tenant }) {
       const token = `user.${randomBytes(32).toString("base64url")}`;
-      const others = readToWrite().filter((each) => each.name !== name);
-      await write([...others, { name, scopes, risk, hash: hashOf(token) }]);
+      const others = readWhole().filter((each) => each.name !== name);
+      const of = tenant === undefined ? {} : { tenant };
+      await write([...others, { name, scopes, risk, ...of, hash: hashOf(token) }]);
       return token;
     },
     async remove(name) {
-      const users = readToWrite();
+      const users = readWhole();
       const left = users.filter((each) => each.name !== name);
       if (left.length < users.length) await write(left);
       return left.length < users.length;

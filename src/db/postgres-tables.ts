@@ -1,5 +1,28 @@
 /** The schema of the tables in the database. A database of another program may share the server, and the database. */
-export const SCHEMA = "handrail";
+const SCHEMA = "handrail";
+
+/**
+ * Returns the schema that a URL names with its parameter `schema`: "handrail", or "handrail_" and a name.
+ *
+ * @throws Error for another schema: its name would be part of statements.
+ */
+export function schemaOf(url: string): string {
+  const schema = (URL.canParse(url) ? new URL(url).searchParams.get("schema") : null) ?? SCHEMA;
+  if (/^handrail(?:_[a-z0-9_]{1,48})?$/.test(schema)) return schema;
+  throw new Error(`store: the schema is expected to be ${SCHEMA}, or to begin with ${SCHEMA}_ (letters, digits)`);
+}
+
+/**
+ * Returns the URL of a tenant's record: a schema of its own in the same database. Without a tenant, the URL itself.
+ *
+ * @throws TypeError for a text that is not a URL.
+ */
+export function urlOfTenant(url: string, tenant: string | undefined): string {
+  if (tenant === undefined) return url;
+  const own = new URL(url);
+  own.searchParams.set("schema", `${SCHEMA}_${tenant.replaceAll("-", "_")}`);
+  return own.href;
+}
 
 /**
  * The tables on PostgreSQL: each entry migrates them to the next version. Never change a released entry, only add.

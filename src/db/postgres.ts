@@ -7,7 +7,7 @@ import { identityText, thisProcess } from "../util/process-identity.ts";
 import { IDS, POSTGRES, SERVER_CLOCK, SILENT_MS } from "./dialect.ts";
 import type { Value } from "./driver.ts";
 import { explainedPostgres, isLost, isPassing, isStarting } from "./postgres-failure.ts";
-import { POSTGRES_TABLES, SCHEMA } from "./postgres-tables.ts";
+import { POSTGRES_TABLES, schemaOf } from "./postgres-tables.ts";
 import { type SealLink, sealOf } from "./seals.ts";
 import { type Change, type ReadOptions, type Sql, UnknownOutcome, bothChanges, changeOf } from "./sql.ts";
 import type { EventColumns, Step, Work } from "./work.ts";
@@ -95,7 +95,7 @@ async function connect(url: string): Promise<Sql> {
   const server = serverBy(driven);
   const transact = transactionsOn(server);
   const watchers = watchersOf(driven);
-  const notify = notifier(server, watchers.token);
+  const notify = notifier(server, driven.schema, watchers.token);
   const readable = readableOn(server);
   const pulse = await pulseOn(server, () => watchers.changed());
   const { patiently, query, explain } = server;
@@ -147,7 +147,7 @@ interface Server {
   close(): Promise<void>;
 }
 
-function serverBy({ Pool, config, where }: Driven): Server {
+function serverBy({ Pool, config, schema, where }: Driven): Server {
   const pool = new Pool({
     ...config,
     pipeline: true,
@@ -158,7 +158,7 @@ function serverBy({ Pool, config, where }: Driven): Server {
   pool.on("error", () => {}); // an idle connection was lost: the next attempt reports it
   pool.on("connect", (client) => {
     client.on("error", () => {}); // the query that waits gets the error
-    client.query(`SET search_path TO ${SCHEMA}`).catch(() => {});
+    client.query(`SET search_path TO ${schema}`).catch(() => {});
   });
   let seen = 0;
   let unchecked = true;
@@ -170,7 +170,7 @@ function serverBy({ Pool, config, where }: Driven): Server {
     const client = await pool.connect();
     if (!unchecked) return client;
     try {
-      await requireTables(client, where);
+      await requireTables(client, schema, where);
       const [row] = (await client.query<{ newest: number; next: number }>(NEXT_ID)).rows;
       const newest = Math.max(seen, row?.newest ?? 0);
       if (row !== undefined && row.next <= newest) await movePositions(client, newest);
@@ -298,7 +298,7 @@ function send({ sent }: Transaction, outcome: Promise<unknown>): void {
 }
 
 /** Wakes readers of other processes. Outside of transactions: inside, it serializes all commits of the database. */
-function notifier({ query }: Server, token: string) {
+function notifier({ query }: Server, channel: string, token: string) {
   let notifying: Promise<unknown> | undefined;
   let next: Change | undefined;
   const notify = (change: Change) => {
@@ -306,7 +306,7 @@ function notifier({ query }: Server, token: string) {
     if (notifying !== undefined) return;
     const words = payloadOf(next, token);
     next = undefined;
-    notifying = query("SELECT pg_notify('handrail', $1)", [words])
+    notifying = query("SELECT pg_notify($1, $2)", [channel, words])
       .catch(() => {}) // followers check anyway
       .finally(() => {
         notifying = undefined;
@@ -337,7 +337,7 @@ function heard(payload: string | undefined, token: string): { readonly change?: 
 }
 
 /** Those who wait for events. While there are any, the server is listened to. */
-function watchersOf({ Client: Listener, config }: Driven) {
+function watchersOf({ Client: Listener, config, schema: channel }: Driven) {
   const token = randomName(8);
   const watchers = new Set<(change?: Change) => void>();
   let listener: AbortController | undefined;
@@ -361,7 +361,7 @@ function watchersOf({ Client: Listener, config }: Driven) {
       try {
         await client.connect();
         (client as Client & { unref(): void }).unref();
-        await client.query("LISTEN handrail");
+        await client.query(`LISTEN ${channel}`);
         wait = SHORTEST_PAUSE_MS;
         changed();
         await ended;
@@ -624,16 +624,16 @@ const SETTLED = `SELECT next, CASE WHEN NOT next THEN pg_xact_status($1::text::x
     SELECT FROM pg_locks WHERE locktype = 'transactionid' AND transactionid = ($1::text::xid8)::xid) AS next) AS known`;
 
 /** The version of the tables; 0 if there are none. */
-async function versionOf(client: Client | PoolClient): Promise<number> {
-  const { rows } = await client.query<{ table: string | null }>(`SELECT to_regclass('${SCHEMA}.versions') AS table`);
+async function versionOf(client: Client | PoolClient, schema: string): Promise<number> {
+  const { rows } = await client.query<{ table: string | null }>(`SELECT to_regclass('${schema}.versions') AS table`);
   if ((rows[0]?.table ?? null) === null) return 0;
-  const versions = await client.query<{ version: number }>(`SELECT version FROM ${SCHEMA}.versions`);
+  const versions = await client.query<{ version: number }>(`SELECT version FROM ${schema}.versions`);
   return versions.rows[0]?.version ?? 0;
 }
 
-async function requireTables(client: Client | PoolClient, where: string): Promise<void> {
+async function requireTables(client: Client | PoolClient, schema: string, where: string): Promise<void> {
   const known = POSTGRES_TABLES.length;
-  const version = await versionOf(client);
+  const version = await versionOf(client, schema);
   if (version === known) return;
   if (version > known) throw newer(version, where);
   const what =
@@ -679,10 +679,10 @@ export type Ask = <Row extends object>(sql: string, values?: readonly Value[]) =
  * @throws Error like `openPostgres`, and for tables of a newer version.
  */
 export async function inOneTransaction<T>(url: string, work: (ask: Ask, migrated: Migrated) => Promise<T>): Promise<T> {
-  return await connectedOnce(url, async (client, ask, where) => {
-    await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${WRITERS}); CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`);
-    await client.query(`SET search_path TO ${SCHEMA}; CREATE TABLE IF NOT EXISTS versions (version BIGINT NOT NULL)`);
-    const found = await versionOf(client);
+  return await connectedOnce(url, async (client, ask, { schema, where }) => {
+    await client.query(`BEGIN; SELECT pg_advisory_xact_lock(${WRITERS}); CREATE SCHEMA IF NOT EXISTS ${schema}`);
+    await client.query(`SET search_path TO ${schema}; CREATE TABLE IF NOT EXISTS versions (version BIGINT NOT NULL)`);
+    const found = await versionOf(client, schema);
     const now = POSTGRES_TABLES.length;
     if (found > now) throw newer(found, where);
     for (const tables of POSTGRES_TABLES.slice(found)) await client.query(tables);
@@ -695,25 +695,25 @@ export async function inOneTransaction<T>(url: string, work: (ask: Ask, migrated
 
 /** Runs work whose reads see one snapshot of the database. It must have the tables of this version of Handrail. */
 export async function inOneState<T>(url: string, work: (ask: Ask) => Promise<T>): Promise<T> {
-  return await connectedOnce(url, async (client, ask, where) => {
-    await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET search_path TO ${SCHEMA}`);
-    await requireTables(client, where);
+  return await connectedOnce(url, async (client, ask, { schema, where }) => {
+    await client.query(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET search_path TO ${schema}`);
+    await requireTables(client, schema, where);
     return await work(ask);
   });
 }
 
 async function connectedOnce<T>(
   url: string,
-  work: (client: Client, ask: Ask, where: string) => Promise<T>,
+  work: (client: Client, ask: Ask, at: Pick<Driven, "schema" | "where">) => Promise<T>,
 ): Promise<T> {
-  const { Client, config, where } = await driver(url);
+  const { Client, config, schema, where } = await driver(url);
   const client = new Client({ ...config, idle_in_transaction_session_timeout: 0 });
   client.on("error", () => {});
   const ask: Ask = async <Row extends object>(sql: string, values: readonly Value[] = []) =>
     (await client.query<Row>(numbered(sql), values.map(storable))).rows;
   try {
     await client.connect();
-    return await work(client, ask, where);
+    return await work(client, ask, { schema, where });
   } catch (error) {
     throw explainedPostgres(error, where);
   } finally {
@@ -725,6 +725,7 @@ type TypeId = Parameters<typeof types.getTypeParser>[0];
 
 /** The driver, and what it needs for a URL. */
 async function driver(url: string) {
+  const schema = schemaOf(url);
   const {
     Client,
     Pool,
@@ -749,7 +750,8 @@ async function driver(url: string) {
   };
   try {
     const { host, port, database = "" } = new Client(config);
-    return { Client, Pool, config, where: `${host}:${port}/${database}` };
+    const named = schema === "handrail" ? "" : `, schema ${schema}`;
+    return { Client, Pool, config, schema, where: `${host}:${port}/${database}${named}` };
   } catch (error) {
     throw new Error("store: expected postgres://USER@HOST:PORT/DATABASE", { cause: error });
   }

@@ -44,8 +44,9 @@ export interface HttpEndpoint {
    * rejects.
    *
    * @param isPerson returns false if a command of a model sent the request; its client is not asked for approvals then
+   * @param user who sends it, if the caller distinguishes senders: nobody else can use a session of theirs
    */
-  fetch(request: Request, isPerson?: () => boolean): Promise<Response>;
+  fetch(request: Request, isPerson?: () => boolean, user?: string): Promise<Response>;
   /** Stops all calls and closes all sessions. Later requests get status 503. */
   close(): Promise<void>;
 }
@@ -54,6 +55,7 @@ export interface HttpEndpoint {
 interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly calls: Calls;
+  readonly user: string | undefined;
 }
 
 /**
@@ -85,7 +87,7 @@ export function createHttpEndpoint(toolkit: Toolkit, options: HttpOptions = {}):
   });
   let closed = false;
 
-  const open = async (isPerson: () => boolean): Promise<Session | undefined> => {
+  const open = async (isPerson: () => boolean, user: string | undefined): Promise<Session | undefined> => {
     const idle = [...sessions.values()].find(({ calls: { isBusy } }) => !isBusy());
     if (sessions.size >= maxSessions) {
       if (idle === undefined) return undefined;
@@ -98,7 +100,7 @@ export function createHttpEndpoint(toolkit: Toolkit, options: HttpOptions = {}):
       sessionIdGenerator: () => randomName(32),
       onsessioninitialized: (id) => void sessions.set(id, session),
     });
-    const session: Session = { transport, calls };
+    const session: Session = { transport, calls, user };
     const server = createServer(toolkit, { ...options, version, calls, era: "legacy" });
     if (onError !== undefined) server.onerror = onError;
     const forgetSession = toolkit.onToolsChanged(() => void tellChanged(server));
@@ -111,24 +113,28 @@ export function createHttpEndpoint(toolkit: Toolkit, options: HttpOptions = {}):
     return session;
   };
 
-  const answerInSession = async (request: Request, message: unknown, isPerson: () => boolean): Promise<Response> => {
+  const answerInSession = async (
+    request: Request,
+    message: unknown,
+    { isPerson, user }: { readonly isPerson: () => boolean; readonly user: string | undefined },
+  ): Promise<Response> => {
     const id = request.headers.get("mcp-session-id");
     const known = id === null ? undefined : sessions.get(id);
     if (id !== null) {
-      if (known === undefined)
+      if (known === undefined || known.user !== user)
         return failure(404, INVALID_REQUEST, "Session not found. Open a new one: send initialize.");
       sessions.delete(id);
       sessions.set(id, known);
     } else if (!isInitializeRequest(message)) {
       return failure(400, INVALID_REQUEST, "Expected the header Mcp-Session-Id from the response to initialize.");
     }
-    const session = known ?? (await open(isPerson));
+    const session = known ?? (await open(isPerson, user));
     if (session === undefined) return failure(503, INVALID_REQUEST, `All ${maxSessions} sessions are busy. Try again.`);
     return session.transport.handleRequest(request, message === undefined ? {} : { parsedBody: message });
   };
 
   return {
-    async fetch(request, isPerson = () => true) {
+    async fetch(request, isPerson = () => true, user = undefined) {
       if (closed) return failure(503, INVALID_REQUEST, "The server is closing.");
       if (hosts !== "checked") {
         const refused =
@@ -148,7 +154,7 @@ export function createHttpEndpoint(toolkit: Toolkit, options: HttpOptions = {}):
         if (message === undefined) return failure(400, PARSE_ERROR, "Parse error: the body is not JSON.");
       }
       try {
-        if (await isLegacyRequest(request, message)) return await answerInSession(request, message, isPerson);
+        if (await isLegacyRequest(request, message)) return await answerInSession(request, message, { isPerson, user });
         return await modern.fetch(request, { parsedBody: message });
       } catch (error) {
         onError?.(error instanceof Error ? error : new Error(String(error)));

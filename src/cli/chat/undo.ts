@@ -1,12 +1,14 @@
 import type { ThreadId } from "../../contract/identity.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
-import { stateFolder, undoFolder } from "../../config/state.ts";
+import { tenantFolder, undoFolder } from "../../config/state.ts";
 import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
 import { type LineCounts, type Preview, type UndoPoint, type UndoPoints, openPoints } from "../../undo/points.ts";
 import { plural } from "../../util/text.ts";
 import { type Said, cutTo, forkThread, lineageOf, momentOf, oneSentence, saidIn } from "../sessions.ts";
 import { MESSAGE_CHARACTERS } from "../../undo/undo.ts";
 import { pointsOfWorker } from "../../workers/undo.ts";
+import type { GlobalOptions } from "../options.ts";
+import { loadedSettings } from "../settings.ts";
 import { previewText, restoredText } from "../undo-text.ts";
 import { widthOf } from "./wrap.ts";
 
@@ -21,6 +23,8 @@ export interface PickItem<T> {
 export interface PastChat {
   readonly toolkit: Toolkit;
   readonly thread: ThreadId;
+  /** The options of the program. Default: none. */
+  readonly options?: GlobalOptions;
   /** The width of the terminal. */
   readonly columns: number;
   /** Asks the person. Absent without a terminal: then a command needs the word "yes". */
@@ -225,12 +229,13 @@ function saidLine({ number, at, text }: Omit<Said, "number"> & { readonly number
 }
 
 /** Reads what the conversation has changed. Returns a sentence if changes are not kept. */
-async function pastOf({ toolkit, thread }: PastChat): Promise<Past | string> {
+async function pastOf({ toolkit, thread, options = {} }: PastChat): Promise<Past | string> {
   const { backend, store } = toolkit;
   if (backend.access !== undefined && backend.worker === undefined) return ELSEWHERE;
+  const { tenant } = (await loadedSettings(options)).settings;
   const points =
     backend.worker === undefined
-      ? await openPoints({ folder: undoFolder(stateFolder()), workDir: backend.workDir })
+      ? await openPoints({ folder: undoFolder(tenantFolder(tenant)), workDir: backend.workDir })
       : pointsOfWorker(toolkit);
   const [all, parts] = [await points.list(), await lineageOf(store, thread)];
   const undone = undoneIn(all.toReversed());

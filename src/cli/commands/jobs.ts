@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { detachedIn } from "../../backends/local/jobs.ts";
-import { stateFolder } from "../../config/state.ts";
+import { tenantFolder } from "../../config/state.ts";
 import type { DetachedProcess, DetachedProcesses } from "../../contract/backend.ts";
 import type { Store } from "../../contract/activity.ts";
 import type { RecordedJob } from "../../contract/job.ts";
@@ -67,8 +67,9 @@ async function localJobs(
   follow: boolean,
   options: GlobalOptions,
 ): Promise<void> {
-  const detached = await allJobs();
-  if ((await settingsFrom(options)).store === "memory" || detached.some(({ job }) => job.id === id)) {
+  const { store: kind, tenant } = await settingsFrom(options);
+  const detached = await allJobs(tenant);
+  if (kind === "memory" || detached.some(({ job }) => job.id === id)) {
     return jobsOf(detached, action, id, follow);
   }
   await withStore(options, async (store) => {
@@ -174,8 +175,8 @@ async function stop({ job: { id, process }, kept }: Found): Promise<void> {
 }
 
 /** The detached jobs of this machine, the oldest first. */
-export async function allJobs(): Promise<readonly Found[]> {
-  const folder = jobsFolder(stateFolder());
+export async function allJobs(tenant: string | undefined): Promise<readonly Found[]> {
+  const folder = jobsFolder(tenantFolder(tenant));
   const owners = await readdir(folder).catch(() => []);
   const lists = await Promise.all(
     owners.map(async (owner) => {

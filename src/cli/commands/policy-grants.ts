@@ -1,9 +1,10 @@
-import { stateFolder } from "../../config/state.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { type KeptGrants, type Workspace, keptGrants } from "../../policy/kept-grants.ts";
-import { grantsFolder } from "../../config/state.ts";
+import { grantsFolder, tenantFolder } from "../../config/state.ts";
 import { localTime } from "../local-time.ts";
+import type { GlobalOptions } from "../options.ts";
 import { say } from "../say.ts";
+import { loadedSettings } from "../settings.ts";
 
 /** The commands of `handrail policy grants`. */
 export const run = { list: listGrants, revoke: revokeGrants };
@@ -11,8 +12,8 @@ export const run = { list: listGrants, revoke: revokeGrants };
 /**
  * Lists the permanent grants of all workspaces: a line each, or with `json` `[{id, label, workspace, since, until}]`.
  */
-async function listGrants({ json }: { readonly json?: true }): Promise<void> {
-  const grants = await ours().list();
+async function listGrants({ json, ...options }: GlobalOptions & { readonly json?: true }): Promise<void> {
+  const grants = await (await ours(options)).list();
   if (json) {
     const listed = grants.map(({ id, label, workspace, since, until }) => ({
       id,
@@ -36,11 +37,14 @@ async function listGrants({ json }: { readonly json?: true }): Promise<void> {
  *
  * @throws Error when no grant has this id.
  */
-async function revokeGrants(id: string | undefined, { all }: { readonly all?: true }): Promise<void> {
+async function revokeGrants(
+  id: string | undefined,
+  { all, ...options }: GlobalOptions & { readonly all?: true },
+): Promise<void> {
   if ((id === undefined) === (all === undefined)) {
     throw new Error("name the id of a grant (handrail policy grants lists them), or give --all");
   }
-  const grants = ours();
+  const grants = await ours(options);
   const ids = id === undefined ? (await grants.list()).map((grant) => grant.id) : [id];
   const revoked = await Promise.all(ids.map((each) => grants.revoke(each)));
   if (id === undefined) return say(`${revoked.filter(Boolean).length} revoked.`);
@@ -48,8 +52,9 @@ async function revokeGrants(id: string | undefined, { all }: { readonly all?: tr
   throw new Error(`there is no grant ${oneLine(id, 100)}. \`handrail policy grants\` lists them`);
 }
 
-function ours(): KeptGrants {
-  return keptGrants(grantsFolder(stateFolder()));
+async function ours(options: GlobalOptions): Promise<KeptGrants> {
+  const { tenant } = (await loadedSettings(options)).settings;
+  return keptGrants(grantsFolder(tenantFolder(tenant)));
 }
 
 function shownWorkspace({ backend, folder }: Workspace): string {

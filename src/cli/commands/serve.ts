@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { buildInstructions, createAgent } from "../../agent/agent.ts";
 import { loadModel } from "../../agent/models/load.ts";
-import { browsersFolder, grantsFolder, keyFile, stateFolder, usersFile } from "../../config/state.ts";
+import { browsersFolder, grantsFolder, keyFile, stateFolder, tenantFolder, usersFile } from "../../config/state.ts";
 import { browserSessions } from "../../console/browser-sessions.ts";
-import { type OpenAgent, type ServerOptions, isLoopback, serveApi } from "../../console/server.ts";
+import { type OpenAgent, type ServerOptions, type TenantParts, isLoopback, serveApi } from "../../console/server.ts";
 import { gatewayPrompts } from "../../mcp/client/prompts.ts";
 import { usersIn } from "../../console/users.ts";
 import { keptGrants } from "../../policy/kept-grants.ts";
@@ -38,20 +38,82 @@ const DEFAULT_PORT = 4747;
 
 /**
  * Serves the HTTP API, and MCP at /mcp, until the process is asked to end. Prints the address with the token, which
- * opens a session in a browser.
+ * opens a session in a browser. Users of the tenants of the configuration are served too, unless one is named.
  */
 export async function run(options: ServeOptions): Promise<void> {
   const tls = tlsOf(options);
+  const token = apiToken();
+  const stopped = untilStopped();
+  try {
+    const { tenant, tenants, serve } = (await loadedSettings(options)).settings;
+    const names = tenant === undefined ? Object.keys(tenants) : [];
+    const own = await partsOf(options, token);
+    const { host, port = DEFAULT_PORT, log } = options;
+    try {
+      await serveUntil(stopped.signal, {
+        ...{ ...own, token, port, log },
+        ...(host !== undefined && { host }),
+        ...(tls && { tls }),
+        ...(tenant !== undefined && { tenant }),
+        ...(names.length > 0 && { tenants: { names, open: (name) => partsOfTenant(options, token, name) } }),
+        origins: serve.origins,
+        stateDir: stateFolder(),
+        browsers: browserSessions(browsersFolder(stateFolder())),
+        users: usersIn(usersFile()),
+        async doctor() {
+          const asked = checks(options).filter(({ name }) => name !== "approvals"); // the page itself asks about these
+          return (await runChecks(asked)).map(({ timedOut: _, ...finding }) => finding);
+        },
+        show: (url) => `${url}/?token=${token}`,
+      });
+    } finally {
+      await own.close();
+    }
+  } finally {
+    stopped.release();
+  }
+}
+
+/** What `run` serves to one tenant. */
+interface Parts extends Omit<TenantParts, "doctor"> {
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a tenant. It shares no terminal with others.
+ *
+ * @throws Error for a tenant without a folder of its own: on this machine or elsewhere it would see the files of others.
+ */
+async function partsOfTenant(options: ServeOptions, token: string, tenant: string): Promise<Parts> {
+  const { workDir: _, tmux: __, tmuxSession: ___, ...shared } = options;
+  const own = { ...shared, tenant };
+  try {
+    const { workDir } = (await loadedSettings(own)).settings.tenants[tenant] ?? {};
+    const isWorker = options.target?.startsWith("worker:") === true;
+    if (options.target !== undefined && !isWorker)
+      throw new Error(`tenants do not share ${options.target}: give each a worker of its own there (docs/workers.md)`);
+    if (!isWorker && workDir === undefined)
+      throw new Error("it has no folder: set work_dir of the tenant in the configuration");
+    return await partsOf(own, token, "no terminal");
+  } catch (error) {
+    warn([`tenant ${tenant}: ${messageOf(error)}`]);
+    throw error;
+  }
+}
+
+async function partsOf(options: ServeOptions, token: string, how?: "no terminal"): Promise<Parts> {
   const { preset, instructions: own, coreBytes, model: chosen, limits, disable } = await agentSettings(options);
   const loaded = chosen === undefined ? undefined : await loadModel(chosen, { keyFile: keyFile() });
-  const given = await toolkitOptions({ ...options, ...(preset !== undefined && { preset }) }, { sources: true });
+  const { terminal, ...given } = await toolkitOptions(
+    { ...options, ...(preset !== undefined && { preset }) },
+    { sources: true },
+  );
   const others = loaded && (await loadSubAgents(options));
-  const token = apiToken();
-  const { origins } = (await loadedSettings(options)).settings.serve;
   const toolkit = await createToolkit({
     ...given,
     mask: { values: [token, ...(await keptKeys()), ...(loaded?.keys ?? []), ...(others?.keys ?? [])] },
     ...(options.yes && { approver: approveAll }),
+    ...(terminal !== undefined && how === undefined && { terminal }),
   });
   await tellHowToAttach(toolkit);
   const { createHttpEndpoint } = await import("../../mcp/http.ts");
@@ -60,7 +122,6 @@ export async function run(options: ServeOptions): Promise<void> {
     askClient: !options.yes,
     hosts: "checked",
   });
-  const stopped = untilStopped();
   const builtFrom = { ...(own !== undefined && { own }), ...(coreBytes !== undefined && { coreBytes }) };
   const agents = others?.of(toolkit) ?? {};
   const workspace = options.target === undefined ? toolkit.backend.workDir : undefined;
@@ -80,29 +141,16 @@ export async function run(options: ServeOptions): Promise<void> {
       ...(options.agent !== undefined && { name: options.agent }),
     });
   };
-  try {
-    runner.start();
-    const { host, port = DEFAULT_PORT, log } = options;
-    await serveUntil(stopped.signal, {
-      ...{ toolkit, token, openAgent, mcp, port, log },
-      ...(host !== undefined && { host }),
-      ...(tls && { tls }),
-      origins,
-      stateDir: stateFolder(),
-      browsers: browserSessions(browsersFolder(stateFolder())),
-      users: usersIn(usersFile()),
-      grants: keptGrants(grantsFolder(stateFolder())),
-      async doctor() {
-        const asked = checks(options).filter(({ name }) => name !== "approvals"); // the page itself asks about these
-        return (await runChecks(asked)).map(({ timedOut: _, ...finding }) => finding);
-      },
-      show: (url) => `${url}/?token=${token}`,
-    });
-  } finally {
-    await runner.close();
-    await toolkit.close();
-    stopped.release();
-  }
+  runner.start();
+  const { tenant } = (await loadedSettings(options)).settings;
+  return {
+    ...{ toolkit, openAgent, mcp },
+    grants: keptGrants(grantsFolder(tenantFolder(tenant))),
+    async close() {
+      await runner.close();
+      await toolkit.close();
+    },
+  };
 }
 
 /** Reads the files of `--cert` and `--key`. */

@@ -1,5 +1,6 @@
-import { databaseFile, stateFolder } from "../../config/state.ts";
+import { databaseFile, tenantFolder } from "../../config/state.ts";
 import { inOneTransaction } from "../../db/postgres.ts";
+import { urlOfTenant } from "../../db/postgres-tables.ts";
 import { plural } from "../../util/text.ts";
 import type { GlobalOptions } from "../options.ts";
 import { say } from "../say.ts";
@@ -15,26 +16,33 @@ export interface MigrateOptions extends GlobalOptions {
 export const run = { migrate };
 
 /**
- * Creates or upgrades the tables on a PostgreSQL server. With `from`, it also copies a record into them: all of it, or
+ * Creates or upgrades the tables on a PostgreSQL server: those of the tenant that is named, otherwise those of all
+ * tenants of the configuration and of those who belong to none. With `from`, it also copies a record into them: all of it, or
  * nothing when it is interrupted. Progress goes to a terminal only.
  *
  * @throws Error when no server is named, when it cannot be used, and like `copyRecord`.
  */
 async function migrate({ from, to, ...options }: MigrateOptions): Promise<void> {
-  const url = to ?? (await settingsFrom(options)).store;
+  const { store, tenant, tenants } = await settingsFrom(options);
+  const url = to === undefined ? store : urlOfTenant(to, tenant);
   if (!/^postgres(ql)?:/.test(url)) {
     throw new Error("expected --to postgres://USER@HOST:PORT/DATABASE, or that as store in your configuration");
   }
   if (from !== undefined && !/^sqlite:./.test(from)) {
     throw new Error(`--from ${from}: expected sqlite:${databaseFile()}. pg_dump copies a database of PostgreSQL`);
   }
+  const others = tenant === undefined && from === undefined ? Object.keys(tenants) : [];
+  for (const each of [url, ...others.map((other) => urlOfTenant(url, other))]) await migrateTo(each, from, tenant);
+}
+
+async function migrateTo(url: string, from: string | undefined, tenant: string | undefined): Promise<void> {
   const shown = progress();
   const lines = await inOneTransaction(url, async (ask, { found, now, where }) => {
     const what = found === now ? "has" : found === 0 ? "now has" : `was upgraded from version ${found} to`;
     const tables = `PostgreSQL at ${where} ${what} the tables of version ${now}.`;
     if (from === undefined) return [tables];
     const events = await copyRecord(from.slice("sqlite:".length), ask, shown.tell);
-    const stay = `Saved outputs, undo and grants stay in ${stateFolder()}.`;
+    const stay = `Saved outputs, undo and grants stay in ${tenantFolder(tenant)}.`;
     return [tables, `Copied ${plural(events, "event")}, memories and schedules. ${stay}`];
   }).finally(shown.end);
   lines.forEach(say);

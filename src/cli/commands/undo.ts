@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
 import { isInside } from "../../util/paths.ts";
-import { stateFolder } from "../../config/state.ts";
 import { terminalSafe } from "../../output/terminal-text.ts";
-import { undoFolder } from "../../config/state.ts";
+import { tenantFolder, undoFolder } from "../../config/state.ts";
 import { type Preview, type UndoPoints, openPoints } from "../../undo/points.ts";
 import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
@@ -29,7 +28,7 @@ export async function run(id: string | undefined, options: UndoCommandOptions): 
   if (options.target !== undefined) throw new Error("undo keeps files of this machine only, not those of a target");
   const settings = await settingsFrom(options);
   const workDir = resolve(options.workDir ?? settings.tools.workDir ?? ".");
-  const points = await openPoints({ folder: undoFolder(stateFolder()), workDir });
+  const points = await openPoints({ folder: undoFolder(tenantFolder(settings.tenant)), workDir });
   await undo(points, id, options, workDir);
 }
 
@@ -91,10 +90,11 @@ async function mayRestore(count: number): Promise<boolean> {
 
 /** Returns the commands of running jobs: of detached ones in the workspace, and of all jobs of other processes. */
 async function runningJobs(options: GlobalOptions, workDir: string | undefined): Promise<readonly string[]> {
-  const own = workDir === undefined ? [] : await allJobs();
+  const { store: kind, tenant } = await settingsFrom(options);
+  const own = workDir === undefined ? [] : await allJobs(tenant);
   const detached = own.filter(({ job }) => job.ended === undefined && isInside(job.cwd, workDir ?? ""));
   const names = detached.map(({ job }) => job.label);
-  if ((await settingsFrom(options)).store === "memory") return names;
+  if (kind === "memory") return names;
   await withStore(options, async (store) => {
     const recorded = await store.jobs().catch(() => []);
     for (const job of recorded) if (job.ended === undefined && job.lifetime !== "detached") names.push(job.command);

@@ -2,7 +2,9 @@ import { browsersFolder, stateFolder, usersFile } from "../../config/state.ts";
 import { browserSessions } from "../../console/browser-sessions.ts";
 import { scopesOf, usersIn } from "../../console/users.ts";
 import { oneLine } from "../../output/terminal-text.ts";
+import type { GlobalOptions } from "../options.ts";
 import { say } from "../say.ts";
+import { loadedSettings } from "../settings.ts";
 
 /** The commands of `handrail users`. */
 export const run = { list, add, remove };
@@ -11,23 +13,32 @@ export const run = { list, add, remove };
 async function list(): Promise<void> {
   const users = usersIn(usersFile()).list();
   if (users.length === 0) return say("There are no users; the token of the API may do everything.");
-  for (const { name, scopes, risk } of users) {
+  for (const { name, scopes, risk, tenant } of users) {
     const words = scopes.map((scope) => (scope === "answer" ? `answer up to ${risk} risk` : scope));
-    say(`${oneLine(name, 60)}  ${words.join(", ")}`);
+    say(`${oneLine(name, 60)}  ${words.join(", ")}${tenant === undefined ? "" : `  of ${tenant}`}`);
   }
 }
 
 /**
- * Adds a user, or gives an existing one these scopes and a new token. Prints the token, once.
+ * Adds a user, or gives an existing one these scopes, this tenant and a new token. Prints the token, once. The browsers
+ * of a user who belonged to another tenant lose their sessions.
  *
- * @throws Error for a name or a scope that cannot be.
+ * @throws Error for a name, a scope or a tenant that cannot be.
  */
-async function add(name: string, { scopes = "watch" }: { readonly scopes?: string }): Promise<void> {
+async function add(
+  name: string,
+  { scopes = "watch", ...options }: GlobalOptions & { readonly scopes?: string },
+): Promise<void> {
   if (!/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,59}$/u.test(name))
     throw new Error(
       `${JSON.stringify(name)} is no name: expected up to 60 letters, digits, spaces, ".", "_", "@", "-"`,
     );
-  say(await usersIn(usersFile()).set({ name, ...scopesOf(scopes) }));
+  const { tenant } = (await loadedSettings(options)).settings;
+  const users = usersIn(usersFile());
+  const hasMoved = users.list().some((each) => each.name === name && each.tenant !== tenant);
+  const token = await users.set({ name, ...scopesOf(scopes), ...(tenant !== undefined && { tenant }) });
+  if (hasMoved) await endSessions(name);
+  say(token);
 }
 
 /**
@@ -36,9 +47,13 @@ async function add(name: string, { scopes = "watch" }: { readonly scopes?: strin
  * @throws Error when there is no such user.
  */
 async function remove(name: string): Promise<void> {
+  if (!(await usersIn(usersFile()).remove(name))) throw new Error(`there is no user ${oneLine(name, 60)}`);
+  await endSessions(name);
+  say(`${name} is removed.`);
+}
+
+async function endSessions(name: string): Promise<void> {
   const sessions = browserSessions(browsersFolder(stateFolder()));
   const theirs = (await sessions.list()).filter(({ user }) => user === name);
-  if (!(await usersIn(usersFile()).remove(name))) throw new Error(`there is no user ${oneLine(name, 60)}`);
   await Promise.all(theirs.map(({ id }) => sessions.revoke(id)));
-  say(`${name} is removed.`);
 }

@@ -23,11 +23,12 @@ export interface VerifyOptions extends GlobalOptions {
  */
 export async function run({ store: named, head, ...options }: VerifyOptions): Promise<void> {
   const anchor = head === undefined ? undefined : linkOf(head);
-  const store = named ?? (await settingsFrom(options)).store;
+  const { store: own, tenant } = await settingsFrom(options);
+  const store = named ?? own;
   if (store === "memory") throw new Error("the configuration has store: memory, which keeps nothing to verify");
   const verified = /^postgres(ql)?:/.test(store)
     ? await inOneState(store, (ask) => verifyRecord(ask, anchor))
-    : await verifyFile(store === "sqlite" ? databaseFile() : store.replace(/^sqlite:/, ""), anchor);
+    : await verifyFile(store === "sqlite" ? databaseFile(tenant) : store.replace(/^sqlite:/, ""), anchor);
   for (const line of linesOf(verified)) say(line);
   if (verified.fault !== undefined) process.exitCode = EXIT.notSucceeded;
 }

@@ -85,9 +85,9 @@ async function savedOutputs(options: GlobalOptions): Promise<Finding> {
 
 /** The engine works, its file, if any, is intact, and how much of its size limit is used. */
 async function database(options: GlobalOptions): Promise<Finding> {
-  const { store } = await settingsOf(options);
+  const { store, tenant } = await settingsOf(options);
   if (store.includes("://")) return await server(store);
-  const file = databaseFile();
+  const file = databaseFile(tenant);
   const size = await sizeOf(file);
   if (size === undefined) return { status: "ok", detail: `${await tryEngine()}; ${file} is created on first use` };
   const log = (await sizeOf(`${file}-wal`)) ?? 0; // read first: the last process to close removes it

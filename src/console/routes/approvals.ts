@@ -5,7 +5,7 @@ import type { Approval, EditedInput, FormInput } from "../../contract/decision.t
 import type { Toolkit } from "../../contract/toolkit.ts";
 import { describeCall } from "../../policy/describe.ts";
 import { longestGrant } from "../../policy/scopes.ts";
-import type { Caller } from "../access.ts";
+import { type Caller, userOf } from "../access.ts";
 import { Problem } from "../problem.ts";
 import { type Route, route } from "../route.ts";
 import type { Question } from "../api-types.ts";
@@ -59,7 +59,7 @@ export function approvalRoutes({ store, mask }: Pick<Toolkit, "store" | "mask">)
         const open = (await store.questions()).find((each) => each.question === question);
         const whyNot = open && body.answer !== "refuse" ? whyNotFrom(channelOf(caller), open.decision) : undefined;
         if (whyNot !== undefined) throw new Problem(403, whyNot);
-        const user = "user" in caller ? caller.user : undefined;
+        const user = userOf(caller);
         if (
           open !== undefined &&
           body.answer !== "refuse" &&

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { type Access, type Caller, PAIRING_MS, requirePrivate } from "../access.ts";
+import { type Access, type Caller, PAIRING_MS, requirePrivate, userOf } from "../access.ts";
 import type { BrowserSessions } from "../browser-sessions.ts";
 import { Problem } from "../problem.ts";
 import { type Route, route } from "../route.ts";
@@ -7,13 +7,15 @@ import { BROWSER_SESSION, list } from "../schemas.ts";
 
 export interface SessionRoutesOptions {
   readonly browsers: BrowserSessions;
+  /** The tenant whose sessions they are. */
+  readonly tenant: string | undefined;
   readonly access: () => Access | undefined;
   /** The address at which a phone reaches the server; `undefined` if none does, or only unencrypted. */
   readonly phoneUrl: () => string | undefined;
 }
 
 /** Routes for the sessions of browsers and phones, and for what they cannot send a secret with. */
-export function sessionRoutes({ browsers, access, phoneUrl }: SessionRoutesOptions): readonly Route[] {
+export function sessionRoutes({ browsers, tenant, access, phoneUrl }: SessionRoutesOptions): readonly Route[] {
   return [
     route("POST /api/sessions", {
       summary: "Begin the session of this browser.",
@@ -36,7 +38,8 @@ export function sessionRoutes({ browsers, access, phoneUrl }: SessionRoutesOptio
         if ("session" in caller) throw new Problem(403, "This browser has a session.");
         const kind = caller.kind === "pairing" ? "phone" : "browser";
         const shown = name.replaceAll(/[\p{C}\s]+/gu, " ").trim();
-        const whose = caller.kind === "user" ? { user: caller.user.name } : {};
+        const user = userOf(caller)?.name;
+        const whose = { ...(user !== undefined && { user }), ...(tenant !== undefined && { tenant }) };
         return await browsers.create({ kind, name: shown === "" ? "unnamed" : shown, address: peer.address, ...whose });
       },
     }),
@@ -44,7 +47,7 @@ export function sessionRoutes({ browsers, access, phoneUrl }: SessionRoutesOptio
       summary: "The sessions of browsers and phones, the oldest first.",
       answer: { status: 200, description: "The sessions.", schema: list("sessions", BROWSER_SESSION) },
       async handle({ caller }) {
-        const sessions = await browsers.list();
+        const sessions = (await browsers.list()).filter((each) => each.tenant === tenant);
         return { sessions: sessions.map((each) => ({ ...each, isCaller: each.id === sessionOf(caller) })) };
       },
     }),
@@ -54,12 +57,14 @@ export function sessionRoutes({ browsers, access, phoneUrl }: SessionRoutesOptio
       problems: { 404: "There is no such session." },
       people: true,
       async handle({ path: { session = "" } }) {
-        if (!(await browsers.revoke(session))) throw new Problem(404, `There is no session ${session}.`);
+        const isTheirs = (await browsers.list()).some((each) => each.id === session && each.tenant === tenant);
+        if (!isTheirs || !(await browsers.revoke(session))) throw new Problem(404, `There is no session ${session}.`);
         return { session };
       },
     }),
     route("POST /api/pairings", {
-      summary: "Make a link that begins the session of a phone, once.",
+      needs: "watch",
+      summary: "Make a link that begins the session of a phone, once. The session is that of the user who asks.",
       answer: {
         ...{ status: 201, description: `The link. It is valid for ${PAIRING_MS / 60_000} minutes.` },
         schema: Type.Object({ url: Type.String(), untilMs: Type.Number() }),
@@ -69,7 +74,7 @@ export function sessionRoutes({ browsers, access, phoneUrl }: SessionRoutesOptio
       async handle({ caller }) {
         if (caller.kind === "phone") throw new Problem(403, "Pair a phone from a browser on a computer.");
         const url = phoneUrl();
-        const code = access()?.pair();
+        const code = access()?.pair(userOf(caller));
         if (url !== undefined && code !== undefined)
           return { url: pairingLink(url, code), untilMs: Date.now() + PAIRING_MS };
         throw new Problem(
