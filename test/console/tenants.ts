@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createAgent } from "../../src/agent/agent.ts";
+import { createAccess } from "../../src/console/access.ts";
 import { browserSessions } from "../../src/console/browser-sessions.ts";
 import { type TenantParts, serveApi } from "../../src/console/server.ts";
 import { scopesOf, usersIn } from "../../src/console/users.ts";
@@ -183,6 +184,13 @@ export function tenantTests(stores: (tenant: string) => Promise<Store>): void {
         secret: string;
         session: { user?: string; tenant?: string };
       };
+    const access = createAccess({ token: TOKEN, host: "127.0.0.1", users: server.users });
+    const open = (code: string) => {
+      const request = new Request(server.url, { headers: { authorization: `Bearer ${code}` } });
+      return access.callerOf(request, { address: "127.0.0.1", isEncrypted: false }, "pairing");
+    };
+    expect(open(access.pair(server.users.byName("ann")))).toMatchObject({ user: { name: "ann", tenant: "acme" } });
+    expect(open(access.pair())).toEqual({ kind: "pairing" });
     const { secret, session } = await begin(server.ann);
     expect(session).toMatchObject({ user: "ann", tenant: "acme" });
     expect((await server.ask(secret, "GET", "/api/threads")).status).toBe(200);

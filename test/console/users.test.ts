@@ -80,5 +80,6 @@ test("a damaged file of users is not written over", async () => {
   const file = join(temporaryFolder(), "users.json");
   await writeFile(file, '[{ "name": "ann"');
   await expect(usersIn(file).set({ name: "bob", ...scopesOf("watch") })).rejects.toThrow("users.json is damaged");
+  expect(() => usersIn(file).list()).toThrow("users.json is damaged");
   expect(await readFile(file, "utf8")).toBe('[{ "name": "ann"');
 });
