@@ -1,5 +1,5 @@
 import type { Settings } from "../config/settings.ts";
-import { urlOfTenant } from "../db/postgres-tables.ts";
+import { urlOfTenant } from "../config/state.ts";
 import { isInside } from "../util/paths.ts";
 
 /**

@@ -17,6 +17,18 @@ export function tenantFolder(tenant: string | undefined): string {
   return tenant === undefined ? stateFolder() : join(stateFolder(), "tenants", tenant);
 }
 
+/**
+ * Returns the URL of a tenant's record: a schema of its own in the same database (`schemaOf`). Without a tenant, the URL itself.
+ *
+ * @throws TypeError for a text that is not a URL.
+ */
+export function urlOfTenant(url: string, tenant: string | undefined): string {
+  if (tenant === undefined) return url;
+  const own = new URL(url);
+  own.searchParams.set("schema", `handrail_${tenant.replaceAll("-", "_")}`);
+  return own.href;
+}
+
 /** Returns the path of the database. */
 export function databaseFile(tenant?: string): string {
   return join(tenantFolder(tenant), "handrail.db");

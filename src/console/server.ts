@@ -190,11 +190,11 @@ export async function serveApi({
     },
     async close() {
       ending.abort();
-      const all = await Promise.allSettled([own, ...others.values()]);
+      const opened = await Promise.allSettled(others.values());
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       if ("closeAllConnections" in server) server.closeAllConnections();
-      const served = all.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
-      await Promise.all([...served.map((each) => each.close()), closed]);
+      const served = opened.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+      await Promise.all([...[own, ...served].map((each) => each.close()), closed]);
     },
   };
 }

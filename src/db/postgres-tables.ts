@@ -13,18 +13,6 @@ export function schemaOf(url: string): string {
 }
 
 /**
- * Returns the URL of a tenant's record: a schema of its own in the same database. Without a tenant, the URL itself.
- *
- * @throws TypeError for a text that is not a URL.
- */
-export function urlOfTenant(url: string, tenant: string | undefined): string {
-  if (tenant === undefined) return url;
-  const own = new URL(url);
-  own.searchParams.set("schema", `${SCHEMA}_${tenant.replaceAll("-", "_")}`);
-  return own.href;
-}
-
-/**
  * The tables on PostgreSQL: each entry migrates them to the next version. Never change a released entry, only add.
  *
  * - `positions` has one row: the id of an event is `base + 4096 * transaction + its number in the transaction`

@@ -134,7 +134,7 @@ export function createHttpEndpoint(toolkit: Toolkit, options: HttpOptions = {}):
   };
 
   return {
-    async fetch(request, isPerson = () => true, user = undefined) {
+    async fetch(request, isPerson = () => true, user?: string) {
       if (closed) return failure(503, INVALID_REQUEST, "The server is closing.");
       if (hosts !== "checked") {
         const refused =

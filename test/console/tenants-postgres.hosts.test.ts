@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { postgresStore } from "../../src/activity/postgres-store.ts";
+import { urlOfTenant } from "../../src/config/state.ts";
 import { inOneTransaction } from "../../src/db/postgres.ts";
-import { urlOfTenant } from "../../src/db/postgres-tables.ts";
 import { mustBeHere } from "../support/here.ts";
 import { postgresProblem, postgresServer } from "../support/postgres.ts";
 import { tenantTests } from "./tenants.ts";

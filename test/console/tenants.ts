@@ -63,8 +63,8 @@ export function tenantTests(stores: (tenant: string) => Promise<Store>): void {
     const server = await scene(stores);
     const { ask, acme } = server;
     const session = { kind: "browser", name: SECRET, address: "::1", user: "ann", tenant: "acme" } as const;
-    const { id } = (await server.browsers.create(session)).session;
-    const ids = { ...(await fill(acme, server.grants)), session: id };
+    const begun = await server.browsers.create(session);
+    const ids = { ...(await fill(acme, server.grants)), session: begun.session.id };
     const { paths } = (await (await ask(TOKEN, "GET", "/api/openapi.json")).json()) as { paths: object };
     const all = Object.entries(paths).flatMap(([path, methods]) =>
       Object.keys(methods as object).map((method) => ({ path, method: method.toUpperCase() })),

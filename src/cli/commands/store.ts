@@ -1,6 +1,5 @@
-import { databaseFile, tenantFolder } from "../../config/state.ts";
+import { databaseFile, tenantFolder, urlOfTenant } from "../../config/state.ts";
 import { inOneTransaction } from "../../db/postgres.ts";
-import { urlOfTenant } from "../../db/postgres-tables.ts";
 import { plural } from "../../util/text.ts";
 import type { GlobalOptions } from "../options.ts";
 import { say } from "../say.ts";
