@@ -120,7 +120,7 @@ const tenantsSchema = record(
 export interface TenantSettings {
   /** Where its tools work. Absent: only on workers, which have folders of their own for it. */
   readonly workDir?: string;
-  /** How many of its calls one worker makes at once, and how many may wait. Default: as the worker's options say. */
+  /** How many calls each of its workers makes at once, and how many may wait. Default: as the worker's options say. */
   readonly calls?: number;
   readonly waiting?: number;
 }
@@ -564,7 +564,7 @@ export const ROWS = {
   tenants: row(tenantsSchema, {}, never("it separates people who do not trust each other"), {
     doc:
       "by name, [tenants](operations.md#tenants): people who share this installation and see nothing of each other: " +
-      "`{ work_dir, calls, waiting }`, where the tools of a tenant work, how many of its calls a worker makes at once, " +
+      "`{ work_dir, calls, waiting }`, where the tools of a tenant work, how many calls each of its workers makes at once, " +
       "and how many may wait",
     read: tenantsOf,
   }),

@@ -24,7 +24,8 @@ const DEFAULT_WAITING = 100;
 /** Makes the calls that are delivered to workers of this name, until the process is asked to end. */
 export async function run({ name, concurrency, maxWaiting, limit = [], ...options }: WorkerCommandOptions) {
   if (name === undefined) throw new Error("a worker needs a name, which its callers use: --name build");
-  const { queue, store } = await settingsFrom(options);
+  const { queue, store, tenant, tenants } = await settingsFrom(options);
+  const { calls, waiting } = (tenant === undefined ? undefined : tenants[tenant]) ?? {};
   if (store === "memory") throw new Error("a worker shares its store with callers. Set store: postgres://… or sqlite");
   const given = await toolkitOptions({ preset: "all", ...options }, { sources: true });
   const claims = createClaims();
@@ -41,7 +42,7 @@ export async function run({ name, concurrency, maxWaiting, limit = [], ...option
       }),
   });
   const stopped = untilStopped();
-  const slots = concurrency ?? DEFAULT_CONCURRENCY;
+  const slots = Math.min(concurrency ?? DEFAULT_CONCURRENCY, calls ?? Infinity);
   const onError = (message: string) => warn([message]);
   try {
     await tellHowToAttach(toolkit);
@@ -54,7 +55,13 @@ export async function run({ name, concurrency, maxWaiting, limit = [], ...option
             return await takeFromQueue(queue, { name, concurrency: slots, work, onError });
           };
     const worker = await startWorker(toolkit, claims, {
-      ...{ name, id, concurrency: slots, maxWaiting: maxWaiting ?? DEFAULT_WAITING, onError },
+      ...{
+        name,
+        id,
+        concurrency: slots,
+        maxWaiting: Math.min(maxWaiting ?? DEFAULT_WAITING, waiting ?? Infinity),
+        onError,
+      },
       toolLimits: Object.fromEntries(limit.map(limitOf)),
       ...(take !== undefined && { queue: take }),
     });
