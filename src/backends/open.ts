@@ -41,7 +41,7 @@ export async function openBackend(place: TargetOptions, surroundings: Surroundin
   const found = findTarget(target, targets);
   requireContainment(place);
   const open = (here: TargetOptions) =>
-    found === undefined ? openHere(here, surroundings) : openTarget(found, place, surroundings);
+    found === undefined ? openHere(here, surroundings) : openTarget(found, here, surroundings);
   if (terminal === false) return open(place);
   if (typeof terminal === "object") {
     const backend = await open(place);
@@ -151,12 +151,12 @@ async function openHere(
   return mode === "off" ? inner : sandbox(inner, { ...settings, required: mode === "on" });
 }
 
-function openTarget(
+async function openTarget(
   { kind, scheme, address }: FoundTarget,
-  { workDir, passEnv }: TargetOptions,
-  { outputFolder, jobs, store }: Surroundings,
+  { workDir, passEnv, sandbox: mode = "auto" }: TargetOptions,
+  { outputFolder, jobs, store, sandbox: settings }: Surroundings,
 ): Promise<Backend> {
-  return kind.open(
+  const backend = await kind.open(
     { scheme, address },
     {
       outputFolder,
@@ -166,4 +166,8 @@ function openTarget(
       ...(passEnv !== undefined && { passEnv }),
     },
   );
+  if (mode !== "on" || kind.contains !== "if-required") return backend;
+  const { writable = [], hidden = [], isProtected = () => false } = settings;
+  const { farSandbox } = await import("./sandbox/far/far-sandbox.ts");
+  return farSandbox(backend, { required: true, writable, hidden, isProtected });
 }

@@ -30,7 +30,7 @@ export interface TargetOptions {
   readonly terminal?: boolean | string | Pane;
   /** Variables of the target that commands get in addition to the harmless ones. Default: none. */
   readonly passEnv?: readonly string[];
-  /** Whether commands are contained, which is possible only on this machine. Default: "auto". */
+  /** Whether commands are contained. Default: "auto". */
   readonly sandbox?: SandboxMode;
 }
 
@@ -63,7 +63,10 @@ export function targetOfFlag({ schemes }: TargetKind, value: string): string {
 /** Whether commands at the place will be contained, as far as is known before a test. */
 export function isContained(place: TargetOptions): boolean {
   if (typeof place.target === "object") return place.target.sandbox !== undefined;
-  return uncontained(place) === undefined && sandboxModeOn(process.platform, place.sandbox) !== "off";
+  if (uncontained(place) !== undefined) return false;
+  const found = findTarget(place.target, place.targets);
+  if (found?.kind.contains === "if-required") return place.sandbox === "on";
+  return sandboxModeOn(process.platform, place.sandbox) !== "off";
 }
 
 /** Whether the place has a live terminal. */
@@ -84,8 +87,7 @@ export function requireContainment(place: TargetOptions): void {
 /** Why commands at the place cannot be contained; `undefined` if this machine decides. */
 function uncontained({ target, targets, terminal = false }: TargetOptions): string | undefined {
   const found = typeof target === "object" ? undefined : findTarget(target, targets);
-  if (found?.kind.contains === true) return undefined;
-  if (found !== undefined) return `it contains commands on this machine only, not on ${found.name}`;
+  if (found !== undefined && found.kind.contains === undefined) return `commands are not contained on ${found.name}`;
   return terminal === false || typeof terminal === "object"
     ? undefined
     : "commands in a shared terminal are not contained";

@@ -86,6 +86,11 @@ export interface Sandbox {
   /** Real paths that are hidden from contained commands, with everything in them: folders of keys and secrets. */
   readonly hidden: readonly string[];
   /**
+   * What no contained command has on this target, which Handrail reaches from another machine: connections to hosts, a
+   * life after the session. Such commands run outside the sandbox, after approval. Default: nothing.
+   */
+  readonly lacks?: { readonly place: string; readonly what: readonly ("network" | "detached")[] };
+  /**
    * The folder in which contained commands without a network can read the saved outputs, one file for each id. Absent
    * before the first command, and where the sandbox does not work.
    */

@@ -19,8 +19,11 @@ export interface TargetKind {
   open(target: TargetAddress, options: TargetOptions): Promise<Backend>;
   /** Texts and flag for the command line. Default: none, and no flag for this kind. */
   readonly commandLine?: TargetCommandLine;
-  /** True if commands may be contained on the target. Default: only this machine contains commands. */
-  readonly contains?: true;
+  /**
+   * Whether commands may be contained on the target. True: it contains them itself. "if-required": Handrail contains
+   * them through its shell, with the sandbox mode "on". Default: they are not.
+   */
+  readonly contains?: true | "if-required";
 }
 
 /** The two parts of a target. */

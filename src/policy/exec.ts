@@ -40,7 +40,8 @@ export function execJudge(
 
   return async (effect, { judgePath, judgeContained, look, typed = false }) => {
     const state = await sandbox?.state();
-    const contained = state?.works === true && effect.within !== "none";
+    const isDetached = effect.lifetime === "detached" && sandbox?.lacks?.what.includes("detached") === true;
+    const contained = state?.works === true && effect.within !== "none" && !isDetached;
     // Both are requested at once, so that their look-ups share a round trip.
     const [folder, { decision: command, needs }] = await Promise.all([
       judgePath("cwd", effect.cwd ?? ".", effect.real),

@@ -96,6 +96,14 @@ export function sandboxRequestJudge(
         }),
       );
     }
+    const { lacks } = backend.sandbox ?? {};
+    if ((within.network ?? []).length > 0 && lacks?.what.includes("network") === true) {
+      const why = `the sandbox on ${lacks.place} has no network, and Handrail's proxy cannot be reached from there`;
+      return deny(
+        "needs",
+        `network: ${why}. Run the command outside the sandbox, with sandbox: false: a person is asked`,
+      );
+    }
     let all: Decision | undefined;
     for (const host of within.network ?? []) all = stricter(all, unaskedInFull(await judgeHost(host)));
     for (const path of within.write ?? []) all = stricter(all, await judgeFolder("write", path, command, look));

@@ -57,6 +57,17 @@ const PROTECTED: { readonly [what: string]: string } = {
     handrail\.ya?ml  docs/configuration.md`,
 };
 
+/**
+ * Globs, to match without case, of the names by which `startUpFile` recognizes a file or the folder above it, for
+ * programs that search folders. They find a little more.
+ */
+export const START_UP_NAMES: readonly string[] = [
+  ...[".*", "hgrc", "hgrc-not-shared", "lefthook*", "*.code-workspace", "[._$]irbrc", "opencode.json*", "mcp.json"],
+  ...["config", "config.*", "releases", "plugins", "rust-toolchain*", "mise", "mise.*", "bazel", "handrail.y*ml"],
+  ...["jvm.config", "maven.config", "extensions.xml", "fish", "git", "environment.d", "autostart", "systemd", "direnv"],
+  "handrail",
+];
+
 /** One pattern for each kind. They ignore case, as some file systems do. */
 const PATTERNS = Object.entries(PROTECTED).map(([what, lines]) => {
   const names = Array.from(lines.trim().split("\n"), (line) => line.trim().split("  ")[0] ?? "");

@@ -146,8 +146,8 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
     ],
     [
       "a sandbox there",
-      ["--ssh", "host", "--sandbox", "on"],
-      /^handrail: the sandbox is required, but it contains commands on this machine only, not on ssh:host\. .*\n$/,
+      ["--container", "web", "--sandbox", "on"],
+      /^handrail: the sandbox is required, but commands are not contained on \w+:web\. .*\n$/,
     ],
   ])("%s is an error of one sentence and what to do", async (_, words, expected) => {
     const { code, stdout, stderr } = await line.run([...call("bash", { command: "true" }), ...words]);

@@ -156,7 +156,7 @@ describe("repositories", () => {
     symlinkSync(join(root, "other/.git"), join(root, "link/.git"));
     writeFileSync(join(root, "pointer/.git"), `gitdir: ${join(root, "other/.git")}\n`);
     const heldIn = (folder: string) => {
-      const { writable, readOnly, watched } = heldRepository(join(root, folder));
+      const { writable, readOnly, watched } = heldRepository({ ...DISK, isHere: true }, join(root, folder));
       return [...writable, ...readOnly, ...watched];
     };
     expect(heldIn("plain")).toEqual([]);

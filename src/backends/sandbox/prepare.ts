@@ -16,6 +16,7 @@ import { NOT_INSTALLED, explained, impossible, thisMachine } from "./wrap/unavai
 import { factFinder, holdBackLeft } from "./mounts/facts.ts";
 import { folderChanges } from "./mounts/folder-changes.ts";
 import { type Homes } from "./mounts/hidden.ts";
+import { thisDisk } from "./mounts/this-disk.ts";
 import { createLimits } from "./limits/limits.ts";
 import { openSharedNetwork } from "./egress/shared-network.ts";
 import type { SandboxOptions } from "./options.ts";
@@ -77,8 +78,9 @@ async function furnish(inner: Backend, program: string, options: Prepared, base:
   writeFileSync(filterFile, filter ?? "", { mode: 0o600 });
   writeFileSync(watcherFile, WATCHER, { mode: 0o600 });
   const changes = folderChanges(join(session.folder, "changes"));
-  const given = { writable, hidden, isProtected, isSensitive };
-  const factsFor = factFinder({ ...base, ...given, caches: caches.folder, session, changes });
+  const disk = thisDisk(isProtected, isSensitive, changes);
+  const given = { writable, hidden, isProtected, disk, temporary: temporaryOf(session) };
+  const factsFor = factFinder({ ...base, ...given, caches: caches.folder });
   void spawner().catch(() => undefined); // starts meanwhile, which takes as long; the probe reports a failure
   const [limits, sharedNetwork] = await Promise.all([
     createLimits(limitSettings),

@@ -12,6 +12,7 @@ import PROCESSES from "./processes.sh";
 import READY from "./ready.sh";
 import { type Processes, createProcesses } from "./processes.ts";
 import type { Transport } from "./transport.ts";
+import type { StartedContained } from "./run.ts";
 import { remoteSearch } from "./search.ts";
 import { type Shells, openShells } from "./shells.ts";
 
@@ -26,6 +27,22 @@ export interface RemoteOptions {
   readonly passEnv?: readonly string[];
   /** Milliseconds before each attempt to open a lost connection again. Default: 0, 500, 1,000, 2,000, 4,000, 8,000. */
   readonly backOffMs?: readonly number[];
+}
+
+/** The shells behind a remote backend, for what is built on it. */
+export interface RemoteHost extends Pick<Shells, "ask" | "askAside"> {
+  readonly facts: Facts;
+  /** Its name in sentences: "deploy@host". */
+  readonly place: string;
+  /** As `Backend.spawn`, for a program that contains another one. @throws StaleView */
+  start(command: Command, contained?: StartedContained): Promise<Process>;
+}
+
+const hosts = new WeakMap<Backend, RemoteHost>();
+
+/** The shells behind a backend; `undefined` if it is not reached by shells. */
+export function remoteHostOf(backend: Backend): RemoteHost | undefined {
+  return hosts.get(backend);
 }
 
 /**
@@ -75,7 +92,7 @@ export async function remote(transport: Transport, options: RemoteOptions = {}):
       start: (command) => start({ streams: "split", ...command }, { cwd: "/" }),
       outputFolder,
     });
-    return {
+    const backend: Backend = {
       name: transport.name,
       workDir,
       home,
@@ -93,6 +110,10 @@ export async function remote(transport: Transport, options: RemoteOptions = {}):
         await shells.close();
       },
     };
+    const starting: RemoteHost["start"] = async (command, contained) =>
+      start(command, { cwd: await cwdOf(command), ...(contained !== undefined && { contained }) });
+    hosts.set(backend, { facts, place: transport.place, ask: shells.ask, askAside: shells.askAside, start: starting });
+    return backend;
   } catch (error) {
     await shells.close();
     throw error;

@@ -16,7 +16,21 @@ export interface CommandPlace {
   readonly before: string;
   /** A redirection of stdin, or "". */
   readonly input: string;
+  readonly contained?: ContainedScript | undefined;
 }
+
+/** What is added to the script of a contained command, whose program starts another one. */
+export interface ContainedScript {
+  /** The program that it starts. */
+  readonly program: string;
+  /** Code that runs in the folder before the command. If it fails, nothing is started (`StaleView`). */
+  readonly before: string;
+  /** Code that runs after a command that is no job, and reports words with `hr_tell contained`. */
+  readonly after: string;
+}
+
+/** The files of the target are not those for which a contained command was prepared. Nothing was started. */
+export class StaleView extends ToolFailure {}
 
 /**
  * Defines a command for the functions of processes.sh and job.sh: `hr_begin` sets its environment and enters its
@@ -24,7 +38,10 @@ export interface CommandPlace {
  *
  * @throws ToolFailure for a NUL byte, which cannot be passed.
  */
-export function commandFunctions({ argv, env = {} }: Command, { cwd, mark, before, input }: CommandPlace): string {
+export function commandFunctions(
+  { argv, env = {} }: Command,
+  { cwd, mark, before, input, contained }: CommandPlace,
+): string {
   const [program, ...args] = argv;
   for (const word of [...argv, ...Object.entries(env).flat()]) {
     if (word.includes("\0"))
@@ -43,13 +60,17 @@ export function commandFunctions({ argv, env = {} }: Command, { cwd, mark, befor
   const words = [...set.map(quoteWord), first, ...args.map(quoteWord)].join(" ");
   return `hr_begin() {
 ${assignments.join("\n")}
-hr_ready ${quoteWords([cwd, program])}
+hr_ready ${quoteWords([cwd, contained?.program ?? program])}${contained === undefined ? "" : ` || return\n${contained.before} || return 5`}
+}
+hr_after() {
+${contained?.after ?? ":"}
 }
 hr_run() { exec $hr_session "$hr_sh" -c ${before} ${words} ${input}; }`;
 }
 
 /** Creates the error for a failure of `hr_ready`. */
 export function unreadyFailure(code: number, program: string, cwd: string): ToolFailure {
+  if (code === 5) return new StaleView(`cannot start ${program}: the files changed while it was being prepared`);
   const reasons: { readonly [code: number]: string } = {
     1: `there is no folder ${cwd}`,
     2: `${cwd} may not be entered, or has been replaced by a link`,

@@ -1,7 +1,7 @@
 import type { JobCommand } from "../../contract/job.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { quoteWord } from "../../util/quote.ts";
-import { commandFunctions, startFailure, unreadyFailure } from "./command-script.ts";
+import { type ContainedScript, commandFunctions, startFailure, unreadyFailure } from "./command-script.ts";
 import JOB_BEGIN from "./job-begin.sh";
 import JOB from "./job.sh";
 import PROCESSES from "./processes.sh";
@@ -23,6 +23,7 @@ export interface StartOptions {
   readonly cwd: string;
   /** Written to `job` in the folder, for later sessions. */
   readonly plan: string;
+  readonly contained?: ContainedScript | undefined;
 }
 
 /**
@@ -35,14 +36,15 @@ export interface StartOptions {
 export async function startInFolder(
   shells: Pick<Shells, "askAside">,
   command: JobCommand,
-  { folder, mark, cwd, plan }: StartOptions,
+  { folder, mark, cwd, plan, contained }: StartOptions,
 ): Promise<number> {
-  const [program] = command.argv;
+  const program = contained?.program ?? command.argv[0];
   const at = quoteWord(folder);
   const stdin = command.stdin === "pipe" ? "pipe" : "closed";
   const functions = `${JOB}\n${commandFunctions(command, {
     cwd,
     mark,
+    contained,
     before: `${quoteWord(JOB_BEGIN)} sh ${at} "$hr_me"`,
     input: stdin === "pipe" ? `<${at}/in` : "</dev/null",
   })}`;

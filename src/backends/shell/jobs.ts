@@ -12,6 +12,7 @@ import { closedFailure } from "../process/run.ts";
 import { type JobStatus, parseNotes, removedStatus } from "../process/status.ts";
 import { endProcesses } from "./end-processes.ts";
 import { startInFolder } from "./job-script.ts";
+import type { ContainedScript } from "./command-script.ts";
 import type { Lease } from "./lease.ts";
 import { LineLost } from "./shell.ts";
 import type { Shells } from "./shells.ts";
@@ -40,7 +41,7 @@ export interface JobsOptions {
 /** Jobs: processes that outlive their call. They need no connection. */
 export interface RemoteJobs {
   /** `cwd` is a real path. @throws ToolFailure when it cannot be started. */
-  start(command: JobCommand, cwd: string): Promise<Process>;
+  start(command: JobCommand, cwd: string, contained?: ContainedScript): Promise<Process>;
   readonly detached: DetachedProcesses;
   /** Stops following jobs. The exit of jobs that still run becomes "lost". */
   stop(): void;
@@ -76,7 +77,7 @@ export function remoteJobs({ shells, lease, home, owner, place }: JobsOptions): 
 
   return {
     detached: detachedProcesses(findJobs),
-    async start(command, cwd) {
+    async start(command, cwd, contained) {
       const { argv, lifetime } = command;
       if (closing.signal.aborted) throw closedFailure();
       const isLeased = lifetime === "toolkit";
@@ -87,7 +88,9 @@ export function remoteJobs({ shells, lease, home, owner, place }: JobsOptions): 
         });
         if (!isLeased) await shells.ask(`umask 077; mkdir -p ${quoteWord(parent)}`);
         const folder = `${parent}/${name}`;
-        const pid = await startInFolder(shells, command, { folder, mark: plan.mark, cwd, plan: JSON.stringify(plan) });
+        const pid = await startInFolder(shells, command, {
+          ...{ folder, mark: plan.mark, cwd, plan: JSON.stringify(plan), contained },
+        });
         return { id: isLeased ? String(pid) : name, folder: folderOf(folder, plan.mark, pid) };
       });
       return process;

@@ -32,10 +32,15 @@ hr_command() {
   merged) ( hr_run 2>&1 ) ;;
   *) ( hr_run 2>&1 >&6 6>&- 9>&- ) ;;
   esac
-  hr_exited $? "$2" >&8
+  hr_code=$?
+  hr_after >&8
+  hr_exited "$hr_code" "$2" >&8
   hr_tell written
   [ "$1" = merged ] || hr_tell written >&6
 }
+
+# hr_after: called after a command. A contained command's script defines another one.
+hr_after() { :; }
 
 # hr_exited CODE FIRST: reports the exit code. If the first shell has ended, everything was being ended, and the code
 # means nothing.

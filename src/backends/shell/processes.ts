@@ -5,7 +5,7 @@ import type { Facts } from "./facts.ts";
 import { remoteJobs } from "./jobs.ts";
 import { createLease } from "./lease.ts";
 import type { Transport } from "./transport.ts";
-import { runThere } from "./run.ts";
+import { type StartedContained, runThere } from "./run.ts";
 import type { Shell } from "./shell.ts";
 import type { Shells } from "./shells.ts";
 
@@ -21,7 +21,7 @@ const CLOSING_MS = 10_000;
 /** Starts and ends commands on a remote host. */
 export interface Processes {
   /** `cwd` is a real path on the remote host. @throws ToolFailure when the command cannot be started. */
-  start(command: Command, at: { readonly cwd: string }): Promise<Process>;
+  start(command: Command, at: { readonly cwd: string; readonly contained?: StartedContained }): Promise<Process>;
   readonly detached: DetachedProcesses;
   /** Called after the connection was reopened, before anything else uses it: claims jobs, ends foreground commands. */
   reopened(first: Shell): Promise<void>;
@@ -49,13 +49,13 @@ export function createProcesses(options: ProcessesOptions): Processes {
   const starting = new Set<Promise<Process>>();
   let closing: Promise<void> | undefined;
 
-  const begin = async (command: Command, cwd: string): Promise<Process> => {
+  const begin = async (command: Command, cwd: string, contained?: StartedContained): Promise<Process> => {
     const { lifetime = "call" } = command;
     await lease.ready();
     const child =
       lifetime === "call"
-        ? await runThere(command, { shells, transport, outputFolder, cwd, identity: lease.forCall })
-        : await jobs.start({ ...command, lifetime }, cwd);
+        ? await runThere(command, { shells, transport, outputFolder, cwd, identity: lease.forCall, contained })
+        : await jobs.start({ ...command, lifetime }, cwd, contained);
     running.add(child);
     void child.exit.then(() => running.delete(child));
     if (closing !== undefined) await child.kill(); // the backend was closed meanwhile
@@ -76,11 +76,11 @@ export function createProcesses(options: ProcessesOptions): Processes {
   };
 
   return {
-    async start(command, { cwd }) {
+    async start(command, { cwd, contained }) {
       if (closing !== undefined) throw closedFailure();
       const { lifetime } = command;
       if (lifetime === "detached") return jobs.start({ ...command, lifetime }, cwd);
-      const started = begin(command, cwd);
+      const started = begin(command, cwd, contained);
       starting.add(started);
       return started.finally(() => starting.delete(started));
     },

@@ -7,7 +7,7 @@ import { later } from "../../util/promises.ts";
 import { keptStreams } from "../process/command.ts";
 import type { Ended, Stopped } from "../process/life.ts";
 import { type Driver, type Started, run, untilOver } from "../process/run.ts";
-import { commandFunctions, startFailure, unreadyFailure } from "./command-script.ts";
+import { type ContainedScript, commandFunctions, startFailure, unreadyFailure } from "./command-script.ts";
 import { endIfHeard } from "./end-processes.ts";
 import type { Transport } from "./transport.ts";
 import { LineLost, type Shell, type Streaming } from "./shell.ts";
@@ -31,6 +31,12 @@ export interface RunOptions {
   readonly cwd: string;
   /** The mark of the process and its children, and the PID of the first shell. Called when there is a shell. */
   readonly identity: () => { readonly mark: string; readonly first: number };
+  readonly contained?: StartedContained | undefined;
+}
+
+/** A contained command, and what gets the words of its script's reports. */
+export interface StartedContained extends ContainedScript {
+  readonly told: (words: string) => void;
 }
 
 /**
@@ -76,7 +82,7 @@ interface ExitReport {
 }
 
 /** The reports of a shell about its command. */
-function createReports(outputs: number) {
+function createReports(outputs: number, contained?: (words: string) => void) {
   const [started, unready, exited] = [later<string>(), later<number>(), later<ExitReport>()];
   const [written, copied] = [later(), later<readonly string[]>()];
   const copying: string[] = [];
@@ -86,6 +92,7 @@ function createReports(outputs: number) {
     told(words: string) {
       const [word = "", value = ""] = words.split(" ");
       if (word === "started") started.resolve(value);
+      if (word === "contained") contained?.(value);
       if (word === "unready") unready.resolve(Number(value));
       if (word === "copying" && copying.push(value) === outputs) copied.resolve(copying);
       if (word === "written" && --unwritten === 0) written.resolve();
@@ -146,12 +153,13 @@ function streamTo(
 
 /** How a command is run and ended in a shell that was acquired for it. The shell is given back at its end. */
 function driverIn(shell: Shell, command: Command, options: RunOptions): Driver {
-  const { shells, transport, outputFolder: folder, cwd, identity } = options;
+  const { shells, transport, outputFolder: folder, cwd, identity, contained } = options;
   const { argv, stdin } = command;
+  const program = contained?.program ?? argv[0];
   const streams = keptStreams(command);
   const isPiped = stdin === "pipe";
   const { mark, first } = identity();
-  const reports = createReports(streams === "split" ? 2 : 1);
+  const reports = createReports(streams === "split" ? 2 : 1, contained?.told);
   const { told, exited, written, copied } = reports;
   let outputs: Outputs | undefined;
   let leader = "";
@@ -161,7 +169,7 @@ function driverIn(shell: Shell, command: Command, options: RunOptions): Driver {
 
   const begin = (): Outputs => {
     try {
-      const place = { cwd, mark, before: '"$hr_inner" sh "$hr_n"', input: isPiped ? "" : "</dev/null" };
+      const place = { cwd, mark, before: '"$hr_inner" sh "$hr_n"', input: isPiped ? "" : "</dev/null", contained };
       const script = `${commandFunctions(command, place)}\nhr_foreground ${streams} ${first}`;
       // Afterwards the shell exits: it would read unread stdin as its next script.
       const last = isPiped ? "\nhr_tell end; hr_tell end >&2; exit 0" : "";
@@ -175,8 +183,8 @@ function driverIn(shell: Shell, command: Command, options: RunOptions): Driver {
   const beginning = ({ finished, out }: Outputs): Promise<string | Error> =>
     Promise.race([
       reports.started,
-      reports.unready.then((code) => unreadyFailure(code, argv[0], cwd)),
-      finished.then(async (lost) => lost ?? startFailure(Buffer.from(await out.tail(2_000)).toString("utf8"), argv[0])),
+      reports.unready.then((code) => unreadyFailure(code, program, cwd)),
+      finished.then(async (lost) => lost ?? startFailure(Buffer.from(await out.tail(2_000)).toString("utf8"), program)),
     ]);
 
   return {

@@ -107,9 +107,17 @@ async function tried(inner: Backend, options: GlobalOptions, signal: AbortSignal
   }
 }
 
+/** Whether commands are contained on another host, as the end of a sentence. */
+async function containment({ sandbox }: Backend): Promise<string> {
+  const state = await sandbox?.state();
+  if (state === undefined) return "";
+  return state.works ? ", in the sandbox" : `, not in the sandbox: ${state.reason} ${state.fix}`;
+}
+
 async function found(inner: Backend, backend: Backend, signal: AbortSignal): Promise<string> {
   const { name, workDir, shell = "bash" } = backend;
-  if (backend === inner && inner.sandbox !== undefined) {
+  const isHere = inner.access === undefined;
+  if (isHere && backend === inner && inner.sandbox !== undefined) {
     // Another check runs a command on this machine. Whether the sandbox works depends on the folder too.
     const state = await inner.sandbox.state();
     return `tools work in ${workDir}${state.works ? "" : `, not in the sandbox: ${state.reason} ${state.fix}`}`;
@@ -122,6 +130,6 @@ async function found(inner: Backend, backend: Backend, signal: AbortSignal): Pro
   const search = (await searchWay(inner)) ?? "ripgrep";
   return (
     `${name} answers in ${answered.toFixed(1)} ms; tools work in ${workDir}, commands run in ${shell}, searches ` +
-    `with ${search}`
+    `with ${search}${backend === inner ? await containment(inner) : ""}`
   );
 }

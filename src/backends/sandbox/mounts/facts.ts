@@ -5,19 +5,18 @@ import { ToolFailure } from "../../../contract/failure.ts";
 import { messageOf, tried } from "../../../util/errors.ts";
 import { absolutePath, isInside } from "../../../util/paths.ts";
 import { words } from "../../../util/text.ts";
-import { DISK, realOf } from "../../../git/disk.ts";
+import { realOf } from "../../../git/disk.ts";
 import { gitFoldersOf, leadingIn, linkedWorktree, worktreesIn } from "../../../git/folders.ts";
 import { type Before, stateOf } from "../../../git/hold-back.ts";
-import type { FolderChanges } from "./folder-changes.ts";
 import { type Homes, hiddenPaths, secretAt } from "./hidden.ts";
 import type { Facts } from "./mounts.ts";
 import { protectedFinder } from "./protected.ts";
-import { filesInGit, heldRepository, holdBack, submoduleFinder } from "./repositories.ts";
+import { heldRepository, holdBack, submoduleFinder } from "./repositories.ts";
+import type { SandboxDisk } from "./sandbox-disk.ts";
 import { isFolder } from "../read-files.ts";
-import type { Session } from "../session/session.ts";
 import { toolchainsOf } from "./toolchains.ts";
-import { temporaryOf } from "../session/temporary.ts";
-import { listeningSockets } from "./sockets.ts";
+import type { Temporary } from "../session/temporary.ts";
+import { DISK } from "../../../git/disk.ts";
 
 /** Parts of /proc through which root, even without capabilities, could change the machine or read its secrets. */
 const MACHINE_SETTINGS = words("sys sysrq-trigger irq bus fs scsi acpi driver asound mtrr latency_stats");
@@ -32,12 +31,32 @@ export interface FactsOptions extends Homes {
   readonly writable: readonly string[];
   readonly hidden: readonly string[];
   readonly isProtected: (path: string) => boolean;
-  readonly isSensitive: (path: string) => boolean;
   /** Folder of the private caches. */
   readonly caches: string;
-  /** Has the folders that replace /tmp and /var/tmp. */
-  readonly session: Pick<Session, "tmp" | "varTmp">;
-  readonly changes: FolderChanges;
+  /** The temporary folders, and what replaces them. */
+  readonly temporary: readonly Temporary[];
+  readonly disk: SandboxDisk;
+  /** What was there before any command. Default: what is there now. */
+  readonly first?: First;
+}
+
+/** What was there before any command, which could have put links and repositories in its place. */
+export interface First {
+  /** The real paths of the further writable roots. */
+  readonly allowed: readonly string[];
+  /** The repository, if the workspace is a linked worktree. */
+  readonly linked: string | undefined;
+  /** By root: its repositories, their `.git` folders and its worktrees. */
+  readonly old: Map<string, ReadonlySet<string>>;
+}
+
+/** Looks up what is there before any command. */
+export function firstOn(disk: SandboxDisk, { workDir, home, writable }: Omit<FactsOptions, "disk" | "first">): First {
+  return {
+    allowed: writable.map((path) => disk.realOf(absolutePath(path, { workDir, home }))),
+    linked: linkedWorktree(disk, workDir)?.common,
+    old: new Map(),
+  };
 }
 
 /** What a command needs in addition to its grants: the network bridge and the proxy's socket. */
@@ -67,56 +86,52 @@ export interface CommandFacts {
  * @throws ToolFailure
  */
 export function factFinder(options: FactsOptions): (access: SandboxAccess, extras: Extras) => CommandFacts {
-  const { workDir, writable, isProtected, caches } = options;
-  const findProtected = protectedFinder(isProtected, options.isSensitive, options.changes);
-  // Resolved now: a command that can write the folder above could later put a link in its place.
-  const allowed = writable.map((path) => realOf(absolutePath(path, options)));
-  const worktree = linkedWorktree(DISK, workDir)?.common; // before any command has run
-  const settings = MACHINE_SETTINGS.map((name) => `/proc/${name}`).filter((path) => existsSync(path));
-  const temporary = temporaryOf(options.session);
-  const emptied = uniqueReal(RUN).filter((path) => !temporary.some(({ at }) => isInside(path, at)));
+  const { workDir, isProtected, caches, disk, temporary, first = firstOn(disk, options) } = options;
+  const { allowed, linked: worktree, old: atFirst } = first;
+  const settings = MACHINE_SETTINGS.map((name) => `/proc/${name}`).filter(disk.isThere);
+  const emptied = unique(RUN.filter(disk.isThere).map(disk.realOf)).filter(
+    (path) => !temporary.some(({ at }) => isInside(path, at)),
+  );
   // The home is visible wherever it is, even in a system folder that is replaced inside.
   const replaced = [...temporary.map(({ at }) => at), ...emptied];
   const home = replaced.some((at) => at !== options.home && isInside(options.home, at)) ? [options.home] : [];
 
-  const withSubmodules = submoduleFinder();
-  const gitFoldersIn = (folder: string) => gitFoldersOf(DISK, folder);
+  const gitFoldersIn = (folder: string) => gitFoldersOf(disk, folder);
   const repositoriesOf = (root: string) => {
-    const { paths, repositories } = findProtected(root);
-    const all = withSubmodules([root, ...repositories]);
+    const { paths, repositories } = disk.found(root);
+    const all = disk.withSubmodules([root, ...repositories]);
     return { paths, all, below: all.filter((path) => path !== root) };
   };
   /** The paths with secrets in a root, except files that are unchanged in git. */
   const secretsIn = (root: string) => {
-    const { sensitive, repositories } = findProtected(root);
+    const { sensitive, repositories } = disk.found(root);
     const secrets = sensitive.flatMap((path) => secretAt(path) ?? []);
-    const inGit = filesInGit([root, ...repositories], secrets);
+    const inGit = disk.filesInGit([root, ...repositories], secrets);
     return secrets.filter((path) => !inGit.includes(path));
   };
-  const worktreesOf = (root: string) => Object.values(worktreesIn(DISK, join(root, ".git"))).flat();
-  const atFirst = new Map<string, ReadonlySet<string>>();
+  const worktreesOf = (root: string) => Object.values(worktreesIn(disk, join(root, ".git"))).flat();
   /** The repositories of a root, their `.git` folders, and its worktrees, as of the first call. */
   const oldOnes = (root: string, repositories: readonly string[]) => {
-    const first =
+    const known =
       atFirst.get(root) ??
       new Set([...repositories.flatMap((path) => [path, ...gitFoldersIn(path)]), ...worktreesOf(root)]);
-    atFirst.set(root, first);
-    return first;
+    atFirst.set(root, known);
+    return known;
   };
 
   return (access, extras) => {
-    const ours = [workDir, ...allowed].filter((path) => existsSync(path) && realOf(path) === path);
+    const ours = [workDir, ...allowed].filter((path) => disk.isThere(path) && disk.realOf(path) === path);
     const own = access.readOnly === true ? [] : ours;
-    const wanted = (access.write ?? []).map((path) => ({ path: stillReal(path), isFolder: path.endsWith("/") }));
+    const wanted = (access.write ?? []).map((path) => ({ path: stillReal(path, disk), isFolder: path.endsWith("/") }));
     const isComing = ({ path, isFolder: asFolder }: (typeof wanted)[number]) =>
-      !asFolder && !existsSync(path) && own.some((root) => isInside(path, root));
+      !asFolder && !disk.isThere(path) && own.some((root) => isInside(path, root));
     const roots = [
-      ...new Set([...own, ...wanted.filter((each) => !isComing(each)).map((each) => grantedPath(each, ours))]),
+      ...new Set([...own, ...wanted.filter((each) => !isComing(each)).map((each) => grantedPath(each, ours, disk))]),
     ];
-    const found = roots.filter(isFolder).map((root) => {
+    const found = roots.filter(disk.isFolder).map((root) => {
       const { paths, all, below } = repositoriesOf(root);
       const old = oldOnes(root, all);
-      const repository = heldRepository(root, {
+      const repository = heldRepository(disk, root, {
         linked: root === workDir ? worktree : undefined,
         isHeld: (path) => old.has(path),
         home: options.home,
@@ -126,13 +141,13 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
         gitFolders: all.flatMap(gitFoldersIn),
         repositories: [
           repository,
-          ...below.filter((path) => old.has(path)).map((path) => heldRepository(path, { home: options.home })),
+          ...below.filter((path) => old.has(path)).map((path) => heldRepository(disk, path, { home: options.home })),
         ],
       };
     });
     const repositories = found.flatMap((each) => each.repositories);
     const gitFolders = unique(found.flatMap((each) => each.gitFolders));
-    const state = stateOf(DISK, gitFolders);
+    const state = stateOf(disk, gitFolders);
     const held = unique([
       ...found.flatMap(({ paths }) => paths),
       ...repositories.flatMap(({ readOnly }) => readOnly),
@@ -140,18 +155,22 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
     ]);
     const made = wanted
       .filter(
-        (each) => isComing(each) && isFolder(dirname(each.path)) && held.some((path) => isInside(each.path, path)),
+        (each) =>
+          disk.isHere &&
+          isComing(each) &&
+          isFolder(dirname(each.path)) &&
+          held.some((path) => isInside(each.path, path)),
       )
       .map(({ path }) => emptyFile(path));
     const absent = unique(repositories.flatMap((each) => each.absent));
     const lifting = (access.write ?? [])
-      .map(realOf)
+      .map(disk.realOf)
       .filter((path) => held.includes(path) || absent.includes(path) || basename(path) === ".git" || isProtected(path));
     const isLifted = (path: string) => lifting.some((granted) => isInside(path, granted));
     // Includes the workspace if it is read-only.
     const sensitive =
-      access.hideSensitive === true ? [...new Set([...ours, ...roots])].filter(isFolder).flatMap(secretsIn) : [];
-    const { hidden, reopened } = hiddenPaths(options.hidden, options, "existing");
+      access.hideSensitive === true ? [...new Set([...ours, ...roots])].filter(disk.isFolder).flatMap(secretsIn) : [];
+    const { hidden, reopened } = hiddenPaths(options.hidden, options, "existing", disk);
     // What reaches a host sees little of the home: it could send what people keep there.
     const homes = (access.network ?? []).length === 0 ? [] : homesBeside(workDir, options);
     // What a person has granted outside the workspace is not ours to change.
@@ -169,18 +188,18 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
           ...hidden,
           ...sensitive.map((path) => ({ path, as: "closed" as const })),
         ]
-          .filter(({ path }) => existsSync(path))
-          .map((each) => ({ ...each, isFolder: isFolder(each.path) })),
+          .filter(({ path }) => disk.isThere(path))
+          .map((each) => ({ ...each, isFolder: disk.isFolder(each.path) })),
         reopened: [
           ...(homes.length > 0 ? homes.flatMap((each) => toolchainsOf(each)) : home),
           ...ours,
           ...reopened,
           ...KEPT_OF_RUN,
-          ...(access.read ?? []).map(stillReal),
+          ...(access.read ?? []).map((path) => stillReal(path, disk)),
           ...extras.reopened,
-        ].filter((path) => existsSync(path)),
+        ].filter(disk.isThere),
         // No mount prevents connecting. Sockets that commands made are in their own network, so they are not listed.
-        sockets: listeningSockets([caches]),
+        sockets: disk.listeningSockets([caches]),
         temporary,
         emptied,
         given: extras.given,
@@ -193,10 +212,11 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
         old: unique([...atFirst.values()].flatMap((old) => [...old])),
         watched,
         absent,
-        leading: watched.flatMap((folder) => leadingIn(DISK, folder)),
+        leading: watched.flatMap((folder) => leadingIn(disk, folder)),
         ...state,
       }),
-      gitFolders: () => unique(own.filter(isFolder).flatMap((root) => repositoriesOf(root).all.flatMap(gitFoldersIn))),
+      gitFolders: () =>
+        unique(own.filter(disk.isFolder).flatMap((root) => repositoriesOf(root).all.flatMap(gitFoldersIn))),
       made,
     };
   };
@@ -216,10 +236,10 @@ export function holdBackLeft(before: Before): void {
 }
 
 /** Returns the real path. The approved path was real, so a link in it is newer, and is refused. @throws ToolFailure */
-function stillReal(path: string): string {
+function stillReal(path: string, { realOf: real }: Pick<SandboxDisk, "realOf">): string {
   const plain = path.length > 1 ? path.replace(/\/+$/, "") : path;
-  if (realOf(plain) === plain) return plain;
-  throw new ToolFailure(`the sandbox does not open ${path} for the command: it is a link to ${realOf(plain)}`, {
+  if (real(plain) === plain) return plain;
+  throw new ToolFailure(`the sandbox does not open ${path} for the command: it is a link to ${real(plain)}`, {
     hint: "Ask for the real path.",
   });
 }
@@ -228,9 +248,10 @@ function stillReal(path: string): string {
 function grantedPath(
   { path, isFolder: asFolder }: { readonly path: string; readonly isFolder: boolean },
   ours: readonly string[],
+  disk: Pick<SandboxDisk, "isThere" | "isHere">,
 ): string {
-  if (existsSync(path)) return path;
-  if (!asFolder || !ours.some((root) => isInside(path, root))) {
+  if (disk.isThere(path)) return path;
+  if (!disk.isHere || !asFolder || !ours.some((root) => isInside(path, root))) {
     throw new ToolFailure(`the sandbox cannot let the command write ${path}: it does not exist`, {
       hint: "Ask for a folder above it that exists.",
     });
@@ -259,11 +280,6 @@ function emptyFile(path: string): string {
 /** Removes files that were created for a command and are still empty. Never throws. */
 export function removeEmpty(made: readonly string[]): void {
   for (const path of made) if (tried(() => statSync(path).size) === 0) tried(() => rmSync(path));
-}
-
-/** The real paths of the existing files, each once. */
-function uniqueReal(paths: readonly string[]): readonly string[] {
-  return [...new Set(paths.filter((path) => existsSync(path)).map(realOf))];
 }
 
 function unique(paths: readonly string[]): readonly string[] {

@@ -4,6 +4,7 @@ import { realOf } from "../../../git/disk.ts";
 import { SECRETS_OF_HOME, SECRETS_OF_SYSTEM } from "../../../provenance/keys.ts";
 import { tried } from "../../../util/errors.ts";
 import { absolutePath, type Base, isInside } from "../../../util/paths.ts";
+import type { SandboxDisk } from "./sandbox-disk.ts";
 
 /** How a path is hidden. "closed": it may not be entered; "emptied": it looks like an empty folder. */
 export interface Hidden {
@@ -34,16 +35,23 @@ export interface HiddenPaths {
 /**
  * Returns the real paths that contained commands do not see. If a link leads elsewhere, its target is hidden. "all"
  * keeps the names of missing paths; "existing" omits them.
+ *
+ * @param disk Default: this machine.
  */
-export function hiddenPaths(more: readonly string[], base: Homes, which: "all" | "existing"): HiddenPaths {
+export function hiddenPaths(
+  more: readonly string[],
+  base: Homes,
+  which: "all" | "existing",
+  { isThere, realOf: real }: Pick<SandboxDisk, "isThere" | "realOf"> = { isThere: existsSync, realOf },
+): HiddenPaths {
   const homes = [...new Set([base.home, base.accountHome ?? base.home])];
-  const wanted = (path: string) => which === "all" || existsSync(path);
+  const wanted = (path: string) => which === "all" || isThere(path);
   const realPaths = (paths: readonly string[]) => [
     ...new Set(
       homes
         .flatMap((home) => paths.map((path) => absolutePath(path, { ...base, home })))
         .filter(wanted)
-        .map(realOf),
+        .map(real),
     ),
   ];
   const emptied = realPaths(EMPTIED);

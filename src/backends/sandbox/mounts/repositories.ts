@@ -4,12 +4,13 @@ import { DISK, kindOf, readRegular } from "../../../git/disk.ts";
 import { gitFolderOf, withSubmodules } from "../../../git/folders.ts";
 import { type Before, type Held, type HoldOptions, heldOf, holdings } from "../../../git/hold-back.ts";
 import { entriesOf, gitlinksOf, hashBytes, indexesIn, statText } from "../../../git/index-file.ts";
-import { LARGEST_INDEX } from "../../../git/reader.ts";
+import { LARGEST_INDEX, type Reader } from "../../../git/reader.ts";
 import { bytesOf } from "../../../util/byte-paths.ts";
 import { tried } from "../../../util/errors.ts";
 import { isInside } from "../../../util/paths.ts";
 import { versionOf } from "../read-files.ts";
 import { putAside, replaceContent } from "./put-aside.ts";
+import type { SandboxDisk } from "./sandbox-disk.ts";
 
 /** What contained commands may do with a repository. Real paths. */
 export interface HeldRepository extends Held {
@@ -22,23 +23,35 @@ export interface HeldOptions extends Omit<HoldOptions, "worktree"> {
   readonly linked?: string | undefined;
 }
 
-/** Returns what to protect of the repository in a folder. Creates its hooks folder, so that commands cannot. */
-export function heldRepository(workDir: string, { linked, ...options }: HeldOptions = {}): HeldRepository {
+/**
+ * Returns what to protect of the repository in a folder. On this machine it creates the hooks folder, so that commands
+ * cannot; elsewhere a hooks folder that a command makes is put aside.
+ */
+export function heldRepository(
+  disk: Reader & Pick<SandboxDisk, "isHere">,
+  workDir: string,
+  { linked, ...options }: HeldOptions = {},
+): HeldRepository {
   const pointer = join(workDir, ".git");
-  const kind = kindOf(pointer);
-  if (kind === "folder") return { ...held(pointer, workDir, options), writable: [] };
-  if (kind === "file" && linked !== undefined && kindOf(linked) === "folder") {
-    const common = held(linked, workDir, { ...options, isHeld: () => true });
+  const kind = disk.kindOf(pointer);
+  if (kind === "folder") return { ...held(disk, pointer, workDir, options), writable: [] };
+  if (kind === "file" && linked !== undefined && disk.kindOf(linked) === "folder") {
+    const common = held(disk, linked, workDir, { ...options, isHeld: () => true });
     return { ...common, writable: [linked], readOnly: [pointer, ...common.readOnly] };
   }
   return { writable: [], readOnly: kind === "file" ? [pointer] : [], watched: [], absent: [] };
 }
 
 /** Creates the hooks folder only in repositories: any folder may be named `.git`. */
-function held(folder: string, worktree: string, options: Omit<HoldOptions, "worktree">): Held {
-  if (kindOf(join(folder, "HEAD")) === "file" && kindOf(join(folder, "hooks")) === undefined)
+function held(
+  disk: Reader & Pick<SandboxDisk, "isHere">,
+  folder: string,
+  worktree: string,
+  options: Omit<HoldOptions, "worktree">,
+): Held {
+  if (disk.isHere && kindOf(join(folder, "HEAD")) === "file" && kindOf(join(folder, "hooks")) === undefined)
     tried(() => mkdirSync(bytesOf(join(folder, "hooks")))); // what is read-only for this process is so for commands
-  return heldOf(DISK, folder, { ...options, worktree });
+  return heldOf(disk, folder, { ...options, worktree });
 }
 
 /** Returns a `withSubmodules` that does not read an unchanged index again. */

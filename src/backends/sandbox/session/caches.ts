@@ -73,6 +73,12 @@ export function privateCaches({ folder, workDir, home }: Base & { readonly folde
   };
 }
 
+/** The variables for caches in one folder, except of tools whose own cache in the home can be used offline. */
+export function cacheVariables(folder: string): Env {
+  const plain = CACHES.filter(({ users, isFor }) => users === undefined && isFor === undefined);
+  return Object.assign({}, ...plain.map((cache) => variablesOf(cache, join(folder, cache.folder)))) as Env;
+}
+
 /** Creates the folder. A command may have replaced it with something else. */
 function makeFolder(path: string): void {
   const info = lstatSync(path, { throwIfNoEntry: false });

@@ -1,0 +1,48 @@
+# Functions that answer questions about files of a remote system. Each prints one answer, then hr_z. They are called in
+# a subshell that began with `hr_file_begin` (path.sh), so LC_ALL is C and variables need not be local.
+
+hr_z() { printf '\n%s\n' "$hr_end_of_answer"; }
+
+# k PATH: the kind, links not followed. t PATH: the kind, links followed.
+k() { if [ -L "$1" ]; then printf other; else hr_kind "$1"; fi; hr_z; }
+t() { hr_kind "$1"; hr_z; }
+hr_kind() { if [ -d "$1" ]; then printf folder; elif [ -f "$1" ]; then printf 'file'; elif [ -e "$1" ]; then printf other; fi; }
+
+# n FOLDER: the names in a folder, each with a NUL.
+n() {
+  if cd -P "$1" 2>/dev/null; then
+    set +f
+    for hr_one in * .[!.]* ..?*; do
+      if [ -e "./$hr_one" ] || [ -L "./$hr_one" ]; then printf '%s\0' "$hr_one"; fi
+    done
+    set -f
+    cd /
+  fi
+  hr_z
+}
+
+# r MOST PATH: "+" and the content of a regular file, up to one byte more than MOST.
+r() { if [ -f "$2" ] && [ -r "$2" ]; then printf +; head -c "$(($1 + 1))" "$2"; fi; hr_z; }
+
+# s PATH: the size of a file.
+s() { if [ -f "$1" ] && [ -r "$1" ]; then wc -c <"$1"; fi; hr_z; }
+
+# l PATH: the path with its links followed, as far as it exists.
+l() { if hr_file_walk "$1" follow; then printf %s "$hr_real"; fi; cd /; hr_z; }
+
+# f WORD...: the paths that find(1) prints, each with a NUL.
+f() { find "$@" 2>/dev/null; hr_z; }
+
+# u: the names of sockets on which a process listens, each with a NUL. A name may be relative to any folder.
+u() {
+  if [ -r /proc/net/unix ]; then
+    while read -r _ _ _ hr_flags _ _ _ hr_one; do
+      case $hr_flags:$hr_one in
+      00010000:/*) [ ! -S "$hr_one" ] || printf '%s\0' "$hr_one" ;;
+      00010000:@* | 00010000:) ;;
+      00010000:*) printf '%s\0' "$hr_one" ;;
+      esac
+    done </proc/net/unix
+  fi
+  hr_z
+}
