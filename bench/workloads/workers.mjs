@@ -1,7 +1,7 @@
 /**
  * Calls on workers of this machine, over a PostgreSQL server (which syncs each commit) and a Redis server of their own: one
  * after the other, beside a bare BullMQ job that does nothing and beside the same call made here; an event from a worker
- * to the caller; and calls side by side on 1, 2 and 4 workers. Left out where a server is not installed.
+ * to the caller; and calls side by side on 1, 2, 4 and 8 workers. Left out where a server is not installed.
  */
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
@@ -82,7 +82,7 @@ export const WORKERS =
             };
           },
         },
-        ...[1, 2, 4].map((count) => ({
+        ...[1, 2, 4, 8].map((count) => ({
           name: `workers-${count}`,
           what: `a call of ${SIDE_BY_SIDE} side by side, on ${count} worker${count > 1 ? "s" : ""}`,
           unit: "ms",
