@@ -423,7 +423,8 @@ function readableOn({ connected, query, saw }: Server) {
         saw(end - 1);
         if (end >= committed) return found;
         setTimeout(again, LAG_MS).unref();
-        const exact = await exactEnd();
+        // On the same connection: a reader that waits for a second one could wait for other readers that do.
+        const exact = (await client.query<{ end: number }>(prepared(EXACT_BOUND, []))).rows[0]?.end ?? 0;
         return exact <= end ? found : await read(exact - 1);
       } catch (error) {
         isBroken = true;
