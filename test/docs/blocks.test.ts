@@ -103,6 +103,20 @@ test("blocks of JSON are JSON", () => {
   for (const { at, code } of blocksIn("json")) expect(() => JSON.parse(code) as unknown, at).not.toThrow();
 });
 
+/** Where the types of each entry of the package come from: they may not be built yet. */
+function sources(): { readonly [entry: string]: readonly string[] } {
+  const { exports } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
+    readonly exports: { readonly [entry: string]: { readonly types?: string } };
+  };
+  return Object.fromEntries(
+    Object.entries(exports).flatMap(([entry, { types }]) =>
+      types === undefined
+        ? []
+        : [[entry.replace(".", "handrail"), [types.replace("./dist/types/", "./").replace(/\.d\.ts$/, ".ts")]]],
+    ),
+  );
+}
+
 /** Type-checks each block as a module of its own, beside the package. `js` may leave types of parameters out. */
 function faultsOf(blocks: readonly Block[]): readonly string[] {
   const names = `${root}test/.docs/names.mts`;
@@ -117,7 +131,7 @@ function faultsOf(blocks: readonly Block[]): readonly string[] {
     readonly config: { readonly compilerOptions: object };
   };
   const { options } = ts.convertCompilerOptionsFromJson(
-    { ...config.compilerOptions, ...AS_MOST_PROGRAMS, checkJs: true, lib: ["es2023", "dom"] },
+    { ...config.compilerOptions, ...AS_MOST_PROGRAMS, checkJs: true, lib: ["es2023", "dom"], paths: sources() },
     root,
   );
   const host = ts.createCompilerHost(options);
@@ -128,7 +142,9 @@ function faultsOf(blocks: readonly Block[]): readonly string[] {
     const text = files.get(file);
     return text === undefined ? getSourceFile(file, target, ...more) : ts.createSourceFile(file, text, target);
   };
-  return ts.getPreEmitDiagnostics(ts.createProgram([...files.keys()], options, host)).map((fault) => {
+  const program = ts.createProgram([...files.keys()], options, host);
+  const faults = [...files.keys()].flatMap((file) => ts.getPreEmitDiagnostics(program, program.getSourceFile(file)));
+  return faults.map((fault) => {
     const { file, start, messageText } = fault;
     const line = file === undefined || start === undefined ? 0 : file.getLineAndCharacterOfPosition(start).line;
     const [, page, first] = /^(.*):(\d+)$/.exec(places.get(file?.fileName ?? "") ?? "") ?? [];
