@@ -73,7 +73,7 @@ interface Sized {
 }
 
 /** The caches to remove: those of the workspace that was not used for longest come first. */
-export function tooMuch(sizes: readonly Sized[], bytes: number): readonly Sized[] {
+function tooMuch(sizes: readonly Sized[], bytes: number): readonly Sized[] {
   let left = sizes.reduce((sum, each) => sum + each.bytes, 0);
   const oldestFirst = sizes.toSorted((one, other) => one.usedMs - other.usedMs || one.changedMs - other.changedMs);
   return oldestFirst.filter((each) => {
