@@ -100,7 +100,7 @@ describe.skipIf(why !== undefined)("a new kind of target", () => {
 
   test("an unknown kind is an error that names the known ones", async () => {
     await expect(toolkitWith({ target: "k8s:web", targets: [unshared], stateDir: temporaryFolder() })).rejects.toThrow(
-      'no target "k8s:web": expected local, container:NAME, docker:NAME, podman:NAME, ssh:[USER@]HOST, worker:NAME, unshare:FOLDER, or a backend',
+      'no target "k8s:web": expected local, container:NAME, docker:NAME, podman:NAME, ssh:[USER@]HOST, worker:NAME[#ID], unshare:FOLDER, or a backend',
     );
   });
 });

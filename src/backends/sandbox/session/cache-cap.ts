@@ -56,7 +56,7 @@ export function useCaches(caches: string, id: string): CacheUse {
       }
     },
     end() {
-      touch(join(caches, `${id}.used`));
+      tried(() => touch(join(caches, `${id}.used`))); // the state folder may be gone
       rmSync(join(caches, mine), { force: true });
     },
   };
