@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client, ClientConfig, PoolClient, QueryConfig, QueryResult, types } from "pg";
+import { onAbort } from "../util/abort.ts";
 import { messageOf, tried } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
 import { isFulfilled } from "../util/promises.ts";
@@ -349,10 +350,11 @@ function watchersOf({ Client: Listener, config, schema: channel }: Driven) {
   const listen = async (until: AbortSignal) => {
     for (let wait = SHORTEST_PAUSE_MS; !until.aborted; wait = Math.min(2 * wait, LONGEST_PAUSE_MS)) {
       const client: Client = new Listener(config);
+      let release = () => {};
       const ended = new Promise<void>((resolve) => {
         client.on("error", () => resolve());
         client.on("end", () => resolve());
-        until.addEventListener("abort", () => resolve(), { once: true });
+        release = onAbort(until, resolve);
       });
       client.on("notification", ({ payload }) => {
         const said = heard(payload, token);
@@ -368,6 +370,7 @@ function watchersOf({ Client: Listener, config, schema: channel }: Driven) {
       } catch {
         // the next attempt comes soon
       }
+      release();
       await client.end().catch(() => {});
       await delay(wait, undefined, { ref: false, signal: until }).catch(() => {});
     }

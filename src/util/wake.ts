@@ -1,3 +1,5 @@
+import { onAbort } from "./abort.ts";
+
 /** A signal that several can wait for. */
 export interface Wake {
   resolve(): void;
@@ -16,10 +18,9 @@ export function createWake(): Wake {
       if (signal === undefined) return promise;
       if (signal.aborted) return Promise.resolve();
       return new Promise((resolve) => {
-        const stop = () => resolve();
-        signal.addEventListener("abort", stop, { once: true });
+        const release = onAbort(signal, resolve);
         void promise.then(() => {
-          signal.removeEventListener("abort", stop);
+          release();
           resolve();
         });
       });

@@ -96,6 +96,29 @@ describe.skipIf(problem !== undefined)("a store on PostgreSQL", async () => {
     await other.query("ROLLBACK");
   });
 
+  test("a follower whose connection is lost again and again leaves no listener behind", async () => {
+    const warnings: string[] = [];
+    const warned = ({ name }: Error) => void warnings.push(name);
+    process.on("warning", warned);
+    onTestFinished(() => void process.off("warning", warned));
+    const url = await server.create("listening");
+    const store = storeOn(url);
+    const feed = following(store);
+    const other = await server.connect(url);
+    const lost = new Set<number>();
+    await until("the connection that listens was lost twelve times", async () => {
+      const { rows: ended } = await other.query<{ pid: number }>(
+        `SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = 'listening' AND query = 'LISTEN handrail'`,
+      );
+      for (const { pid } of ended) lost.add(pid);
+      return lost.size >= 12;
+    });
+    await storeOn(url).commit(event("a"));
+    await until("it is seen", () => feed.seen.length === 1);
+    expect(warnings).toEqual([]);
+  });
+
   test("ids go on after the newest when the database was restored on a younger server", async () => {
     const url = await server.create("restored");
     const other = await server.connect(url);
