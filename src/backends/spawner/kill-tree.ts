@@ -39,15 +39,16 @@ export async function killTree(tree: ProcessTree): Promise<boolean> {
   if (process.platform !== "linux" || tree.mark === undefined) return killGroup(tree.group ?? 0);
   /** Processes that were found stay members, even if their parent changes. The start time detects reused PIDs. */
   const known = new Map<number, string>();
-  for (const pid of living(tree, known)) if (!isHolder(pid)) send(pid, "SIGTERM");
+  const others: Others = new Map();
+  for (const pid of living(tree, known, others)) if (!isHolder(pid)) send(pid, "SIGTERM");
   const deadline = performance.now() + TERM_GRACE_MS;
   // Most processes end at once: the first check comes soon, later checks come less often.
-  for (let wait = 1; living(tree, known).length > 0 && performance.now() < deadline; wait = Math.min(2 * wait, POLL_MS))
-    await pause(wait);
+  const isOver = () => living(tree, known, others).length === 0 || performance.now() >= deadline;
+  for (let wait = 1; !isOver(); wait = Math.min(2 * wait, POLL_MS)) await pause(wait);
   // Repeated until no process is left: one may have forked while the others were killed.
   const lateMs = performance.now() + KILLED_MS;
   for (let round = 0, refused = 0; ; round++) {
-    const left = living(tree, known);
+    const left = living(tree, known, others);
     if (left.length === 0) return true;
     const signaled = left.filter((pid) => send(pid, "SIGKILL"));
     refused = signaled.length === 0 ? refused + 1 : 0;
@@ -88,26 +89,43 @@ interface Status extends ProcessStatus {
   readonly pid: number;
 }
 
+/**
+ * Processes that do not belong to the tree, which are not read again: reading all takes tens of milliseconds on a busy
+ * machine. An empty environment must be read twice: it may be that of a process in the middle of `exec`.
+ */
+type Others = Map<number, "once" | "sure">;
+
 /** The tree's processes that have not ended. Zombies have ended; in a container they may never be reaped. */
-function living({ group, mark }: ProcessTree, known: Map<number, string>): readonly number[] {
-  const all = statuses();
+function living({ group, mark }: ProcessTree, known: Map<number, string>, others: Others): readonly number[] {
+  const all = statuses(others);
+  const read = new Map<number, string>();
   for (const { pid, start, group: member } of all) {
     if (known.get(pid) === start) continue;
     known.delete(pid); // the PID belongs to another process now
-    if (member === group || (mark !== undefined && environmentOf(pid).includes(mark))) known.set(pid, start);
+    const environment = mark === undefined ? "" : environmentOf(pid);
+    read.set(pid, environment);
+    if (member === group || (mark !== undefined && environment.includes(mark))) known.set(pid, start);
   }
   // A parent may come after its child in the list.
   for (let before = -1; before !== known.size;) {
     before = known.size;
     for (const { pid, start, parent } of all) if (known.has(parent)) known.set(pid, start);
   }
+  for (const [pid, environment] of read) {
+    if (!known.has(pid)) others.set(pid, environment !== "" || others.has(pid) ? "sure" : "once");
+  }
   return all.filter(({ pid, start }) => known.get(pid) === start).map(({ pid }) => pid);
 }
 
-function statuses(): readonly Status[] {
-  return readdirSync("/proc").flatMap((name) => {
-    const pid = Number(name);
-    if (!Number.isInteger(pid) || pid === process.pid) return [];
+/** All processes but this one and those that are surely others. Forgets others that have ended: a PID may be reused. */
+function statuses(others: Others): readonly Status[] {
+  const pids = readdirSync("/proc")
+    .map(Number)
+    .filter((pid) => Number.isInteger(pid) && pid !== process.pid);
+  const present = new Set(pids);
+  for (const pid of others.keys()) if (!present.has(pid)) others.delete(pid);
+  return pids.flatMap((pid) => {
+    if (others.get(pid) === "sure") return [];
     const status = processStatus(pid);
     return status === undefined || status.ended ? [] : [{ pid, ...status }];
   });
