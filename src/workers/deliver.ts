@@ -30,6 +30,13 @@ const KEEP_MS = 600_000;
 /** How often to check that a person who can answer is still connected. Milliseconds. */
 const LOOK_MS = 2_000;
 
+/** How often a caller looks whether the record still has its call, as far as a failover may have lost it. Milliseconds. */
+const CHECK_MS = 10_000;
+
+const LOST =
+  "interrupted: the record does not have the call any more. The database failed over, and may have lost that a worker " +
+  "has taken it. Whether it ran is unknown. It was not run again.";
+
 /** After a stop, how long to wait for the worker's end of the call. More than a tool may take to end. Milliseconds. */
 const STOPPED_MS = 15_000;
 
@@ -93,6 +100,7 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
         throw error;
       }
       void queue?.wake(call);
+      waiting.lookAgain();
       return await waiting.result;
     },
     async resume(parked, host, stop) {
@@ -100,6 +108,7 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
         const request = { ...parse(parked), id: parked.call };
         const waiting = waitFor(parked, await check(request, host), host, stop);
         if (parked.state === "ended") waiting.end();
+        else waiting.lookAgain();
         return parked.state === "ended" ? await recordedResult(store, parked.call) : await waiting.result;
       } catch (error) {
         return notHere(messageOf(error));
@@ -113,7 +122,7 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
     checked: CheckedCall,
     host: Host,
     stop: Stop,
-  ): { readonly result: Promise<ToolResult>; readonly end: () => void } {
+  ): { readonly result: Promise<ToolResult>; readonly end: () => void; readonly lookAgain: () => void } {
     const over = new AbortController();
     const questions = new Map<QuestionId, AbortController>();
     let settle = (_: ToolResult) => {};
@@ -133,6 +142,7 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
     };
 
     const heard = (event: CallEvent) => {
+      if (over.signal.aborted) return;
       if (event.type !== "call.started") tried(() => host.onEvent?.(event));
       if (event.type === "approval.requested") void asked(event);
       if (event.type === "approval.decided") questions.get(event.question)?.abort(new Error("answered"));
@@ -156,13 +166,25 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
       settle({ status: "aborted" });
     };
 
+    /** After a failover, the end may be before what was read last, or the call may be gone. */
+    const look = async () => {
+      const [row] = await store.parked({ call });
+      if (row !== undefined && row.state !== "ended") return;
+      for await (const event of store.events({ call, types: ["call.finished"] })) heard(event as CallEvent);
+      settle({ status: "failed", message: LOST });
+    };
+    const lookAgain = () => {
+      const looking = setInterval(() => void look().catch(() => {}), CHECK_MS).unref(); // the next look comes soon
+      over.signal.addEventListener("abort", () => clearInterval(looking));
+    };
+
     const leave = inbox.listen(thread, call, heard);
     const release = onAbort(stop, () => void stopped());
     over.signal.addEventListener("abort", () => {
       leave();
       release();
     });
-    return { result, end: () => over.abort() };
+    return { result, end: () => over.abort(), lookAgain };
   }
 
   return {

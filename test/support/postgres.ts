@@ -33,8 +33,16 @@ export function postgresProblem(): string | undefined {
   return undefined;
 }
 
+export interface PostgresOptions {
+  /** The server whose commits it receives: it is a standby, until it is promoted. */
+  readonly standbyOf?: PostgresServer;
+  /** More settings, as `name=value`. */
+  readonly settings?: readonly string[];
+}
+
 /** Starts a server, which ends with the test file. */
-export async function postgresServer(): Promise<PostgresServer> {
+export async function postgresServer(options: PostgresOptions = {}): Promise<PostgresServer> {
+  const { standbyOf, settings: more = [] } = options;
   const bin = programs() ?? "";
   const user = owner();
   const folder = mkdtempSync(join(tmpdir(), "handrail-postgres-"));
@@ -44,10 +52,21 @@ export async function postgresServer(): Promise<PostgresServer> {
   if (user !== undefined) for (const path of [folder, passwordFile]) chownSync(path, user.uid, user.gid);
   const data = join(folder, "data");
   const run = { cwd: "/", stdio: "pipe", ...user } as const;
-  const how = ["--auth=scram-sha-256", `--pwfile=${passwordFile}`, "--username=postgres", "--no-sync"];
-  execFileSync(join(bin, "initdb"), ["-D", data, "--encoding=UTF8", "--locale=C.UTF-8", ...how], run);
+  if (standbyOf === undefined) {
+    const how = ["--auth=scram-sha-256", `--pwfile=${passwordFile}`, "--username=postgres", "--no-sync"];
+    execFileSync(join(bin, "initdb"), ["-D", data, "--encoding=UTF8", "--locale=C.UTF-8", ...how], run);
+  } else {
+    const from = ["-d", standbyOf.url("postgres"), "--checkpoint=fast", "--write-recovery-conf", "--no-sync"];
+    execFileSync(join(bin, "pg_basebackup"), ["-D", data, ...from], run);
+  }
   const port = await freePort();
-  const settings = ["fsync=off", "listen_addresses=127.0.0.1", `port=${port}`, "unix_socket_directories=", "jit=off"];
+  const settings = [
+    "fsync=off",
+    "listen_addresses=127.0.0.1",
+    `port=${port}`,
+    "unix_socket_directories=",
+    "jit=off",
+  ].concat(more);
   const clients: Client[] = [];
   const created = new Set<string>();
   let server: ChildProcess | undefined;

@@ -2,13 +2,13 @@
 // CHAOS_CALLS=2000 CHAOS_KILLS=50 is the whole of it.
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { type Socket, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Running, commandLine } from "../cli/program.ts";
 import { mustBeHere } from "../support/here.ts";
 import { postgresProblem, postgresServer } from "../support/postgres.ts";
+import { proxyTo } from "../support/proxy.ts";
 import { redisProblem, redisServer } from "../support/redis.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
@@ -29,7 +29,7 @@ describe.skipIf(problem !== undefined)("calls on workers while all are killed", 
 
   test("none is lost, none runs twice, and each has one end", async () => {
     const url = await postgres.create("chaos");
-    const proxy = await stallingProxy(postgres.port);
+    const proxy = await proxyTo(postgres.port);
     const stalled = url.replace(`:${postgres.port}/`, `:${proxy.port}/`);
     const state = temporaryFolder();
     const folders: string[] = [];
@@ -141,42 +141,3 @@ describe.skipIf(problem !== undefined)("calls on workers while all are killed", 
     expect(left).toEqual([]);
   });
 });
-
-/** Passes connections on to a port of this machine, and can let all of them stall. */
-async function stallingProxy(to: number) {
-  const sockets = new Set<Socket>();
-  let stalledUntil = 0;
-  const server = createServer((socket) => {
-    const inner = connect(to, "127.0.0.1");
-    for (const [one, other] of [
-      [socket, inner],
-      [inner, socket],
-    ] as const) {
-      sockets.add(one);
-      one.on("data", (bytes) => other.write(bytes));
-      one.on("error", () => other.destroy());
-      one.on("close", () => {
-        sockets.delete(one);
-        other.destroy();
-      });
-      if (Date.now() < stalledUntil) one.pause();
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const address = server.address();
-  return {
-    port: typeof address === "object" && address !== null ? address.port : 0,
-    /** Resolves at once; the connections continue after the time. */
-    async stall(milliseconds: number) {
-      stalledUntil = Date.now() + milliseconds;
-      for (const socket of sockets) socket.pause();
-      setTimeout(() => {
-        for (const socket of sockets) socket.resume();
-      }, milliseconds);
-    },
-  };
-}
