@@ -10,18 +10,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildIfStale } from "./build.mjs";
+import { linePlot } from "./lib/plot.mjs";
 import { projectRoot } from "./lib/project.mjs";
 
 /** @typedef {{ count: number, ours: number, oursSlowest: number, plain: number, plainSlowest: number }} Point */
 
 const ROUNDS = 5;
-const [WIDTH, HEIGHT] = [760, 420];
-const [LEFT, RIGHT, TOP, BOTTOM] = [70, 190, 40, 60];
-/** The ends of the axes, as powers of ten: memories and milliseconds. */
-const [MEMORIES, MS] = [
-  [3, 6],
-  [-1, 3],
-];
 const SERIES = /** @type {const} */ ([
   ["plainSlowest", "FTS5 bm25, slowest", "#b35900", "5 4"],
   ["plain", "FTS5 bm25, median", "#b35900", ""],
@@ -71,64 +65,13 @@ async function measured(count) {
 
 /** @param {readonly Point[]} points */
 function picture(points) {
-  const parts = [
-    ...powers(MEMORIES).map((power) =>
-      axisMark(x(10 ** power), HEIGHT - BOTTOM + 20, "middle", thousands(10 ** power)),
-    ),
-    ...powers(MS).flatMap((power) => [
-      axisMark(LEFT - 8, y(10 ** power) + 4, "end", thousands(10 ** power)),
-      `<line x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(10 ** power)}" y2="${y(10 ** power)}" stroke="#ddd"/>`,
-    ]),
-    axisMark((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, "middle", "memories"),
-    axisMark(LEFT, 22, "middle", "CPU ms a query"),
-    ...SERIES.flatMap(([key, label, color, dashes]) => {
-      const line = points.map((point) => `${x(point.count)},${y(point[key])}`).join(" ");
-      const last = points.at(-1);
-      const end =
-        last === undefined
-          ? ""
-          : `<text x="${x(last.count) + 8}" y="${y(last[key]) + 4}" fill="${color}">${label}</text>`;
-      return [
-        `<polyline points="${line}" fill="none" stroke="${color}" stroke-width="2" stroke-dasharray="${dashes}"/>`,
-        end,
-      ];
-    }),
-  ];
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="13">`,
-    "<title>The time of a query as the number of memories grows</title>",
-    `<rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>`,
-    ...parts,
-    "</svg>\n",
-  ].join("\n");
-}
-
-/** @param {readonly number[]} ends */
-function powers([first = 0, last = 0]) {
-  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
-}
-
-/** @param {number} count */
-function x(count) {
-  return along(count, MEMORIES, LEFT, WIDTH - RIGHT);
-}
-
-/** @param {number} ms */
-function y(ms) {
-  return along(ms, MS, HEIGHT - BOTTOM, TOP);
-}
-
-/** @param {number} value @param {readonly number[]} ends @param {number} from @param {number} to */
-function along(value, [first = 0, last = 0], from, to) {
-  return Math.round(from + ((Math.log10(value) - first) / (last - first)) * (to - from));
-}
-
-/** @param {number} left @param {number} top @param {string} anchor @param {string} text */
-function axisMark(left, top, anchor, text) {
-  return `<text x="${left}" y="${top}" text-anchor="${anchor}" fill="#444">${text}</text>`;
-}
-
-/** @param {number} value */
-function thousands(value) {
-  return value.toLocaleString("en-US");
+  return linePlot({
+    title: "The time of a query as the number of memories grows",
+    x: { label: "memories", ends: [3, 6] },
+    y: { label: "CPU ms a query", ends: [-1, 3] },
+    series: SERIES.map(([key, label, color, dashes]) => ({
+      ...{ label, color, dashes },
+      points: points.map((point) => /** @type {const} */ ([point.count, point[key]])),
+    })),
+  });
 }

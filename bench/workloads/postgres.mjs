@@ -130,5 +130,5 @@ export async function server(folder) {
       if (attempt > 20) throw error;
     }
   }
-  return { url, end: () => void child.kill("SIGINT") };
+  return { url, pid: child.pid ?? 0, end: () => void child.kill("SIGINT") };
 }

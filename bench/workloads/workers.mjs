@@ -111,8 +111,8 @@ export const WORKERS =
  * @param {string} folder
  * @param {number} count
  */
-async function workers(folder, count) {
-  const { url, end } = await server(folder);
+export async function workers(folder, count) {
+  const { url, pid, end } = await server(folder);
   const port = 20_000 + (process.pid % 20_000);
   const queue = spawn("redis-server", ["--port", String(port), "--bind", "127.0.0.1", "--save", ""], {
     stdio: "ignore",
@@ -138,6 +138,7 @@ async function workers(folder, count) {
     url,
     redis,
     toolkit,
+    pids: { postgres: pid, redis: queue.pid ?? 0, worker: started[0]?.pid ?? 0 },
     async end() {
       await toolkit.close();
       for (const child of started) child.kill("SIGKILL");
