@@ -77,7 +77,7 @@ function textsOf(event: ActivityEvent): readonly string[] {
   }
 }
 
-function stringsOf(value: Json): readonly string[] {
+function stringsOf(value: Json | undefined): readonly string[] {
   if (typeof value === "string") return [value];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsOf) : [];
 }

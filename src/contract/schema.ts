@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { Static, TSchema } from "typebox";
 
-/** Any value that survives JSON. Tools return it, events carry it. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+/** Any value that survives JSON, which leaves out fields that are undefined. Tools return it, events carry it. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
 
 /** JSON that the receiver may change. */
 export type MutableJson = null | boolean | number | string | MutableJson[] | { [key: string]: MutableJson };

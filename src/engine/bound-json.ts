@@ -48,7 +48,7 @@ function isPlainJson(value: unknown, depth: number): boolean {
 }
 
 /** True for data that is nested deeper than `MAX_DEPTH`. */
-function isDeeper(value: Json, levels: number): boolean {
+function isDeeper(value: Json | undefined, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   return levels === 0 || Object.values(value).some((entry) => isDeeper(entry, levels - 1));
 }
@@ -87,7 +87,7 @@ function cut(value: Json, budget: { left: number }, keep: "head" | "tail", depth
   for (const [key, entry] of entries) {
     budget.left -= Buffer.byteLength(key);
     if (budget.left <= 0) break;
-    kept.push([key, cut(entry, budget, keep, depth + 1)]);
+    kept.push([key, cut(entry ?? null, budget, keep, depth + 1)]);
   }
   if (kept.length < entries.length) kept.push(["…", `[${entries.length - kept.length} more left out]`]);
   return Object.fromEntries(kept); // safe for the key "__proto__"

@@ -8,6 +8,7 @@ import type { Approver, Policy } from "../contract/policy.ts";
 import type { Delivery } from "../contract/delivery.ts";
 import { createSeenFiles } from "../files/seen.ts";
 import { Stop, pause } from "../util/abort.ts";
+import { keepingAlive } from "../util/keeping-alive.ts";
 import { previewOf } from "./approve.ts";
 import { callTool } from "./call.ts";
 import { decide } from "./decide.ts";
@@ -175,7 +176,7 @@ function toolkitOf(
       const reason = new Error("the toolkit was closed");
       calls.closed = reason;
       for (const stop of calls.running.values()) stop(reason);
-      await end(Promise.all(calls.running.keys()));
+      await keepingAlive(end(Promise.all(calls.running.keys())));
     },
   };
 }

@@ -1,3 +1,5 @@
+import { keepingAlive } from "./keeping-alive.ts";
+
 /** Tests by their titles. */
 export type CasesOf<Given> = { readonly [title: string]: (given: Given) => Promise<void> };
 
@@ -39,6 +41,7 @@ export function registerCases<Given>(
       describe(group, () => {
         for (const [title, perform] of Object.entries(cases)) {
           const reason = skip[title];
+          // `node:test` cancels a test once nothing else keeps the process alive.
           if (reason === undefined) test(title, () => keepingAlive(run(perform)));
           else test.skip(`${title} (NOT RUN: ${reason})`, () => run(perform));
         }
@@ -46,12 +49,6 @@ export function registerCases<Given>(
     }
     afterAll(end);
   });
-}
-
-/** `node:test` cancels a test once nothing else keeps the process alive; a job does not. */
-async function keepingAlive(test: Promise<void>): Promise<void> {
-  const timer = setInterval(() => {}, 1_000_000);
-  await test.finally(() => clearInterval(timer));
 }
 
 function requireKnown(skipped: readonly string[], titles: readonly string[]): void {

@@ -343,7 +343,7 @@ function inShort(message: ThreadMessage): ThreadMessage & { readonly cut?: numbe
     if (typeof value === "string") return short(value);
     if (typeof value !== "object" || value === null) return value;
     if (Array.isArray(value)) return value.map(shortJson);
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, shortJson(each)]));
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, shortJson(each ?? null)]));
   };
   const { tool_activity: activity } = message.metadata;
   const data = shortJson(activity.data) as typeof activity.data;

@@ -3,6 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Command, Process } from "../../../contract/backend.ts";
 import type { SandboxAccess } from "../../../contract/containment.ts";
 import { bytesOf } from "../../../util/byte-paths.ts";
+import { keepingAlive } from "../../../util/keeping-alive.ts";
 import { pipeToWrite } from "../../local/pipe.ts";
 import { spawner } from "../../spawner/connection.ts";
 import { HOLDER_VARIABLE } from "../../spawner/kill-tree.ts";
@@ -157,13 +158,14 @@ async function setUp({ access, streams, stdin }: Kind, context: SandboxContext):
     const { output, errors } = waiting;
     let hasEnded = false;
     const ended = waiting.exit.then(() => (hasEnded = true));
-    const end = async () => {
+    const endNow = async () => {
       if (!isOpen) return;
       await cleaning.run(); // closes the pipe, at which it ends
       await Promise.race([ended, pause(PATIENCE_MS, undefined, { ref: false })]);
       if (!hasEnded) await waiting.kill();
       await Promise.all([output.dispose(), errors?.dispose()]);
     };
+    const end = () => keepingAlive(endNow());
     if (!(await hasReported(waiting, files.status, "ready")) || hasEnded) {
       await end();
       return undefined;
