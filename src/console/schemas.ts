@@ -106,6 +106,23 @@ export const BROWSER_SESSION = Type.Object(
   open,
 );
 
+export const WORKER = Type.Object(
+  {
+    id: Type.String({ description: "`worker:NAME#ID` is this one." }),
+    name: Type.String(),
+    host: Type.String({ description: "The name of its machine." }),
+    tenant: Type.Optional(Type.String({ description: "Whose calls it makes. Absent without tenants." })),
+    workDir: Type.String(),
+    concurrency: Type.Integer({ description: "How many calls it makes at once." }),
+    running: Type.Integer({ description: "The calls that it makes now." }),
+    waiting: Type.Integer({ description: "The calls that wait for it, or for any worker of its name." }),
+    silentMs: Type.Number({ description: "How long ago it last reported, in milliseconds." }),
+    gone: Type.Boolean({ description: "True: it has been silent for so long that no call is given to its name." }),
+    startedMs: time("When it started."),
+  },
+  open,
+);
+
 export const TOOL = Type.Object(
   { name: Type.String(), description: Type.String(), parameters: Type.Object({}, open) },
   open,

@@ -33,6 +33,7 @@ import { threadRoutes } from "./routes/threads.ts";
 import { turnRoutes } from "./routes/turns.ts";
 import { typingRoutes } from "./routes/typing.ts";
 import { workRoutes } from "./routes/work.ts";
+import { workerRoutes } from "./routes/workers.ts";
 import { type Users, whyNotBy } from "./users.ts";
 
 export { isLoopback } from "./access.ts";
@@ -254,6 +255,7 @@ function servedTenant(
       ...turnRoutes({ toolkit, agents, drafts }),
       ...approvalRoutes(toolkit),
       ...workRoutes(toolkit),
+      ...workerRoutes(toolkit.store, tenant),
       ...typingRoutes(toolkit),
       ...pageRoutes(toolkit),
       ...outputRoutes(toolkit),

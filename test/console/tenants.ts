@@ -101,6 +101,7 @@ export function tenantTests(stores: (tenant: string) => Promise<Store>): void {
       "/api/jobs",
       "/api/memories",
       "/api/schedules",
+      "/api/workers",
       "/api/grants",
     ]) {
       const response = await ask(server.ann, "GET", path);
@@ -289,6 +290,10 @@ async function fill(toolkit: Toolkit, grants: ReturnType<typeof keptGrants>) {
   };
   await grants.keep({ workspace: { backend: "local", folder: "/" }, key: SECRET, label: SECRET, since: 1 });
   const [grant] = await grants.list();
+  await store.workers?.report({
+    ...{ id: "abcd", name: SECRET, host: "far", pid: process.pid, workDir: "/srv", home: "/home/ann", tools: [] },
+    ...{ sandboxed: true, concurrency: 1, maxWaiting: 1, running: 0, averageMs: 0, startedMs: 1 },
+  });
   return {
     ...{ thread, call, output, job: job?.id ?? 0, question: open?.question ?? "", grant: grant?.id ?? "" },
     schedule: await add({ kind: "every", every_ms: 3_600_000 }),
