@@ -119,6 +119,19 @@ describe.skipIf(problem !== undefined)("a store on PostgreSQL", async () => {
     expect(warnings).toEqual([]);
   });
 
+  test("sixteen readers, more than the connections of a process, do not wait for one another", async () => {
+    const url = await server.create("many");
+    const other = await server.connect(url);
+    await other.query("BEGIN; SELECT pg_current_xact_id()"); // each reader must ask for the exact bound
+    const store = storeOn(url);
+    const threads = Array.from({ length: 16 }, (_, number) => `thread-${number}`);
+    const feeds = threads.map((thread) => following(store, { thread }));
+    for (const name of ["a", "b"]) await Promise.all(threads.map((thread) => store.commit(event(name, thread))));
+    await until("each has seen its events", () => feeds.every(({ seen }) => seen.length === 2), 60_000);
+    expect(feeds.map(({ seen }) => callsOf(seen))).toEqual(threads.map(() => ["a", "b"]));
+    await other.query("ROLLBACK");
+  });
+
   test("ids go on after the newest when the database was restored on a younger server", async () => {
     const url = await server.create("restored");
     const other = await server.connect(url);
