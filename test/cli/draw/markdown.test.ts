@@ -152,7 +152,48 @@ describe("while it streams", () => {
     }
   });
 
-  test("the rows of a long text are as wide as the first, when the window changes", () => {
+  const full = "word word word word word word";
+  test.each<[what: string, tail: string]>([
+    ["emphasis", " **bold** and *more* `code`"],
+    ["what would be an item at the beginning of a line", " - no item"],
+    ["a number at the beginning of a line", "\n7. no item"],
+    ["indented text", "\n    no code"],
+    ["what would be the head of a table", " | a | b |\n|---|---|\n| 1 | 2 |"],
+    ["a heading after it", "\n# Head"],
+    ["a list after it", "\n\n- item"],
+    ["spaces, and nothing", "   "],
+    ["a break of its own", "  \nnext"],
+  ])("draws %s after a long beginning as after a short one", (_, tail) => {
+    const after = (rows: number) => markdownLines(`${Array(rows).fill(full).join(" ")}${tail}`, 30);
+    const short = after(3);
+    const long = after(400);
+    expect(long.slice(-short.length)).toEqual(short);
+    expect(new Set(long.slice(0, -short.length))).toEqual(new Set([full]));
+  });
+
+  test.each<[what: string, text: string]>([
+    ["words", "some words and `code` and **bold** words ".repeat(2_000)],
+    ["marks that nothing closes", "an *open word ".repeat(1_000)],
+    ["lines", "a line of some words\n".repeat(3_000)],
+    ["quoted lines", "> a line of some words\n".repeat(1_000)],
+    ["one word", "x".repeat(300_000)],
+  ])("of a long text of %s, only a short end is drawn again", (_, text) => {
+    const stream = markdownStream(() => 40);
+    const lines: string[] = [];
+    for (let at = 0; at < text.length; at += 999) {
+      const drawn = stream.add(text.slice(at, at + 999));
+      lines.push(...drawn.finished);
+      if (at % 30 === 0) expect(drawn.live.join("").length).toBeLessThan(90_000);
+    }
+    const words = [...lines, ...stream.end()]
+      .map(stripVTControlCharacters)
+      .join(" ")
+      .replaceAll(/[│\s]+/g, " ");
+    const bare = (each: string) => each.replaceAll(/[*`>\s]/g, "");
+    expect(bare(words)).toBe(bare(text));
+  });
+
+  test("a long text loses no word when the window changes", () => {
     let columns = 40;
     const stream = markdownStream(() => columns);
     const text = Array.from({ length: 400 }, (_, at) => `word${at}`).join(" ");

@@ -37,8 +37,16 @@ export interface Drawn {
 const HELD = 8;
 /** How many earlier lines of code are read again to colour the next ones. */
 const CODE_CONTEXT = 16;
-/** A line without an end is looked at after so many characters, as if it ended there. */
+/** A text is looked at after so many characters, as if it ended there: what is settled is printed and forgotten. */
 const STEP = 400;
+/** In a paragraph, marks of Markdown that nothing closes are text after so many characters. */
+const LONGEST_OPEN = 1_000;
+/** A longer quote, or row of a table, is ended: it is read again and again until then. */
+const LONGEST_PART = 4_000;
+/** A longer word is broken. */
+const LONGEST_WORD = 65_536;
+/** Stands for the forgotten beginning of a paragraph while the rest is read. */
+const MARK = "\ue000";
 /** A block with more lines is ended, so that reading it again and again does not take long. */
 const LONGEST_BLOCK = 200;
 
@@ -102,30 +110,40 @@ function printer() {
 /**
  * Cuts pieces of text into lines.
  *
- * @param step is called with the beginnings of a long line, at fixed places, so that it does not matter how it was cut
+ * @param step is called with the beginning of a long line and returns what is left of it to be drawn. It is called at
+ *   fixed places, so that it does not matter how the text was cut
  */
-function lineCutter(step: (begun: string) => void, completeLine: (line: string) => void) {
+function lineCutter(step: (begun: string) => string, completeLine: (line: string) => void) {
   let partial = "";
-  /** How much of `partial` was looked at as if it had ended. */
-  let seen = 0;
-  const steps = (line: string) => {
-    while (line.length >= seen + STEP) {
-      seen += STEP;
-      step(line.slice(0, seen));
+  /** The length of `partial` at which it is looked at. */
+  let next = STEP;
+  const steps = () => {
+    while (partial.length - (partial.endsWith("\r") ? 1 : 0) >= next) {
+      const taken = partial.slice(0, next);
+      const whole = withoutHalf(taken);
+      const begun = safe(whole);
+      const left = step(begun);
+      if (left === begun) next += Math.max(STEP, next >> 2);
+      else {
+        const kept = left + taken.slice(whole.length);
+        partial = kept + partial.slice(next);
+        next = kept.length + STEP;
+      }
     }
   };
   return {
     partial: () => partial,
     take(given: string) {
-      partial += given;
-      for (let end = partial.indexOf("\n"); end >= 0; end = partial.indexOf("\n")) {
-        const line = partial.slice(0, end).replace(/\r$/, "");
-        steps(line);
+      for (const [piece] of given.matchAll(/[^\n]{1,400}|\n/g)) {
+        if (piece !== "\n") {
+          partial += piece;
+          steps();
+          continue;
+        }
+        const line = partial.replace(/\r$/, "");
+        [partial, next] = ["", STEP];
         completeLine(safe(line));
-        partial = partial.slice(end + 1);
-        seen = 0;
       }
-      steps(partial);
     },
   };
 }
@@ -134,8 +152,10 @@ function lineCutter(step: (begun: string) => void, completeLine: (line: string) 
 export function markdownStream(columns: () => number): MarkdownStream {
   const page = printer();
   const { print } = page;
-  /** The complete lines of the block that has not ended. */
+  /** The complete lines of the block that has not ended, without its forgotten beginning. */
   let block: string[] = [];
+  /** The last row of the forgotten beginning of the block, which is not printed: the rest of the block follows it. */
+  let carried: Line | undefined;
   /** How many rows of the block are printed, and how wide they were. */
   let printed = 0;
   let blockColumns: number | undefined;
@@ -146,16 +166,20 @@ export function markdownStream(columns: () => number): MarkdownStream {
   void loadHighlighter();
 
   const drawing = (): Drawing => ({ columns: Math.max(20, blockColumns ?? columns()), highlight });
-  const linesOf = (text: string) => blockLines(read(text), drawing(), item?.number);
+  const readBlock = (text: string) => (carried === undefined ? read(text) : continued(read(MARK + text), carried));
+  const linesOf = (tokens: readonly Token[]) => blockLines(tokens, drawing(), item?.number);
 
   /** Prints what is not printed yet of these lines of the block, which are final. */
   const finish = (source: readonly string[]) => {
-    print(linesOf(source.join("\n")).slice(printed));
-    page.isApart = (source.at(-1) ?? "").trim() === "" || (source.length === 0 && page.isApart);
-    [printed, blockColumns] = [0, undefined];
+    const text = source.join("\n");
+    const isNothing = carried?.length === 0 && text.trim() === "";
+    if (!isNothing) print(linesOf(readBlock(text)).slice(printed));
+    const isBlank = (source.at(-1) ?? "").trim() === "" && (carried === undefined || source.length > 1);
+    page.isApart = isBlank || (source.length === 0 && page.isApart);
+    [printed, blockColumns, carried] = [0, undefined, undefined];
   };
   const finishBlock = () => {
-    if (block.length > 0) finish(block);
+    if (block.length > 0 || carried !== undefined) finish(block);
     [block, item] = [[], undefined];
   };
 
@@ -180,7 +204,8 @@ export function markdownStream(columns: () => number): MarkdownStream {
     const row = rowIn(table, line);
     if (row !== undefined) return print(row);
     table = undefined;
-    if (line.trim() === "") {
+    const continues = carried !== undefined && block.length === 0;
+    if (line.trim() === "" && !continues) {
       if (item !== undefined) return void block.push("");
       if (block.length > 0) finishBlock();
       page.isApart = true;
@@ -196,7 +221,7 @@ export function markdownStream(columns: () => number): MarkdownStream {
       block.push(line);
     }
     const text = block.join("\n");
-    const tokens = read(text);
+    const tokens = readBlock(text);
     const blocks = tokens.filter(({ type }) => type !== "space");
     const last = blocks.at(-1);
     if (last === undefined) return;
@@ -213,8 +238,9 @@ export function markdownStream(columns: () => number): MarkdownStream {
       block = [];
       print([fence(code.language)]);
     } else if (last.type === "heading" || last.type === "hr" || block.length >= LONGEST_BLOCK) finishBlock();
+    else if (last.type === "blockquote" && text.length >= LONGEST_PART) finishBlock();
     else if (last.type === "table" && (last.rows?.length ?? 0) >= HELD) printTable(last);
-    else if (last.type !== "table") printSettled(block.join("\n"));
+    else if (last.type !== "table") block = printSettled(block.join("\n")).split("\n");
   };
   const printTable = (token: Token) => {
     const { columns: wide } = drawing();
@@ -225,21 +251,48 @@ export function markdownStream(columns: () => number): MarkdownStream {
     for (const row of whole.rows) print(rowLines(whole, row, widths, wide));
     block = [];
   };
-  /** Prints the first rows of a long block that what follows does not change. */
-  const printSettled = (text: string) => {
-    if (text.length < STEP && text.split("\n").length < HELD) return;
-    if (/[*_~`[<]/.test(unsettled(read(text)))) return;
-    const drawn = linesOf(text);
+  /**
+   * Prints the first rows of a long block that what follows does not change. Those of a paragraph are forgotten, so that
+   * they are not read and drawn again.
+   *
+   * @returns what is left of the text of the block
+   */
+  const printSettled = (text: string): string => {
+    if (text.length < STEP && text.split("\n").length < HELD) return text;
+    const tokens = readBlock(text);
+    const [first] = tokens;
+    const isParagraph = first?.type === "paragraph" && tokens.length === 1;
+    const settled = isParagraph && !/(?:^|\n) *\|[^\n]*$/.test(text) ? settledEnd(first.tokens ?? [], text) : 0;
+    if (settled > 0) return forget(text, settled);
+    if (text.length >= (isParagraph ? LONGEST_OPEN : 4 * LONGEST_PART)) {
+      const end = lastGap(text, text.length, 0);
+      if (end > 0) return forget(text, end);
+      if (text.length >= LONGEST_WORD) return forget(text, text.length);
+    }
+    if (isParagraph || /[*_~`[<]/.test(unsettled(tokens))) return text;
+    const drawn = linesOf(tokens);
     const most = drawn.length - 2;
-    if (most - printed < HELD) return;
+    if (most - printed < HELD) return text;
     blockColumns ??= columns();
     print(drawn.slice(printed, most));
     printed = most;
+    return text;
+  };
+  /** Prints the rows of the beginning of a block except the last one, which the rest continues. Returns the rest. */
+  const forget = (text: string, end: number): string => {
+    const drawn = linesOf(readBlock(text.slice(0, end))).slice(printed);
+    const isBroken = end === text.length;
+    if (drawn.length < 2 && !isBroken) return text;
+    print(isBroken ? drawn : drawn.slice(0, -1));
+    carried = isBroken ? [] : drawn.at(-1);
+    [printed, blockColumns, item] = [0, undefined, undefined];
+    return text.slice(end);
   };
 
   const live = (): readonly string[] => {
     const { columns: wide } = drawing();
-    const line = shownPart(lines.partial());
+    // Of a very long line of code, only the end is on the screen.
+    const line = shownPart(code === undefined ? lines.partial() : lines.partial().slice(-LONGEST_PART));
     const rows = (drawn: readonly Line[]) => drawn.flatMap((each) => cut(each, wide)).map(painted);
     if (code !== undefined) {
       const isEnd = line !== "" && /^ *[`~]+$/.test(line);
@@ -249,13 +302,18 @@ export function markdownStream(columns: () => number): MarkdownStream {
     const row = line.includes("|") ? rowIn(table, line) : undefined;
     if (row !== undefined) return rows(row);
     const source = [...block, ...(line === "" ? [] : [line])];
-    if (source.join("").trim() === "") return [];
-    return rows([...page.gap(), ...linesOf(asItWillBe(source)).slice(printed)]);
+    if (source.join("").trim() === "" && (carried ?? []).length === 0) return [];
+    if (carried === undefined) return rows([...page.gap(), ...linesOf(read(asItWillBe(source))).slice(printed)]);
+    const [first = "", ...others] = source;
+    return rows([...page.gap(), ...linesOf(continued(read(asItWillBe([MARK + first, ...others])), carried))]);
   };
 
   const lines = lineCutter((begun) => {
-    if (code === undefined && table === undefined && block.length < LONGEST_BLOCK)
-      printSettled([...block, safe(begun)].join("\n"));
+    if (code !== undefined || (table !== undefined && begun.length < LONGEST_PART)) return begun;
+    table = undefined;
+    const left = printSettled([...block, begun].join("\n")).split("\n");
+    block = left.slice(0, -1);
+    return left.at(-1) ?? "";
   }, completeLine);
 
   return {
@@ -306,13 +364,59 @@ function rowIn(long: LongTable | undefined, line: string): readonly Line[] | und
   return row && rowLines(long.table, row, long.widths, long.columns);
 }
 
+/** The same tokens, the first of which continues a row: it was read with `MARK` before it. */
+function continued(tokens: readonly Token[], row: Line): readonly Token[] {
+  const [first, ...others] = tokens;
+  if (first === undefined) return [];
+  const raw = first.raw.slice(MARK.length);
+  const [begin, ...more] = ["paragraph", "heading"].includes(first.type) ? (first.tokens ?? []) : [];
+  const rest =
+    begin?.type === "text" && begin.raw.startsWith(MARK)
+      ? [{ ...begin, raw: begin.raw.slice(MARK.length), text: (begin.text ?? "").slice(MARK.length) }, ...more]
+      : [{ type: "text", raw, text: raw }];
+  return [{ type: "paragraph", raw, tokens: [{ type: "carried", raw: "", line: row }, ...rest] }, ...others];
+}
+
+/**
+ * Where the text of a paragraph may be cut, so that nothing that follows changes how its beginning is drawn: before a
+ * space or a line break, and before a mark that may still begin something. 0 if nowhere.
+ */
+function settledEnd(tokens: readonly Token[], text: string): number {
+  if (tokens.map(({ raw }) => raw).join("") !== text) return 0;
+  let [at, end] = [0, 0];
+  for (const token of tokens) {
+    const isPlain = token.type === "text" && token.tokens === undefined;
+    const open = isPlain ? withoutLoneMarks(token.raw).search(OPEN_MARK) : unsettled([token]).search(/[*_~`[<]/);
+    if (open >= 0 && !isPlain) break;
+    if (isPlain) end = Math.max(end, lastGap(text, at + (open < 0 ? token.raw.length : open), at));
+    if (open >= 0) break;
+    at += token.raw.length;
+  }
+  return end;
+}
+
+/** A mark that may begin something: not a bracket that is closed without an address, not a "less than". */
+const OPEN_MARK = /[*_~`]|\[(?![^[\]]*\](?![([]|$))|<(?=[a-z/!?][^<>]*$)/i;
+
+/** The last space or line break before `to` that follows a word, not before `from`; 0 if there is none. */
+function lastGap(text: string, to: number, from: number): number {
+  for (let at = to - 1; at >= Math.max(1, from); at--)
+    if (/[ \n]/.test(text.charAt(at)) && /[^\s\\]/.test(text.charAt(at - 1))) return at;
+  return 0;
+}
+
+/** Replaces marks that begin nothing, because spaces are around them or they are inside a word. */
+function withoutLoneMarks(text: string): string {
+  const lone = /(?<=\s|^)[*_~<]+(?=\s)|(?<=[\p{L}\p{N}])_+(?=[\p{L}\p{N}])/gu;
+  return text.replaceAll(lone, (marks) => "x".repeat(marks.length));
+}
+
 /** The plain text of a block in which a mark of Markdown may still begin something. */
 function unsettled(tokens: readonly Token[]): string {
   return tokens
     .map((token) => {
       if (token.type === "list") return unsettled(token.items ?? []);
-      if (token.type === "text" && token.tokens === undefined)
-        return (token.text ?? "").replaceAll(/(?<=\s|^)[*_~<]+(?=\s)|(?<=[\p{L}\p{N}])_+(?=[\p{L}\p{N}])/gu, "");
+      if (token.type === "text" && token.tokens === undefined) return withoutLoneMarks(token.text ?? "");
       return unsettled(token.tokens ?? []);
     })
     .join("\n");
@@ -323,8 +427,13 @@ function unsettled(tokens: readonly Token[]): string {
  * joiner, a selector or half a character, and without half of a fence.
  */
 function shownPart(partial: string): string {
-  const whole = partial.replace(/(?:[\u200c\u200d\ufe0f\r]|[\ud800-\udbff]|\x1b[^\x07]{0,20})+$/, "");
+  const whole = withoutHalf(partial);
   return /^ *(?:`{1,2}|~{1,2})$/.test(whole) ? "" : safe(whole);
+}
+
+function withoutHalf(partial: string): string {
+  const half = /(?:[\u200c\u200d\ufe0f\r]|[\ud800-\udbff]|\x1b[^\x07]{0,20})+$/.exec(partial.slice(-100));
+  return half === null ? partial : partial.slice(0, partial.length - half[0].length);
 }
 
 /** Completes what is half written at the end, so that it is drawn as what it will be. */

@@ -17,6 +17,8 @@ export interface Token {
   readonly header?: readonly Token[];
   readonly align?: readonly (Align | null)[];
   readonly rows?: readonly (readonly Token[])[];
+  /** Of the type "carried", which Marked does not have: a row that is drawn already, and that what follows continues. */
+  readonly line?: Line;
 }
 
 type Align = "left" | "right" | "center";
@@ -151,6 +153,8 @@ function inline(tokens: readonly Token[] = [], looks: readonly Look[] = [], link
         return linked(token, href, looks);
       case "br":
         return [{ text: "\n" }];
+      case "carried":
+        return [...(token.line ?? [])];
       case "checkbox":
         return [{ text: checkbox(token), ...how() }];
       case "html":
