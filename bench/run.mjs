@@ -8,7 +8,8 @@
  *      accepted (bench/ratios.json); `--json` prints it as JSON. A missed target is reported and is no failure. The data
  *      (a tree of 50,000 files, a file of 1 GB) is created once in the system's temporary folder and removed at the end,
  *      unless `--keep` is given. `--accept` writes what was measured to bench/ratios.json. `anatomy` alone prints the stages
- *      of one call (bench/anatomy.mjs), `idle` what waiting costs (bench/idle.mjs).
+ *      of one call (bench/anatomy.mjs), `idle` what waiting costs (bench/idle.mjs), `long-life` what many turns, events
+ *      and bytes cost (bench/long-life.mjs).
  *
  * The compared programs run in turn, A B A B …, so that a drift in the machine's speed favours none. Times are of whole
  * operations, including their results.
@@ -26,10 +27,11 @@ const { WORKLOADS } = await import("./workloads/workloads.mjs");
 const flags = new Set(process.argv.slice(2).filter((argument) => argument.startsWith("--")));
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
 const [first = "", argument] = names;
-if (first === "idle" || names.join() === "anatomy") {
+if (first === "idle" || first === "long-life" || names.join() === "anatomy") {
   const state = mkdtempSync(join(tmpdir(), "handrail-bench-"));
   try {
     if (first === "idle") process.stdout.write(await (await import("./idle.mjs")).idle(state, Number(argument ?? 60)));
+    else if (first === "long-life") await (await import("./long-life.mjs")).longLife(state, names.slice(1));
     else process.stdout.write(await (await import("./anatomy.mjs")).anatomy(state));
   } finally {
     rmSync(state, { recursive: true });
