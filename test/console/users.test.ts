@@ -1,5 +1,6 @@
+import { readdirSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { scopesOf, usersIn } from "../../src/console/users.ts";
 import { commandLine } from "../cli/program.ts";
@@ -81,5 +82,20 @@ test("a damaged file of users is not written over", async () => {
   await writeFile(file, '[{ "name": "ann"');
   await expect(usersIn(file).set({ name: "bob", ...scopesOf("watch") })).rejects.toThrow("users.json is damaged");
   expect(() => usersIn(file).list()).toThrow("users.json is damaged");
+  expect(await readFile(file, "utf8")).toBe('[{ "name": "ann"');
+});
+
+test("the commands of users name a damaged file, and leave it as it is", async () => {
+  const { here, stateHome } = await commandLine();
+  expect((await here(["users", "add", "ann"])).code).toBe(0);
+  const [file = ""] = readdirSync(stateHome, { recursive: true, encoding: "utf8" })
+    .filter((path) => basename(path) === "users.json")
+    .map((path) => join(stateHome, path));
+  await writeFile(file, '[{ "name": "ann"');
+  for (const args of [["list"], [], ["add", "bob"], ["remove", "ann"]]) {
+    const run = await here(["users", ...args]);
+    expect(run, args.join(" ")).toMatchObject({ code: 2, stdout: "" });
+    expect(run.stderr).toContain("users.json is damaged");
+  }
   expect(await readFile(file, "utf8")).toBe('[{ "name": "ann"');
 });
