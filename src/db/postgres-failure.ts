@@ -6,6 +6,9 @@ const STARTING = "57P03";
 /** Deadlock, serialization failure, too many connections: the next attempt may succeed. */
 const PASSING = new Set(["40P01", "40001", "53300", STARTING]);
 
+/** Codes of Node.js for a certificate that does not verify. */
+const UNTRUSTED = /CERT|^UNABLE_TO_VERIFY_/;
+
 /** Whether the connection is gone. Errors of the driver itself have no code. */
 export function isLost(error: unknown): boolean {
   const code = codeOf(error);
@@ -62,6 +65,12 @@ function sentence(error: unknown, where: string): string | undefined {
     default:
       if (isLost(error) || isStarting(error)) {
         return `${said} does not answer (${message}). Start it, or correct store in your configuration.`;
+      }
+      if (UNTRUSTED.test(code ?? "")) {
+        return (
+          `${said} has a certificate that is not trusted here (${message}). ` +
+          "Name the file of its authority in store: ?sslmode=verify-full&sslrootcert=/path/to/ca.pem."
+        );
       }
       return code === undefined ? undefined : `${said} reports: ${message} (${code}).`;
   }

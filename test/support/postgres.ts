@@ -1,6 +1,6 @@
 // A real PostgreSQL server for tests, on 127.0.0.1, as an ordinary user, with its own port and files.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,13 +36,12 @@ export function postgresProblem(): string | undefined {
 export interface PostgresOptions {
   /** The server whose commits it receives: it is a standby, until it is promoted. */
   readonly standbyOf?: PostgresServer;
-  /** More settings, as `name=value`. */
-  readonly settings?: readonly string[];
+  /** Files of a certificate and its key: the server offers TLS with them. */
+  readonly tls?: { readonly cert: string; readonly key: string };
 }
 
 /** Starts a server, which ends with the test file. */
-export async function postgresServer(options: PostgresOptions = {}): Promise<PostgresServer> {
-  const { standbyOf, settings: more = [] } = options;
+export async function postgresServer({ standbyOf, tls }: PostgresOptions = {}): Promise<PostgresServer> {
   const bin = programs() ?? "";
   const user = owner();
   const folder = mkdtempSync(join(tmpdir(), "handrail-postgres-"));
@@ -59,6 +58,12 @@ export async function postgresServer(options: PostgresOptions = {}): Promise<Pos
     const from = ["-d", standbyOf.url("postgres"), "--checkpoint=fast", "--write-recovery-conf", "--no-sync"];
     execFileSync(join(bin, "pg_basebackup"), ["-D", data, ...from], run);
   }
+  for (const [from, to] of Object.entries({ [tls?.cert ?? ""]: "server.crt", [tls?.key ?? ""]: "server.key" })) {
+    if (from === "") continue;
+    copyFileSync(from, join(data, to));
+    chmodSync(join(data, to), 0o600); // the server refuses a key that others read
+    if (user !== undefined) chownSync(join(data, to), user.uid, user.gid);
+  }
   const port = await freePort();
   const settings = [
     "fsync=off",
@@ -66,7 +71,7 @@ export async function postgresServer(options: PostgresOptions = {}): Promise<Pos
     `port=${port}`,
     "unix_socket_directories=",
     "jit=off",
-  ].concat(more);
+  ].concat(tls === undefined ? [] : ["ssl=on"]);
   const clients: Client[] = [];
   const created = new Set<string>();
   let server: ChildProcess | undefined;

@@ -1,5 +1,6 @@
 // A real Redis server for tests, on 127.0.0.1, with its own port and nothing on disk.
 import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { Redis } from "ioredis";
 import { afterFile } from "./after-file.ts";
@@ -19,9 +20,17 @@ export function redisProblem(): string | undefined {
   return installed("redis-server") === undefined ? "Redis is not installed" : undefined;
 }
 
-/** Starts a server, which ends with the test file. */
-export async function redisServer(): Promise<RedisServer> {
+/**
+ * Starts a server, which ends with the test file.
+ *
+ * @param tls files of a certificate and its key: the server speaks TLS only
+ */
+export async function redisServer(tls?: { readonly cert: string; readonly key: string }): Promise<RedisServer> {
   const port = await freePort();
+  const files = tls === undefined ? [] : ["--tls-cert-file", tls.cert, "--tls-key-file", tls.key];
+  const plain = ["--port", String(port)];
+  const secure = ["--port", "0", "--tls-port", String(port), "--tls-auth-clients", "no", ...files];
+  const ca = tls === undefined ? {} : { tls: { ca: readFileSync(tls.cert) } };
   let server: ChildProcess | undefined;
   const crash = async () => {
     if (server?.pid === undefined || server.exitCode !== null || server.signalCode !== null) return;
@@ -30,10 +39,18 @@ export async function redisServer(): Promise<RedisServer> {
     await ended;
   };
   const start = async () => {
-    const settings = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
+    const settings = [
+      ...(tls === undefined ? plain : secure),
+      "--bind",
+      "127.0.0.1",
+      "--save",
+      "",
+      "--appendonly",
+      "no",
+    ];
     server = spawn("redis-server", settings, { stdio: "ignore", cwd: "/" });
     await until("Redis answers", async () => {
-      const client = new Redis(port, "127.0.0.1", { lazyConnect: true, retryStrategy: () => null });
+      const client = new Redis(port, "127.0.0.1", { ...ca, lazyConnect: true, retryStrategy: () => null });
       client.on("error", () => {});
       const isUp = await client.ping().then(
         () => true,
@@ -45,7 +62,7 @@ export async function redisServer(): Promise<RedisServer> {
   };
   afterFile(crash);
   await start();
-  return { url: `redis://127.0.0.1:${port}`, crash, start };
+  return { url: `${tls === undefined ? "redis" : "rediss"}://127.0.0.1:${port}`, crash, start };
 }
 
 function freePort(): Promise<number> {
