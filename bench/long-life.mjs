@@ -162,8 +162,8 @@ async function size(folder) {
 }
 
 /**
- * Makes a store of so many events, in threads of a thousand: texts, calls and their results, and some answered
- * questions. Its retention is held off for a day.
+ * Makes a store of so many events, in threads of a thousand: texts, calls and their
+ * results. Its retention is held off for a day.
  *
  * @param {string} folder
  * @param {number} count

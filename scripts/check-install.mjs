@@ -49,7 +49,7 @@ try {
   await importAll();
   await startPrograms();
   await testNewTool();
-  compileConsumer();
+  for (const isExact of [true, false]) compileConsumer(isExact);
   for (const { output } of entries) requireLight(output);
 } catch (error) {
   say(error instanceof Error ? error.message : String(error));
@@ -91,8 +91,12 @@ async function testNewTool() {
   say("handrail new tool line-count: its tests pass");
 }
 
-/** Type-checks the declarations. One that needs a package which is only bundled, or not declared, fails here. */
-function compileConsumer() {
+/**
+ * Type-checks the declarations. One that needs a package which is only bundled, or not declared, fails here.
+ *
+ * @param {boolean} exactOptionalPropertyTypes most programs do not set it
+ */
+function compileConsumer(exactOptionalPropertyTypes) {
   const consumer = join(folder, "consumer.ts");
   writeFileSync(
     consumer,
@@ -106,7 +110,7 @@ function compileConsumer() {
     types: [join(projectRoot, "node_modules/@types/node")],
     strict: true,
     skipLibCheck: false,
-    exactOptionalPropertyTypes: true,
+    exactOptionalPropertyTypes,
     noEmit: true,
   });
   // Without the declarations of Node and of TypeScript itself, which are not in the folder.

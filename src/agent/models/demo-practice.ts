@@ -74,7 +74,7 @@ function script(can: Abilities, [named, , , , begun, asked]: Conversation["round
     {
       say:
         "The check should run before each commit. A git hook runs by itself later, so a person is asked first: " +
-        "y approves, n refuses, and both are fine.",
+        "you may approve or refuse, and both are fine.",
       calls: [can.write(`${folder}/.husky/pre-commit`, "node check.mjs\n")],
       expected: "anything",
     },

@@ -25,7 +25,8 @@ async function newPlugin(name: string, { lang }: { readonly lang: (typeof LANGUA
   const building = build === undefined ? "" : `${build} || exit 1\n`;
   const test =
     `#!/bin/sh\n# Tests the plugin against the protocol. Exit code 0: it passes.\ncd "$(dirname "$0")" || exit ` +
-    `1\n${building}exec handrail plugin test ./${program}\n`;
+    `1\n${building}command -v handrail >/dev/null || exec npx handrail plugin test ./${program}\n` +
+    `exec handrail plugin test ./${program}\n`;
   const written = await writeFolder(name, [...files, { name: "test.sh", text: test, isProgram: true }], "plugin new");
   process.stdout.write(
     `Wrote ${written}. It ` +
