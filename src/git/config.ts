@@ -74,7 +74,9 @@ function readValue(text: string, start: number): Value {
   for (let at = start; ; at++) {
     const letter = text[at];
     if (letter === undefined || letter === "\n") {
-      return isQuoted ? "error" : { value: value.slice(0, kept).replace(/^[ \t]+/, ""), end: at };
+      return isQuoted
+        ? "error"
+        : { value: value.slice(0, kept).replace(/^[ \t]+/, ""), end: Math.min(at, text.length) };
     }
     if (isComment || (letter === "\r" && text[at + 1] === "\n")) continue;
     if (!isQuoted && (letter === "#" || letter === ";")) isComment = true;
@@ -82,8 +84,8 @@ function readValue(text: string, start: number): Value {
     else if (letter === "\\") {
       if (text.startsWith("\r\n", at + 1)) at++;
       const next = text[++at];
-      if (next === "\n") continue;
-      const meant = next === undefined ? undefined : ESCAPES[next];
+      if (next === "\n" || next === undefined) continue; // the end of a file ends its last line
+      const meant = ESCAPES[next];
       if (meant === undefined) return "error";
       value += meant;
       kept = value.length;
