@@ -11,6 +11,7 @@ export interface DatabaseConnection {
   run(sql: string, parameters?: readonly Value[]): { readonly changes: number; readonly lastId: number };
   /** Runs statements without parameters. */
   exec(script: string): void;
+  /** Closing it again does nothing. */
   close(): void;
 }
 
@@ -87,6 +88,7 @@ const MAX_STATEMENTS = 64;
 
 function connectionOf(database: NativeDatabase, bind: Bind): DatabaseConnection {
   const statements = new Map<string, NativeStatement>();
+  let isOpen = true;
   const prepare = (sql: string) => {
     const known = statements.get(sql);
     if (known !== undefined) return known;
@@ -104,7 +106,8 @@ function connectionOf(database: NativeDatabase, bind: Bind): DatabaseConnection 
     exec: (script) => void database.exec(script),
     close() {
       statements.clear(); // libsql releases the file when the last statement is collected
-      database.close();
+      if (isOpen) database.close();
+      isOpen = false;
     },
   };
 }
