@@ -24,8 +24,11 @@ for (const name of readdirSync(pages, { recursive: true, encoding: "utf8" }).fil
   writePage(name === "README.md" ? "index.md" : name, `docs/${name}`);
 rmSync(join(pages, "README.md"));
 for (const [page, source] of Object.entries(BESIDE)) writePage(page, source);
-for (const name of readdirSync(join(projectRoot, "examples"), { recursive: true, encoding: "utf8" })) {
-  if (!/^(sdks\/)?[^/]+\.(mjs|html)$/.test(name)) continue;
+// Not below these folders: the packages of sdks/ have a link to the project itself.
+const examples = ["", "sdks", "plugins"].flatMap((folder) =>
+  readdirSync(join(projectRoot, "examples", folder)).map((name) => posix.join(folder, name)),
+);
+for (const name of examples.filter((each) => /\.(mjs|html)$/.test(each))) {
   const code = readFileSync(join(projectRoot, "examples", name), "utf8");
   mkdirSync(dirname(join(pages, "examples", name)), { recursive: true });
   const language = name.endsWith(".html") ? "html" : "js";
@@ -59,7 +62,7 @@ function linkTo(page, target) {
   if (target === "docs/README.md") return relative(page, "index.md");
   if (/^docs\/.*\.md$/.test(target)) return relative(page, target.slice("docs/".length));
   if (/^docs\/decisions\/?$/.test(target)) return relative(page, "decisions/README.md");
-  if (/^examples\/(sdks\/)?[^/]+\.(mjs|html)$/.test(target)) return relative(page, pageOf(target));
+  if (/^examples\/(?:(?:sdks|plugins)\/)?[^/]+\.(mjs|html)$/.test(target)) return relative(page, pageOf(target));
   return `${repository}/tree/main/${target}`;
 }
 
