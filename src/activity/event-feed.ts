@@ -22,8 +22,8 @@ export interface EventFeedOptions {
   /** Resolves when all events taken so far are readable. */
   readonly settled: () => Promise<void>;
   /**
-   * Closes what dead processes left in progress (calls, jobs), and what is too late. Never rejects. Resolves to when it is
-   * to be called again although nothing has changed, in milliseconds; `undefined` if nothing is in progress.
+   * Closes what dead processes left in progress (calls, jobs), and what is too late. Never rejects. Resolves to when it
+   * is to be called again although nothing has changed, in milliseconds; `undefined` if nothing is in progress.
    */
   readonly tend: (database: Sql) => Promise<number | undefined>;
 }

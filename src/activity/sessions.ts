@@ -56,8 +56,8 @@ export function* liveProcesses(dialect: Dialect): Work<number> {
 }
 
 /**
- * Whether another process that is not known to be dead has calls or jobs in progress. Of a process with very many calls,
- * only the newest count.
+ * Whether another process that is not known to be dead has calls or jobs in progress. Of a process with very many
+ * calls, only the newest count.
  */
 export function* othersWork(dialect: Dialect): Work<boolean> {
   const own = identityText(thisProcess());

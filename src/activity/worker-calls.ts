@@ -90,7 +90,9 @@ export function* deliverIn(dialect: Dialect, call: DeliveredCall, at: number): W
   return { status: "delivered" };
 }
 
-/** The queue of a target: its calls that wait, the first place in it, the thread's last place; whether it has the call. */
+/**
+ * The queue of a target: its calls that wait, the first place in it, the thread's last place; whether it has the call.
+ */
 interface Queue {
   readonly waiting: number;
   readonly first: number;

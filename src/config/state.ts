@@ -18,7 +18,8 @@ export function tenantFolder(tenant: string | undefined): string {
 }
 
 /**
- * Returns the URL of a tenant's record: a schema of its own in the same database (`schemaOf`). Without a tenant, the URL itself.
+ * Returns the URL of a tenant's record: a schema of its own in the same database (`schemaOf`). Without a tenant, the
+ * URL itself.
  *
  * @throws TypeError for a text that is not a URL.
  */

@@ -55,8 +55,8 @@ export interface Access {
    */
   callerOf(request: Request, peer: Peer, accepts?: "pairing" | "ticket"): Caller;
   /**
-   * Returns a code that begins the session of a phone, once, within `PAIRING_MS`. It is a session of this user. Default:
-   * of the holder of the token.
+   * Returns a code that begins the session of a phone, once, within `PAIRING_MS`. It is a session of this user.
+   * Default: of the holder of the token.
    */
   pair(user?: User): string;
   /** Returns a ticket that authorizes one request for this path, within a minute. */

@@ -110,7 +110,8 @@ export type CallEvent = {
         readonly decision: Decision;
       }
     /**
-     * Hooks decided or changed something: `input` are the arguments as they changed them, `context` texts for the model.
+     * Hooks decided or changed something: `input` are the arguments as they changed them, `context` texts for the
+     * model.
      */
     | {
         readonly type: "call.hooked";
@@ -187,7 +188,9 @@ export type CallEvent = {
     | { readonly type: "job.watched"; readonly job: string; readonly by: string }
     /** The last lines of a watched job, at most 4,096 bytes: after a request, and after changes, once a second. */
     | { readonly type: "job.output"; readonly job: string; readonly text: string }
-    /** A person asks to open a port of a job in the sandbox. The process that runs the job answers with `port.opened`. */
+    /**
+     * A person asks to open a port of a job in the sandbox. The process that runs the job answers with `port.opened`.
+     */
     | { readonly type: "port.requested"; readonly job: string; readonly port: number; readonly by: string }
     /** The answer: the address for a browser on this machine (`Process.openPort`), or why the port cannot be opened. */
     | {

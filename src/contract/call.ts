@@ -46,7 +46,9 @@ export interface CheckedCall {
   readonly hook?: HookVerdict;
 }
 
-/** A file that was opened, after its reading was allowed, while the policy looked up what it needs about its writing. */
+/**
+ * A file that was opened, after its reading was allowed, while the policy looked up what it needs about its writing.
+ */
 export interface ReadAhead {
   readonly real: string;
   /** What is at the path; `undefined` when nothing is. */

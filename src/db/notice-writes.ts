@@ -3,8 +3,8 @@ import { basename, dirname } from "node:path";
 import { tried } from "../util/errors.ts";
 
 /**
- * File systems of this machine, on which Linux reports every write of its processes: ext4, XFS, Btrfs, tmpfs, overlayfs,
- * ZFS, F2FS, bcachefs (statfs(2)).
+ * File systems of this machine, on which Linux reports every write of its processes: ext4, XFS, Btrfs, tmpfs,
+ * overlayfs, ZFS, F2FS, bcachefs (statfs(2)).
  */
 const REPORTING = new Set([0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x794c7630, 0x2fc12fc1, 0xf2f52010, 0xca451a4e]);
 

@@ -51,7 +51,8 @@ export interface Sql {
   newest(): Promise<number>;
   /**
    * Calls `changed` when events or durable changes may have been added, by this process or another one, until the
-   * returned function is called. Durable changes of this process are not reported. Without a `change`, these may be any.
+   * returned function is called. Durable changes of this process are not reported. Without a `change`, these may be
+   * any.
    */
   watch(changed: (change?: Change) => void): () => void;
   /** How often other processes have taken this process for dead because it did not report: they closed its sessions. */

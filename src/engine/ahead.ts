@@ -15,8 +15,8 @@ interface Opened extends Pick<ReadAhead, "opening" | "isFresh"> {
 }
 
 /**
- * Returns the call with the named paths as its real paths. `undefined` for a backend that is not far, and for calls that
- * do more than read, or that name a path with "..", which a link may lead elsewhere.
+ * Returns the call with the named paths as its real paths. `undefined` for a backend that is not far, and for calls
+ * that do more than read, or that name a path with "..", which a link may lead elsewhere.
  */
 export function expectedCall(call: CheckedCall, backend: Backend): CheckedCall | undefined {
   const { effects, tool } = call;

@@ -5,8 +5,8 @@ import { pause } from "../util/abort.ts";
 const RETRY_MS = 1_000;
 
 /**
- * Calls `happened` when events of these types were recorded before, which it then reads itself, and for each new one, of
- * every process, until the signal fires or the store is closed. Never rejects.
+ * Calls `happened` when events of these types were recorded before, which it then reads itself, and for each new one,
+ * of every process, until the signal fires or the store is closed. Never rejects.
  */
 export async function onEvents(
   store: Pick<Store, "events">,

@@ -2,8 +2,8 @@
 const LONGEST_TIMER_MS = 0x7fff_ffff;
 
 /**
- * Keeps the process alive until the work has ended: what the work waits for may not do so, such as a job, a sandbox that
- * is being ended, or a worker's answer. Settles as the work does.
+ * Keeps the process alive until the work has ended: what the work waits for may not do so, such as a job, a sandbox
+ * that is being ended, or a worker's answer. Settles as the work does.
  */
 export async function keepingAlive<T>(work: Promise<T>): Promise<T> {
   const timer = setInterval(() => {}, LONGEST_TIMER_MS);

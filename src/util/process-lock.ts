@@ -33,8 +33,8 @@ export async function withLockFile<T>(
 }
 
 /**
- * Creating a link is atomic, so a lock always names its process. Synchronous, because an act that changes one file waits
- * for it: it takes microseconds.
+ * Creating a link is atomic, so a lock always names its process. Synchronous, because an act that changes one file
+ * waits for it: it takes microseconds.
  */
 async function isTaken(lock: string): Promise<boolean> {
   try {

@@ -30,7 +30,9 @@ const KEEP_MS = 600_000;
 /** How often to check that a person who can answer is still connected. Milliseconds. */
 const LOOK_MS = 2_000;
 
-/** How often a caller looks whether the record still has its call, as far as a failover may have lost it. Milliseconds. */
+/**
+ * How often a caller looks whether the record still has its call, as far as a failover may have lost it. Milliseconds.
+ */
 const CHECK_MS = 10_000;
 
 const LOST =

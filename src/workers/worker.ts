@@ -12,8 +12,8 @@ import { randomName } from "../util/identifier.ts";
 import { createWake } from "../util/wake.ts";
 
 /**
- * How often a worker reports and looks in the record for calls of which nothing has told it: on a server, and in a file,
- * whose processes see when another one dies. Milliseconds.
+ * How often a worker reports and looks in the record for calls of which nothing has told it: on a server, and in a
+ * file, whose processes see when another one dies. Milliseconds.
  */
 const LOOK_MS = 1_000;
 const LOOK_IN_FILE_MS = 10_000;
@@ -76,7 +76,8 @@ export function createClaims(): Claims {
 /**
  * Makes the calls that are delivered to the workers of a name, until it is closed.
  *
- * - The claim in the record decides who makes a call. The queue only wakes; the worker looks itself, on a server every second.
+ * - The claim in the record decides who makes a call. The queue only wakes; the worker looks itself, on a server every
+ * second.
  * - A call that waits for a person is parked, and takes no place meanwhile.
  * - Rejects if the store cannot be shared, or the queue's packages are missing.
  */

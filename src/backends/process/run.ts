@@ -118,7 +118,9 @@ export async function run(command: Pick<Command, "argv" | "timeoutMs" | "signal"
   };
 }
 
-/** A process that runs already, as that of a command: stopped at the command's timeout and signal. Rejects like `run`. */
+/**
+ * A process that runs already, as that of a command: stopped at the command's timeout and signal. Rejects like `run`.
+ */
 export function takenOver(running: Process, command: Pick<Command, "argv" | "timeoutMs" | "signal">): Promise<Process> {
   const { id, output, errors, exit } = running;
   return run(command, {

@@ -1,6 +1,9 @@
 import type { TargetKind } from "../../contract/target.ts";
 
-/** Workers by name: "worker:build", or one of them: "worker:build#abcd". Their calls are delivered to them (`src/workers/`). */
+/**
+ * Workers by name: "worker:build", or one of them: "worker:build#abcd". Their calls are delivered to them
+ * (`src/workers/`).
+ */
 export const workerTarget: TargetKind = {
   schemes: ["worker"],
   address: "NAME[#ID]",

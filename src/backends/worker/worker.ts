@@ -5,8 +5,8 @@ import { type WorkerState, PRESENT_MS } from "../../contract/worker.ts";
 import { absolutePath } from "../../util/paths.ts";
 
 /**
- * Stands for the machines of the workers of a name, or for one worker ("NAME#ID"). Whole calls are delivered to them, so it gives no access to files
- * and programs. Its folders are those that the newest worker has reported.
+ * Stands for the machines of the workers of a name, or for one worker ("NAME#ID"). Whole calls are delivered to them,
+ * so it gives no access to files and programs. Its folders are those that the newest worker has reported.
  *
  * @throws ToolFailure when the store cannot be shared with workers, or no worker of this name has reported lately.
  */

@@ -82,7 +82,8 @@ interface Parts extends Omit<TenantParts, "doctor"> {
 /**
  * Opens a tenant. It shares no terminal with others.
  *
- * @throws Error for a tenant without a folder of its own: on this machine or elsewhere it would see the files of others.
+ * @throws Error for a tenant without a folder of its own: on this machine or elsewhere it would see the files of
+ * others.
  */
 async function partsOfTenant(options: ServeOptions, token: string, tenant: string): Promise<Parts> {
   const { workDir: _, tmux: __, tmuxSession: ___, ...shared } = options;

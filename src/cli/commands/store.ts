@@ -16,8 +16,8 @@ export const run = { migrate };
 
 /**
  * Creates or upgrades the tables on a PostgreSQL server: those of the tenant that is named, otherwise those of all
- * tenants of the configuration and of those who belong to none. With `from`, it also copies a record into them: all of it, or
- * nothing when it is interrupted. Progress goes to a terminal only.
+ * tenants of the configuration and of those who belong to none. With `from`, it also copies a record into them: all of
+ * it, or nothing when it is interrupted. Progress goes to a terminal only.
  *
  * @throws Error when no server is named, when it cannot be used, and like `copyRecord`.
  */

@@ -50,7 +50,9 @@ const MOST_VIEWS = 20;
 /** The names of `process.arch` by uname(1). */
 const ARCHITECTURES: { readonly [machine: string]: string | undefined } = { x86_64: "x64", aarch64: "arm64" };
 
-/** Opens the files of a command and executes bwrap: the view, the command's arguments, the filter, the status report. */
+/**
+ * Opens the files of a command and executes bwrap: the view, the command's arguments, the filter, the status report.
+ */
 const OPENING =
   `exec ${VIEW}<"$1" ${DESCRIPTORS.args}<"$2" ${DESCRIPTORS.filter}<"$3" ${DESCRIPTORS.status}>"$4"; ulimit -c 0; ` +
   // bwrap would end with TERM at once, and everything in it: a command may clean up first.
@@ -58,8 +60,8 @@ const OPENING =
 
 /**
  * Runs the commands of a backend behind a shell in bubblewrap on its host, with the rules of the local sandbox. Nothing
- * has a network there. It is tried when the first command is judged. What a command is shown is looked up once and kept;
- * the script of each command looks again, and starts nothing if anything that matters has changed.
+ * has a network there. It is tried when the first command is judged. What a command is shown is looked up once and
+ * kept; the script of each command looks again, and starts nothing if anything that matters has changed.
  *
  * @returns the backend itself if no shell is behind it
  */

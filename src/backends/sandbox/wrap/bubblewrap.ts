@@ -19,7 +19,10 @@ export interface Features {
 
 export const ALL_FEATURES: Features = { noUsers: true, cgroup: true, processes: true, permissions: true, filter: true };
 
-/** Descriptors that are open when bwrap starts, besides those of the watcher: its arguments, the system call filter, and its status report. */
+/**
+ * Descriptors that are open when bwrap starts, besides those of the watcher: its arguments, the system call filter, and
+ * its status report.
+ */
 export const DESCRIPTORS = { args: 7, filter: 8, status: 9 } as const;
 
 /** A command in its sandbox. */

@@ -31,7 +31,8 @@ const MAX_HOSTS = 10;
 const MOST_ATTEMPTS = 12;
 
 /**
- * Starts a command in its own sandbox: one of `ahead` that waits, if it is what would be set up now, otherwise a new one.
+ * Starts a command in its own sandbox: one of `ahead` that waits, if it is what would be set up now, otherwise a new
+ * one.
  *
  * @throws ToolFailure when it cannot be started.
  */

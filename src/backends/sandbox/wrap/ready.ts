@@ -27,7 +27,9 @@ const IDLE_MS = 300_000;
 /** How long a sandbox may take to end by itself, in milliseconds. It normally takes one or two. */
 const PATIENCE_MS = 1_000;
 
-/** Longer commands (with their variables; bytes) start in a new sandbox: the system may refuse them, which it reports. */
+/**
+ * Longer commands (with their variables; bytes) start in a new sandbox: the system may refuse them, which it reports.
+ */
 const MOST_BYTES = 100_000;
 
 const MOUNTS = "/proc/self/mountinfo";
@@ -81,7 +83,10 @@ export function readySandboxes(context: SandboxContext) {
   };
 
   return {
-    /** Takes a sandbox for a command. `done`: the command has ended, or was not started. `undefined`: none is kept for it. */
+    /**
+     * Takes a sandbox for a command. `done`: the command has ended, or was not started. `undefined`: none is kept for
+     * it.
+     */
     async use(command: Command, access: SandboxAccess) {
       const kind = closed ? undefined : kindOf(command, access);
       if (kind === undefined) return undefined;

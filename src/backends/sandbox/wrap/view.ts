@@ -42,7 +42,9 @@ export interface View {
 
 export const isNetworked = ({ network = [] }: SandboxAccess) => network.length > 0;
 
-/** Finds out what a command may see and do. `cleaning` gets the steps that remove what was created. @throws ToolFailure */
+/**
+ * Finds out what a command may see and do. `cleaning` gets the steps that remove what was created. @throws ToolFailure
+ */
 export async function viewFor(
   { argv, env = {} }: Pick<Command, "argv" | "env">,
   access: SandboxAccess,

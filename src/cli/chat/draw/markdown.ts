@@ -252,8 +252,8 @@ export function markdownStream(columns: () => number): MarkdownStream {
     block = [];
   };
   /**
-   * Prints the first rows of a long block that what follows does not change. Those of a paragraph are forgotten, so that
-   * they are not read and drawn again.
+   * Prints the first rows of a long block that what follows does not change. Those of a paragraph are forgotten, so
+   * that they are not read and drawn again.
    *
    * @returns what is left of the text of the block
    */

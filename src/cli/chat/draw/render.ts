@@ -17,7 +17,9 @@ export interface Token {
   readonly header?: readonly Token[];
   readonly align?: readonly (Align | null)[];
   readonly rows?: readonly (readonly Token[])[];
-  /** Of the type "carried", which Marked does not have: a row that is drawn already, and that what follows continues. */
+  /**
+   * Of the type "carried", which Marked does not have: a row that is drawn already, and that what follows continues.
+   */
   readonly line?: Line;
 }
 
