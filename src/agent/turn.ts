@@ -8,6 +8,7 @@ import { parse } from "../engine/parse.ts";
 import { withoutBoundaries } from "../util/boundary.ts";
 import { Stop, pause } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
+import { LONGEST_TIMER_MS } from "../util/keeping-alive.ts";
 import { clip } from "../util/text.ts";
 import {
   type CallResults,
@@ -109,8 +110,6 @@ export interface Known {
 
 type Ending = Pick<TurnEnd, "reason" | "message">;
 
-/** The longest delay of `setTimeout`, in milliseconds. */
-const LONGEST_TIMER_MS = 2_147_483_647;
 /** How long the model's last message after a limit may take, in milliseconds. */
 const LAST_WORD_MS = 60_000;
 /** The share of the context that the conversation may fill. The rest is for the reply. */

@@ -1,8 +1,7 @@
+import { LONGEST_TIMER_MS } from "../util/keeping-alive.ts";
+
 /** How long a command waits for plugins and MCP servers, in milliseconds. */
 export const START_MS = 60_000;
-
-/** The longest delay of a timer, in milliseconds. */
-const LONGEST_MS = 2_147_483_647;
 
 /**
  * Returns a signal that fires when the process is asked to end (Ctrl-C, TERM, a closed terminal). A second request ends
@@ -17,7 +16,7 @@ export function untilStopped(): { signal: AbortSignal; release(): void } {
   };
   const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   for (const name of names) process.on(name, stop);
-  const keepAlive = setInterval(() => {}, LONGEST_MS);
+  const keepAlive = setInterval(() => {}, LONGEST_TIMER_MS);
   return {
     signal: controller.signal,
     release() {

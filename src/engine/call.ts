@@ -4,6 +4,7 @@ import type { Notices } from "../contract/job.ts";
 import type { ParkedCall } from "../contract/parked.ts";
 import type { ToolResult } from "../contract/result.ts";
 import { Stop } from "../util/abort.ts";
+import { keepingAlive } from "../util/keeping-alive.ts";
 import { approve } from "./approve.ts";
 import { check } from "./check.ts";
 import { withNotes } from "./edited.ts";
@@ -19,12 +20,14 @@ import { toResult } from "./result.ts";
  *
  * @param parked the parked call that is made now, claimed by this process
  */
-export async function callTool(given: ToolCall, host: Host, stop: Stop, parked?: ParkedCall): Promise<ToolResult> {
+export function callTool(given: ToolCall, host: Host, stop: Stop, parked?: ParkedCall): Promise<ToolResult> {
+  return keepingAlive(throughStages(given, host, stop, parked));
+}
+
+async function throughStages(given: ToolCall, host: Host, stop: Stop, parked?: ParkedCall): Promise<ToolResult> {
   const record = recordTo(host, given, parked);
   const request = record.trace === undefined ? given : { ...given, trace: record.trace };
   let approved: ApprovedCall | undefined;
-  // What a call waits for may not keep the process alive: a worker's answer, a timer of the tool. The call does.
-  const awake = setInterval(() => {}, LONGEST_TIMER_MS);
   try {
     const asked = await check(request, host);
     const checked = host.hooks === undefined ? asked : await hooked(asked, host, record, stop);
@@ -49,13 +52,8 @@ export async function callTool(given: ToolCall, host: Host, stop: Stop, parked?:
   } catch (error) {
     const failure = await fitFailure(toResult(error, stop), error, approved, host);
     return record.finished({ ...withNotes(failure, approved, host), id: request.id });
-  } finally {
-    clearInterval(awake);
   }
 }
-
-/** The longest time that a timer of Node.js takes: 2^31 - 1 milliseconds. */
-const LONGEST_TIMER_MS = 0x7fff_ffff;
 
 /** On a far target, paths are first judged as if they were real. */
 const EXPECTED = { paths: "expected" } as const;

@@ -1,5 +1,5 @@
-/** The longest time that a timer of Node.js takes: 2^31 - 1 milliseconds. */
-const LONGEST_TIMER_MS = 0x7fff_ffff;
+/** The longest delay of a timer of Node.js, in milliseconds (2^31 - 1). A longer one would fire at once. */
+export const LONGEST_TIMER_MS = 0x7fff_ffff;
 
 /**
  * Keeps the process alive until the work has ended: what the work waits for may not do so, such as a job, a sandbox

@@ -1,5 +1,4 @@
-/** The longest delay of `setTimeout`, in milliseconds. A longer one would fire at once. */
-const LONGEST_MS = 2_147_483_647;
+import { LONGEST_TIMER_MS } from "./keeping-alive.ts";
 
 /** A timer that several set: the earliest time counts. */
 export interface Soonest {
@@ -26,7 +25,7 @@ export function soonest(work: () => void): Soonest {
         timer = undefined;
         work();
       };
-      timer = setTimeout(fire, Math.min(Math.max(0, milliseconds), LONGEST_MS)).unref();
+      timer = setTimeout(fire, Math.min(Math.max(0, milliseconds), LONGEST_TIMER_MS)).unref();
     },
     stop,
   };
