@@ -21,7 +21,7 @@ import {
 } from "./events.ts";
 import { answerOfOther, isOffered, isTaken, offerOf, takeThread } from "./offers.ts";
 import { partsText } from "../output/part-text.ts";
-import { toolsOf } from "./prompt.ts";
+import { createPrompts, toolsOf } from "./prompt.ts";
 import { type Skill, skillTool } from "./skills.ts";
 import { type ToolSearch, createToolSearch } from "./tool-search.ts";
 import { traceTurn } from "./trace.ts";
@@ -134,6 +134,7 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
   const search = createToolSearch(limits.context, () => transcript.messages);
   const toolkit = withAgentTools({ ...options, thread, limits }, position, { waking, search, budget: () => budget });
   const transcript = await openTranscript(toolkit, thread, options);
+  const promptOf = createPrompts();
   const place: Place = { hub, toolkit, thread, transcript, begunAfter: undefined };
 
   let spentBefore = transcript.spentBefore;
@@ -141,7 +142,7 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
   const turns = createTurns(async (first, signal, keep) => {
     const own = (budget = createBudget(limits, position.above));
     const given: TurnOptions = {
-      ...{ model, toolkit, thread, transcript, instructions, limits, budget: own, known, signal, search },
+      ...{ model, toolkit, thread, transcript, promptOf, instructions, limits, budget: own, known, signal, search },
       ...(keep !== undefined && { keep }),
       ...(position.depth > 0 && { agent: position.names.at(-1) ?? "agent" }),
       // A provider's error may contain the key.
@@ -173,7 +174,7 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
       return toolkit.tools;
     },
     get messages() {
-      return transcript.messages;
+      return [...transcript.messages];
     },
     get spent() {
       return budget === undefined ? spentBefore : addSpent(spentBefore, budget);
@@ -183,7 +184,7 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
       if (defined?.of !== offered) defined = { of: offered, characters: JSON.stringify(toolsOf(offered) ?? []).length };
       const { charactersAToken: ratio, context: size } = known;
       const fixed = { instructions: instructions.length, tools: defined.characters, size };
-      return contextUse(transcript.messages, ratio, fixed);
+      return contextUse(transcript, ratio, fixed);
     },
     begin: turns.begin,
     resume: () => turns.begin(undefined),

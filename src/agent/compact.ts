@@ -4,13 +4,11 @@ import type { Message } from "../contract/message.ts";
 import { formatSize } from "../output/size.ts";
 import { clip } from "../util/text.ts";
 import type { AgentEvent } from "./events.ts";
-import { partText, partsText } from "../output/part-text.ts";
+import { partsText } from "../output/part-text.ts";
+import { CHARACTERS_A_TOKEN, charactersOf } from "./conversation.ts";
 import type { ModelReply } from "./request.ts";
 import type { Transcript } from "./transcript.ts";
 
-/** Characters per token, until the provider has reported a count. */
-const CHARACTERS_A_TOKEN = 4;
-const IMAGE_TOKENS = 1_500;
 /** The length to which an old result is cut, in characters. */
 const OLD_RESULT = 300;
 /**
@@ -55,9 +53,9 @@ export interface ContextUse {
   readonly size: number;
 }
 
-/** Estimates the number of tokens of messages. */
-export function measure(messages: readonly Message[], ratio: number): number {
-  return Math.ceil(messages.reduce((sum, message) => sum + charactersOf(message), 0) / ratio);
+/** Estimates the number of tokens of a conversation. */
+export function measure({ characters }: Pick<Transcript, "characters">, ratio: number): number {
+  return Math.ceil(characters.all / ratio);
 }
 
 /** Returns the characters per token, from the length of the last request and the provider's count of its tokens. */
@@ -73,7 +71,7 @@ export function charactersAToken(characters: number, counted: number): number {
  */
 export async function compact(options: Compaction): Promise<ModelReply | undefined> {
   const { transcript, budget, charactersAToken: ratio } = options;
-  const before = measure(transcript.messages, ratio);
+  const before = measure(transcript, ratio);
   if (before <= budget && options.keep === undefined) return undefined;
   return options.around(() => shorten(options, before));
 }
@@ -85,18 +83,18 @@ async function shorten(options: Compaction, before: number): Promise<ModelReply 
   let results = isAsked
     ? 0
     : shortenResults(transcript, { most: OLD_RESULT, from: 0, to: lastRoundAt(transcript.messages) });
-  if (!isAsked && measure(transcript.messages, ratio) > budget) {
+  if (!isAsked && measure(transcript, ratio) > budget) {
     const from = lastRoundAt(transcript.messages);
     const share = (budget * LAST_ROUND * ratio) / Math.max(1, count - from);
     results += shortenResults(transcript, { most: Math.max(OLD_RESULT, Math.floor(share)), from, to: count });
   }
   let kept = count;
-  if (isAsked || measure(transcript.messages, ratio) > budget) {
+  if (isAsked || measure(transcript, ratio) > budget) {
     const failed = await summarize(options);
     if (failed !== undefined) return failed;
     kept = transcript.messages.length - 1;
   }
-  const after = measure(transcript.messages, ratio);
+  const after = measure(transcript, ratio);
   options.emit({ type: "compacted", results, summarized: count - kept, kept, before, after });
   return undefined;
 }
@@ -125,15 +123,12 @@ function shortenResults(
 
 /** Returns what fills the context. `fixed`: the characters of the instructions and of the tools. */
 export function contextUse(
-  messages: readonly Message[],
+  { characters }: Pick<Transcript, "characters">,
   ratio: number,
   fixed: { readonly instructions: number; readonly tools: number; readonly size: number },
 ): ContextUse {
-  const all = measure(messages, ratio);
-  const results = measure(
-    messages.filter(({ role }) => role === "tool"),
-    ratio,
-  );
+  const all = Math.ceil(characters.all / ratio);
+  const results = Math.ceil(characters.results / ratio);
   return {
     instructions: Math.ceil(fixed.instructions / ratio),
     tools: Math.ceil(fixed.tools / ratio),
@@ -200,18 +195,4 @@ function asText(message: Message): string {
       return part.type === "text" ? [`Agent: ${part.text}`] : [];
     })
     .join("\n");
-}
-
-/** Counts the characters of all that is sent of a message. An image counts as text with the same number of tokens. */
-export function charactersOf(message: Message): number {
-  if (message.role === "assistant") {
-    return message.content.reduce(
-      (sum, part) => sum + (part.type === "call" ? part.name.length + part.input.length : part.text.length),
-      0,
-    );
-  }
-  return message.content.reduce(
-    (sum, part) => sum + (part.type === "image" ? IMAGE_TOKENS * CHARACTERS_A_TOKEN : partText(part).length),
-    0,
-  );
 }

@@ -5,7 +5,8 @@ import type { Toolkit } from "../contract/toolkit.ts";
 import { asText } from "../engine/result.ts";
 import { type Calling, type ToolMessage, announce, answerCall, messageFor, emitCallEvent } from "./calls.ts";
 import type { AgentEvent } from "./events.ts";
-import { type Transcript, callsIn, unanswered } from "./transcript.ts";
+import { callsOf } from "./conversation.ts";
+import type { Transcript } from "./transcript.ts";
 
 export interface SettleOptions {
   readonly toolkit: Toolkit;
@@ -42,8 +43,10 @@ export async function settleParked(
   for (let parked = await next(); parked !== undefined && !signal.aborted; parked = await next()) {
     const { call: id, name, question, state } = parked;
     seen.add(`${question} ${state}`);
-    const calling = callsIn(transcript.messages).find((call) => call.id === id);
-    const isOpen = unanswered(transcript.messages).some((call) => call.id === id);
+    const calling = transcript.messages
+      .flatMap((message) => (message.role === "assistant" ? callsOf(message.content) : []))
+      .find((call) => call.id === id);
+    const isOpen = transcript.unanswered().some((call) => call.id === id);
     if (calling !== undefined && isOpen) announce(calling, results);
     const startedMs = performance.now();
     const result = await toolkit.resume(id, { signal, onEvent: (event) => emitCallEvent(event, name, emit) });
@@ -62,7 +65,7 @@ export async function settleParked(
     }
     await store.move(id, { to: "delivered" });
   }
-  const waiting = unanswered(transcript.messages);
+  const waiting = transcript.unanswered();
   if (waiting.length > 0) return { waiting, hasNews };
   for (const notice of notices) {
     deliver(notice);

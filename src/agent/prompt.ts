@@ -15,6 +15,7 @@ import { definitions } from "../engine/toolset.ts";
 import { partText, partsText } from "../output/part-text.ts";
 import { isTooDeep } from "../util/json.ts";
 import { clip } from "../util/text.ts";
+import { callsOf } from "./conversation.ts";
 
 type ToolMessage = Extract<Message, { role: "tool" }>;
 type Calling = Extract<AssistantPart, { type: "call" }>;
@@ -34,21 +35,60 @@ export const PROVIDER_OPTIONS: SharedV3ProviderOptions = { openai: { store: fals
 /**
  * Returns the conversation in the AI SDK's format. It is valid whatever the messages are: every call is followed by
  * exactly one result, ids are unique, and what providers reject (empty texts, malformed arguments, odd names) is
- * replaced.
+ * replaced. The messages in it are shared with later prompts: do not change them.
  */
-export function promptOf(instructions: string, messages: readonly Message[]): LanguageModelV3Prompt {
-  const results = new Map<CallId, ToolMessage>();
-  for (const message of messages) if (message.role === "tool") results.set(message.call, message);
-  const usedIds = new Set<string>();
-  const prompt: LanguageModelV3Prompt = [];
-  if (instructions !== "") prompt.push({ role: "system", content: instructions, providerOptions: CACHED });
+export type Prompts = (instructions: string, messages: readonly Message[]) => LanguageModelV3Prompt;
+
+/**
+ * Creates the prompts of one conversation. Messages before the last reply are converted once, as long as the
+ * conversation only grows.
+ */
+export function createPrompts(): Prompts {
+  let kept = nothingConverted();
+  return (instructions, messages) => {
+    const isLonger = kept.messages.every((message, index) => message === messages[index]);
+    const added = () => messages.slice(kept.messages.length);
+    const isSettled = isLonger && !added().some((message) => message.role === "tool" && kept.calls.has(message.call));
+    if (!isSettled) kept = nothingConverted();
+    const lastReply = messages.findLastIndex(({ role }) => role === "assistant");
+    const open = Math.max(kept.messages.length, lastReply);
+    convert(messages.slice(kept.messages.length, open), resultsIn(added()), kept);
+    const last = { ...nothingConverted(), before: kept };
+    convert(added(), resultsIn(added()), last);
+    const prompt: LanguageModelV3Prompt = [...kept.prompt, ...last.prompt];
+    const end = prompt.pop();
+    if (end !== undefined) prompt.push({ ...end, providerOptions: CACHED });
+    if (instructions !== "") prompt.unshift({ role: "system", content: instructions, providerOptions: CACHED });
+    return prompt;
+  };
+}
+
+/** Messages, and what was made of them. */
+interface Converted {
+  readonly messages: Message[];
+  readonly prompt: Exclude<LanguageModelV3Message, { role: "system" }>[];
+  readonly calls: Set<CallId>;
+  /** The ids of calls in the prompt. */
+  readonly ids: Set<string>;
+  /** What comes before, with which ids must not clash. */
+  readonly before?: Converted;
+}
+
+function nothingConverted(): Converted {
+  return { messages: [], prompt: [], calls: new Set(), ids: new Set() };
+}
+
+function resultsIn(messages: readonly Message[]): ReadonlyMap<CallId, ToolMessage> {
+  return new Map(messages.flatMap((message) => (message.role === "tool" ? [[message.call, message]] : [])));
+}
+
+/** Adds messages. `results` has those of their calls. */
+function convert(messages: readonly Message[], results: ReadonlyMap<CallId, ToolMessage>, into: Converted): void {
   for (const message of messages) {
-    if (message.role === "user") prompt.push(userMessage(message.content));
-    if (message.role === "assistant") prompt.push(...assistantMessages(message.content, results, usedIds));
+    into.messages.push(message);
+    if (message.role === "user") into.prompt.push(userMessage(message.content));
+    if (message.role === "assistant") into.prompt.push(...assistantMessages(message.content, results, into));
   }
-  const last = prompt.at(-1);
-  if (last !== undefined && last.role !== "system") last.providerOptions = CACHED;
-  return prompt;
 }
 
 /**
@@ -64,7 +104,7 @@ export function toolsOf(tools: Toolset): LanguageModelV3FunctionTool[] | undefin
   }));
 }
 
-function userMessage(content: readonly Content[]): LanguageModelV3Message {
+function userMessage(content: readonly Content[]): Extract<LanguageModelV3Message, { role: "user" }> {
   const parts = content.map((part): LanguageModelV3TextPart | LanguageModelV3FilePart =>
     part.type === "image" ? imagePart(part) : { type: "text", text: partText(part) },
   );
@@ -75,13 +115,15 @@ function userMessage(content: readonly Content[]): LanguageModelV3Message {
 function assistantMessages(
   parts: readonly AssistantPart[],
   results: ReadonlyMap<CallId, ToolMessage>,
-  usedIds: Set<string>,
-): LanguageModelV3Message[] {
+  { calls: known, ids: usedIds, before }: Converted,
+): Converted["prompt"] {
   const ids = new Map<CallId, { readonly id: string; readonly isProviders: boolean }>();
-  for (const { id, providerId } of parts.filter((part) => part.type === "call")) {
-    const isProviders = /^[\w-]{1,64}$/.test(providerId) && !usedIds.has(providerId);
+  for (const { id, providerId } of callsOf(parts)) {
+    const isUsed = usedIds.has(providerId) || before?.ids.has(providerId) === true;
+    const isProviders = /^[\w-]{1,64}$/.test(providerId) && !isUsed;
     ids.set(id, { id: isProviders ? providerId : id, isProviders });
     usedIds.add(isProviders ? providerId : id);
+    known.add(id);
   }
   const idOf = ({ id }: Calling) => ids.get(id) ?? { id, isProviders: false };
   const content = parts.flatMap((part): Extract<LanguageModelV3Message, { role: "assistant" }>["content"] => {
@@ -99,7 +141,7 @@ function assistantMessages(
     ];
   });
   if (!content.some(({ type }) => type !== "reasoning")) return [];
-  const calls = parts.filter((part) => part.type === "call");
+  const calls = callsOf(parts);
   if (calls.length === 0) return [{ role: "assistant", content }];
   const answers = calls.map((call) => resultPart(call, idOf(call).id, results.get(call.id)));
   const images = calls.flatMap(({ id }) => results.get(id)?.content.filter((part) => part.type === "image") ?? []);

@@ -1,10 +1,11 @@
 import type { Store } from "../contract/activity.ts";
 import { text } from "../contract/content.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
-import type { AssistantPart, Message } from "../contract/message.ts";
+import type { Message } from "../contract/message.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { messageOf } from "../util/errors.ts";
 import { type Calling, type ToolMessage, notStarted } from "./calls.ts";
+import { type Conversation, createConversation } from "./conversation.ts";
 import { NO_SPENT, type Spent, addSpent } from "./events.ts";
 import { partText, partsText } from "../output/part-text.ts";
 
@@ -12,9 +13,7 @@ const IMAGE_GONE =
   "[This image is no longer in the conversation. To see it again, read its file or ask the user for it.]";
 
 /** A thread's messages, in memory and in the store. */
-export interface Transcript {
-  /** The conversation as a model reads it. */
-  readonly messages: readonly Message[];
+export interface Transcript extends Pick<Conversation, "messages" | "characters" | "unanswered"> {
   /**
    * Begins a turn, while this agent holds the thread. Reads what other agents have added since. Adds a result to each
    * call without a recorded result, because its process ended, except parked calls; the conversation is valid then.
@@ -57,7 +56,7 @@ export async function openTranscript(
   { parent, startedWith }: Origin = {},
 ): Promise<Transcript> {
   const { store, mask, backend } = toolkit;
-  let messages: Message[] = [];
+  const conversation = createConversation();
   const offers = new Set<string>();
   /** Tells the policy which URLs and hosts a person has named. */
   const hear = (message: Message) => {
@@ -70,7 +69,7 @@ export async function openTranscript(
   let spent = NO_SPENT;
   let recorded = 0;
   const take = (message: Message) => {
-    messages = withMessage(messages, message);
+    conversation.add(message);
     if (message.role === "user" && message.offer !== undefined) offers.add(message.offer);
     hear(message);
   };
@@ -85,7 +84,7 @@ export async function openTranscript(
     return found;
   };
   const load = async () => {
-    messages = [];
+    conversation.replace([]);
     for (const message of await read(0)) take(message);
     recorded = 0;
   };
@@ -119,7 +118,7 @@ export async function openTranscript(
       if (found.length > recorded) await load();
       recorded = 0;
       const parked = new Set((await store.parked({ thread })).map(({ call }) => call));
-      const lost = unanswered(messages).filter(({ id }) => !parked.has(id));
+      const lost = conversation.unanswered().filter(({ id }) => !parked.has(id));
       for (const call of lost) add(await lostResult(call, store));
     },
     spentBefore,
@@ -127,8 +126,12 @@ export async function openTranscript(
       return last;
     },
     get messages() {
-      return messages;
+      return conversation.messages;
     },
+    get characters() {
+      return conversation.characters;
+    },
+    unanswered: conversation.unanswered,
     get problem() {
       return problem;
     },
@@ -141,29 +144,8 @@ export async function openTranscript(
     },
     hasOffer: (offer) => offers.has(offer),
     recorded: (message) => kept(message, mask),
-    replace(others) {
-      messages = [...others];
-    },
+    replace: conversation.replace,
   };
-}
-
-/** Returns the messages with one more. A summary replaces the messages that it does not keep. */
-function withMessage(messages: Message[], message: Message): Message[] {
-  if (message.role !== "user" || message.summary === undefined) return [...messages, message];
-  return [message, ...messages.slice(messages.length - message.summary.kept)];
-}
-
-/** The calls without a result. */
-export function unanswered(messages: readonly Message[]): readonly Calling[] {
-  const answered = new Set(messages.flatMap((message) => (message.role === "tool" ? [message.call] : [])));
-  return callsIn(messages).filter(({ id }) => !answered.has(id));
-}
-
-/** The calls that a model has made. */
-export function callsIn(messages: readonly Message[]): readonly Calling[] {
-  return messages
-    .flatMap((message): readonly AssistantPart[] => (message.role === "assistant" ? message.content : []))
-    .filter((part) => part.type === "call");
 }
 
 /**

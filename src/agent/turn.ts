@@ -19,13 +19,13 @@ import {
   refuseCalls,
   runCalls,
 } from "./calls.ts";
-import { charactersAToken, charactersOf, compact, measure } from "./compact.ts";
+import { charactersAToken, compact, measure } from "./compact.ts";
 import type { Budget, CostReached, Price } from "./budget.ts";
 import type { AgentEvent, TurnEnd } from "./events.ts";
 import { isOffered } from "./offers.ts";
 import { parkedEnd, settleParked, waitingMessage } from "./parked.ts";
 import { partsText } from "../output/part-text.ts";
-import { PROVIDER_OPTIONS, SHOWN_ARGUMENTS, promptOf, toolsOf } from "./prompt.ts";
+import { PROVIDER_OPTIONS, type Prompts, SHOWN_ARGUMENTS, toolsOf } from "./prompt.ts";
 import { type ModelReply, type RequestOptions, request } from "./request.ts";
 import type { ToolSearch } from "./tool-search.ts";
 import type { Transcript } from "./transcript.ts";
@@ -78,6 +78,7 @@ export interface TurnOptions {
   readonly toolkit: Toolkit;
   readonly thread: ThreadId;
   readonly transcript: Transcript;
+  readonly promptOf: Prompts;
   readonly instructions: string;
   readonly limits: GivenLimits;
   /** A new budget for the turn, with the same limits. */
@@ -327,7 +328,7 @@ function takeBack({ budget, counts, known, offered, transcript }: Turn): undefin
   counts.overflows++;
   budget.returnRound();
   const ratio = known.charactersAToken;
-  known.context = (measure(transcript.messages, ratio) + offered().fixedCharacters / ratio) * 0.6;
+  known.context = (measure(transcript, ratio) + offered().fixedCharacters / ratio) * 0.6;
 }
 
 async function makeCalls(turn: Turn, calls: readonly Calling[]): Promise<Ending | undefined> {
@@ -380,12 +381,11 @@ function tell(turn: Turn, words: string): void {
 
 async function ask(turn: Turn, signal: AbortSignal): Promise<ModelReply> {
   const { toolkit, transcript, known, emit } = turn;
-  const { messages } = transcript;
   const { tools, fixedCharacters } = turn.offered();
-  const prompt = promptOf(`${turn.instructions}${stillStarting(toolkit.starting)}`, messages);
+  const sent = fixedCharacters + transcript.characters.all;
+  const prompt = turn.promptOf(`${turn.instructions}${stillStarting(toolkit.starting)}`, transcript.messages);
   const answer = await requestReply(turn, { prompt, ...(tools !== undefined && { tools }) }, { emit, signal });
   const { input } = answer.usage;
-  const sent = fixedCharacters + messages.reduce((sum, message) => sum + charactersOf(message), 0);
   if (input > 0) known.charactersAToken = charactersAToken(sent, input);
   return answer;
 }
