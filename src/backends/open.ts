@@ -166,8 +166,8 @@ async function openTarget(
       ...(passEnv !== undefined && { passEnv }),
     },
   );
-  if (mode !== "on" || kind.contains !== "if-required") return backend;
+  if (mode === "off" || kind.contains !== "by-shell") return backend;
   const { writable = [], hidden = [], isProtected = () => false } = settings;
   const { farSandbox } = await import("./sandbox/far/far-sandbox.ts");
-  return farSandbox(backend, { required: true, writable, hidden, isProtected });
+  return farSandbox(backend, { required: mode === "on", writable, hidden, isProtected });
 }

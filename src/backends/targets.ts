@@ -65,7 +65,7 @@ export function isContained(place: TargetOptions): boolean {
   if (typeof place.target === "object") return place.target.sandbox !== undefined;
   if (uncontained(place) !== undefined) return false;
   const found = findTarget(place.target, place.targets);
-  if (found?.kind.contains === "if-required") return place.sandbox === "on";
+  if (found?.kind.contains === "by-shell") return place.sandbox !== "off";
   return sandboxModeOn(process.platform, place.sandbox) !== "off";
 }
 

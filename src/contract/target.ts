@@ -20,10 +20,10 @@ export interface TargetKind {
   /** Texts and flag for the command line. Default: none, and no flag for this kind. */
   readonly commandLine?: TargetCommandLine;
   /**
-   * Whether commands may be contained on the target. True: it contains them itself. "if-required": Handrail contains
-   * them through its shell, with the sandbox mode "on". Default: they are not.
+   * Whether commands may be contained on the target. "itself": it contains them. "by-shell": Handrail contains them
+   * through its shell, if the target has bubblewrap. Default: they are not.
    */
-  readonly contains?: true | "if-required";
+  readonly contains?: "itself" | "by-shell";
 }
 
 /** The two parts of a target. */

@@ -25,7 +25,7 @@ export interface GivenToJudge {
 
 /**
  * Judges a command by its folder, its script, and what it asks the sandbox for. Without a working sandbox, nothing runs
- * if the sandbox is required, and otherwise each question reports it.
+ * if the sandbox is required, and otherwise each question reports it, the first one with the reason and the fix.
  */
 export function execJudge(
   settings: PolicySettings,
@@ -37,6 +37,15 @@ export function execJudge(
   const { autonomy = "supervised" } = settings;
   const judgeSandboxRequest = sandboxRequestJudge(settings, backend, own);
   const judgeCommand: CommandJudge = createCommandJudge(settings, backend, rules);
+
+  let isExplained = false;
+  /** The decision where the sandbox does not work. The first question has the reason and the fix. */
+  const withoutSandbox = (decision: Decision, { reason, fix }: Extract<SandboxState, { works: false }>): Decision => {
+    if (decision.verdict !== "ask" || !SPARED.has(decision.rule)) return decision;
+    const why = isExplained ? " (`handrail doctor` shows why)" : `. ${reason} ${fix}`;
+    isExplained = true;
+    return { ...decision, reason: `${decision.reason ?? ""}; there is no sandbox here${why}` };
+  };
 
   return async (effect, { judgePath, judgeContained, look, typed = false }) => {
     const state = await sandbox?.state();
@@ -50,7 +59,7 @@ export function execJudge(
     if (folder.verdict === "deny") return folder;
     const decision = (folder.verdict === "allow" ? undefined : stricter(command, folder)) ?? command;
     if (sandbox === undefined || state === undefined) return decision;
-    if (!state.works) return sandbox.required ? noSandbox(state) : withoutSandbox(decision);
+    if (!state.works) return sandbox.required ? noSandbox(state) : withoutSandbox(decision, state);
     const requested = await judgeSandboxRequest(effect, look);
     // Leaving the sandbox is granted for as long as the command itself.
     const isLasting = decision.verdict === "ask" ? longestGrant(decision) === "always" : decision.rule === "plain";
@@ -86,14 +95,6 @@ function noSandbox({ reason, fix }: Extract<SandboxState, { works: false }>): De
     risk: "high",
     rule: "sandbox",
     reason: `Commands run only in the sandbox, which does not work here: ${reason} ${fix}`,
-  };
-}
-
-function withoutSandbox(decision: Decision): Decision {
-  if (decision.verdict !== "ask" || !SPARED.has(decision.rule)) return decision;
-  return {
-    ...decision,
-    reason: `${decision.reason ?? ""}; there is no sandbox here (\`handrail doctor\` shows why)`,
   };
 }
 

@@ -10,6 +10,7 @@ import { type Engine, dockerEngine, engineProblem } from "../support/engines.ts"
 import { installed, mustBeHere } from "../support/here.ts";
 import { type SshServer, type SshServerOptions, sshServer, sshdProblem } from "../support/sshd.ts";
 import { until } from "../support/until.ts";
+import { bubblewrapProblem } from "../sandbox/contained.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { type CommandLine, PROGRAM, type Run, commandLine } from "./program.ts";
 
@@ -88,10 +89,14 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
     expect(unreachable).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("cannot be continued") });
   });
 
-  test("without a person, nothing of medium risk runs", async () => {
-    const { code, stdout } = await handrail(["call", "bash", JSON.stringify({ command: "mkdir made" })]);
+  test("without a person, nothing of medium risk runs outside the sandbox", async () => {
+    const making = ["call", "bash", JSON.stringify({ command: "mkdir made" })];
+    const { code, stdout } = await handrail([...making, "--sandbox", "off"]);
     expect({ code, made: existsSync(join(server.home, "made")) }).toEqual({ code: 1, made: false });
     expect(stdout).toMatch(/approval/);
+    const contained = bubblewrapProblem() === undefined;
+    expect((await handrail(making)).code).toBe(contained ? 0 : 1);
+    expect(existsSync(join(server.home, "made"))).toBe(contained);
   });
 
   test("a detached command outlives its session, and later ones manage it", async () => {
@@ -145,9 +150,9 @@ describe.skipIf(sshProblem !== undefined)("handrail --ssh", () => {
       /^handrail: option '--container <name>' cannot be used with option '--ssh <target>'\n$/,
     ],
     [
-      "a sandbox there",
-      ["--container", "web", "--sandbox", "on"],
-      /^handrail: the sandbox is required, but commands are not contained on \w+:web\. .*\n$/,
+      "a sandbox in a pane there",
+      ["--ssh", "host", "--tmux", "--sandbox", "on"],
+      /^handrail: the sandbox is required, but commands in a shared terminal are not contained\. .*\n$/,
     ],
   ])("%s is an error of one sentence and what to do", async (_, words, expected) => {
     const { code, stdout, stderr } = await line.run([...call("bash", { command: "true" }), ...words]);

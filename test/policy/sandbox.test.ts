@@ -197,7 +197,8 @@ describe("a sandbox that does not work", () => {
     const { judge } = await place({}, { state: BROKEN });
     const decision = await judge("npm test");
     expect(decision).toMatchObject({ verdict: "ask", risk: "medium" });
-    expect(decision.reason).toContain("there is no sandbox here");
+    expect(decision.reason).toMatch(/there is no sandbox here\. There is no bwrap\. Install it\.$/);
+    expect((await judge("npm run build")).reason).toMatch(/there is no sandbox here \(`handrail doctor` shows why\)$/);
     expect(decision.within).toBeUndefined();
   });
 

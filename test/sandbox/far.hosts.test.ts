@@ -1,17 +1,21 @@
-// Commands in the sandbox of a host over SSH, as an ordinary user of it. Each attack runs as a model would run it; what
-// it did is looked at from outside, and without the sandbox it succeeds.
+// Commands in the sandbox of a host over SSH and of containers, as an ordinary user there. Each attack runs as a model
+// would run it; what it did is looked at from outside, and without the sandbox it succeeds.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { container as containerBackend } from "../../src/backends/container/container.ts";
+import { openBackend } from "../../src/backends/open.ts";
 import { farSandbox } from "../../src/backends/sandbox/far/far-sandbox.ts";
+import type { FarSandboxOptions } from "../../src/backends/sandbox/far/options.ts";
 import { ssh } from "../../src/backends/ssh/ssh.ts";
 import type { Backend, Command, Exit } from "../../src/contract/backend.ts";
 import type { Refusal } from "../../src/contract/containment.ts";
 import { asText } from "../../src/engine/result.ts";
 import { startUpFile } from "../../src/provenance/start-up.ts";
+import { quoteWord } from "../../src/util/quote.ts";
+import { type ContainerOptions, container } from "../support/containers.ts";
+import { type EngineName, engineOf, engineProblem } from "../support/engines.ts";
 import { mustBeHere } from "../support/here.ts";
 import { type SshServer, type SshServerOptions, sshServer, sshdProblem } from "../support/sshd.ts";
 import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
@@ -22,6 +26,52 @@ import { bubblewrapProblem } from "./contained.ts";
 const OPTIONS: SshServerOptions = { loginShell: "bash" };
 const problem = sshdProblem(OPTIONS) ?? bubblewrapProblem();
 mustBeHere("the sandbox over SSH", problem);
+
+/** A system with bubblewrap, and an ordinary user of it. */
+interface Host {
+  readonly home: string;
+  /** Opens `~/work`, which exists. */
+  open(): Promise<Backend>;
+  /** Runs a script. What it leaves in the background continues. */
+  exec(script: string): Promise<unknown>;
+}
+
+/** The programs of this machine, bubblewrap with them. The container's own are in /bin. */
+const PROGRAMS = ["/usr", "/lib", "/lib64"].flatMap((path) => ["--volume", `${path}:${path}:ro`]);
+
+/** What a container needs for bubblewrap, and for commands that see only their own processes. */
+const OPEN: { readonly [name in EngineName]: readonly string[] } = {
+  docker: ["seccomp=unconfined", "apparmor=unconfined", "systempaths=unconfined"],
+  podman: ["seccomp=unconfined", "unmask=ALL"],
+};
+
+async function containerOf(name: EngineName, options: ContainerOptions) {
+  const engine = await engineOf(name);
+  Object.assign(process.env, engine.env);
+  return container(engine, { user: "dev", ...options });
+}
+
+const places: readonly (readonly [where: string, problem: string | undefined, start: () => Promise<Host>])[] = [
+  [
+    "on a host over SSH",
+    problem,
+    async () => {
+      const { target, configFile, home, exec } = await sshServer(OPTIONS);
+      const open = () => ssh({ target, configFile, workDir: "~/work", outputFolder: temporaryFolder() });
+      return { home, open, exec };
+    },
+  ],
+  ...(["docker", "podman"] as const).map((name) => {
+    const start = async (): Promise<Host> => {
+      const args = [...PROGRAMS, ...OPEN[name].flatMap((option) => ["--security-opt", option])];
+      const one = await containerOf(name, { args });
+      const open = () =>
+        containerBackend({ container: `${name}:${one.name}`, workDir: "~/work", outputFolder: temporaryFolder() });
+      return { home: "/home/dev", open, exec: (script) => one.exec(["sh", "-c", `cd; ${script}`]) };
+    };
+    return [`in a container of ${name}`, engineProblem(name) ?? bubblewrapProblem(), start] as const;
+  }),
+];
 
 /** The files of the home on the host. */
 const HOME: { readonly [path: string]: string } = {
@@ -35,11 +85,27 @@ const HOME: { readonly [path: string]: string } = {
   "work/src/main.c": "int main() { return 0; }\n",
 };
 
+/** Makes the files anew. */
+const REMAKE = [
+  "cd ~ && rm -rf work outside made was-here .aws .config .ssh/authorized_keys2; chmod 755 .",
+  ...Object.entries(HOME).map(
+    ([path, content]) => `mkdir -p ${join(path, "..")} && printf %s ${quoteWord(content)} >${path}`,
+  ),
+  "cd work && git init -q . && git config user.email a@b.c && git config user.name a && rm -rf .git/hooks/*",
+].join("\n");
+
 /** A program that an attack makes git, or a person's tool, run. */
 const EVIL = "#!/bin/sh\ntouch ~/was-here\n";
 
-const CAN_SERVE =
-  'import socket,sys,os\ns=socket.socket(socket.AF_UNIX);s.bind(sys.argv[1]);s.listen()\nopen("ready","w")\nwhile 1:\n c,_=s.accept();c.send(b"served");c.close()\n';
+/** A server: on a socket in the folder, whose name is relative, or on a port, which is written to a file. */
+const CAN_SERVE = `import socket,sys,os
+if len(sys.argv) > 1:
+  s=socket.socket(socket.AF_UNIX);s.bind(sys.argv[1]);s.listen();open("ready","w")
+else:
+  s=socket.socket();s.bind(("127.0.0.1",0));s.listen();open("port.new","w").write(str(s.getsockname()[1]));os.rename("port.new","port")
+while 1:
+  c,_=s.accept();c.send(b"served");c.close()
+`;
 const CAN_CONNECT =
   "python3 -c 'import socket;s=socket.socket(socket.AF_UNIX);s.connect(\"s.sock\");print(s.recv(9))' >got";
 
@@ -94,9 +160,13 @@ const ATTACKS: readonly (readonly [what: string, script: string, succeeded: stri
   ["reads it through a link", "ln -s ~/.ssh k; cat k/id_ed25519 >got", "grep -q the-key got"],
   ["reads stored credentials", "cat ~/.aws/credentials ~/.config/gh/hosts.yml >got", "grep -q the-key got"],
   ["reads what Handrail keeps there", "cat ~/.local/state/handrail/sandbox/*/look >got", "grep -q hr_ got"],
-  ["connects to a server of the host", "bash -c 'exec 3<>/dev/tcp/127.0.0.1/PORT; cat <&3' >got", "grep -q served got"],
+  [
+    "connects to a server of the host",
+    "bash -c 'exec 3<>/dev/tcp/127.0.0.1/'$(cat ~/port)'; cat <&3' >got",
+    "grep -q served got",
+  ],
   ["connects to a socket in the workspace", CAN_CONNECT, "grep -q served got"],
-  ["sees the host's processes", "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' >got", "grep -q sshd got"],
+  ["sees the host's processes", "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' >got", "grep -q port.new got"],
   ["outlives its call", "setsid sh -c 'sleep 1; touch outlived' >/dev/null 2>&1 &", "sleep 1.5; test -e outlived"],
   ["makes a setuid program", "cp /bin/true p; chmod u+s p", "test -u p"],
   [
@@ -106,83 +176,117 @@ const ATTACKS: readonly (readonly [what: string, script: string, succeeded: stri
   ],
 ];
 
+describe.each(places)("what a command tries %s", (_, placeProblem, start) => {
+  let host: Host;
+  let plain: Backend;
+  let sandboxed: Backend;
+  /** The exit code of a script outside the sandbox. */
+  const outside = async (script: string) => (await runOn(plain, script)).exit;
+  beforeAll(async () => {
+    if (placeProblem !== undefined) return;
+    host = await start();
+    await host.exec("mkdir -p work");
+    plain = await host.open();
+    await outside(REMAKE);
+    sandboxed = contained(await host.open());
+    await host.exec(`(setsid python3 -c '${CAN_SERVE}' >/dev/null 2>&1 &); until [ -e port ]; do sleep 0.05; done`);
+  });
+  afterAll(() => Promise.all([plain, sandboxed].map((backend) => backend?.close())));
+
+  test.skipIf(placeProblem !== undefined)("is in the sandbox, which reports what it cannot do", async () => {
+    const state = await sandboxed.sandbox?.state();
+    expect(state).toEqual({ works: true, missing: expect.arrayContaining([expect.stringContaining("no network")]) });
+  });
+
+  test.skipIf(placeProblem !== undefined).each(ATTACKS)(
+    "fails in the sandbox, and succeeds without it: it %s",
+    async (what, attack, succeeded) => {
+      for (const backend of [sandboxed, plain]) {
+        // Without the sandbox, nothing is mounted that could be unmounted, and what the call started ends with it too.
+        if (backend === plain && /unmounts|outlives/.test(what)) return;
+        await outside(REMAKE);
+        // Its socket is bound by a relative path.
+        if (what.includes("socket"))
+          await host.exec(
+            `cd work; (setsid python3 -c '${CAN_SERVE}' s.sock >/dev/null 2>&1 &); until [ -e ready ]; do sleep 0.05; done`,
+          );
+        await runOn(backend, attack);
+        const exit = await outside(succeeded);
+        if (backend === plain) expect(exit).toEqual({ how: "exited", code: 0 });
+        else expect(exit).not.toEqual({ how: "exited", code: 0 });
+      }
+    },
+  );
+});
+
+describe.each(["docker", "podman"] as const)("a container of %s", (name) => {
+  const engineMissing = engineProblem(name) ?? bubblewrapProblem();
+  mustBeHere(`the sandbox in a container of ${name}`, engineMissing);
+
+  /** The backend as the toolkit opens it. */
+  async function opened(options: ContainerOptions) {
+    const one = await containerOf(name, options);
+    const [folder, none] = [temporaryFolder(), () => Promise.reject(new Error("there are none"))];
+    const backend = await openBackend(
+      { target: `${name}:${one.name}` },
+      {
+        ...{ outputFolder: folder, jobs: { owner: "test", folder }, programs: folder, sandbox: { folder } },
+        ...{ store: { workers: none as never }, written: none },
+      },
+    );
+    onTestFinished(() => backend.close());
+    return backend;
+  }
+
+  test.skipIf(engineMissing !== undefined)("without bubblewrap runs commands, and reports what it needs", async () => {
+    const backend = await opened({});
+    expect(await backend.sandbox?.state()).toMatchObject({
+      works: false,
+      reason: expect.stringMatching(/^On .*: bubblewrap \(bwrap\) is not installed/),
+      fix: expect.stringMatching(/apt-get install bubblewrap.*seccomp=unconfined/),
+    });
+    expect((await runOn(backend, "echo ran")).text).toBe("ran\n");
+  });
+
+  test.skipIf(engineMissing !== undefined || name === "podman")("that forbids it reports what it needs", async () => {
+    expect(await (await opened({ args: PROGRAMS })).sandbox?.state()).toMatchObject({
+      works: false,
+      reason: expect.stringContaining("The container does not allow a sandbox in it"),
+      fix: expect.stringContaining("--security-opt seccomp=unconfined"),
+    });
+  });
+
+  test.skipIf(engineMissing !== undefined)("with a masked /proc shows it to contained commands", async () => {
+    const backend = await opened({ args: [...PROGRAMS, "--security-opt", "seccomp=unconfined"] });
+    expect(await backend.sandbox?.state()).toMatchObject({
+      works: true,
+      missing: expect.arrayContaining([expect.stringContaining("processes")]),
+    });
+    const { text } = await runOn(backend, "echo x >/home/dev/made; echo in >made; cat made; cat /proc/1/environ");
+    expect(text).toMatch(/Read-only file system[^]*\nin\n[^]*Permission denied/);
+  });
+});
+
 describe.skipIf(problem !== undefined)("on a host over SSH", () => {
   let server: SshServer;
-  let port = 0;
-  const listener = createServer((socket) => socket.end("served"));
   beforeAll(async () => {
     server = await sshServer(OPTIONS);
-    await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
-    ({ port } = listener.address() as AddressInfo);
   });
-  afterAll(() => listener.close());
 
   const onHost = async (script: string) => (await server.exec(`cd ~/work && ${script}`)).status;
 
-  /** Makes the files anew. */
-  async function remake() {
-    await server.exec("cd && rm -rf work outside made was-here .aws .config; chmod 755 .");
-    for (const [path, content] of Object.entries(HOME)) {
-      const at = join(server.home, path);
-      mkdirSync(join(at, ".."), { recursive: true });
-      writeFileSync(at, content);
-    }
-    execFileSync("chown", ["-R", `${server.user}:`, server.home]);
-    await server.exec(
-      "cd ~/work && git init -q . && git config user.email a@b.c && git config user.name a && rm -rf .git/hooks/*",
-    );
-  }
-
   /** Makes the files anew, and opens the host, in the sandbox or not. */
-  async function opened({ sandboxed = true }: { readonly sandboxed?: boolean } = {}) {
-    await remake();
+  async function opened({
+    sandboxed = true,
+    ...options
+  }: { readonly sandboxed?: boolean } & Partial<FarSandboxOptions> = {}) {
+    await server.exec(REMAKE);
     const { target, configFile } = server;
     const inner = await ssh({ target, configFile, workDir: "~/work", outputFolder: temporaryFolder() });
-    const backend = sandboxed ? contained(inner) : inner;
+    const backend = sandboxed ? contained(inner, options) : inner;
     onTestFinished(() => backend.close());
     return { backend, run: (script: string, more: Partial<Command> = {}) => runOn(backend, script, more) };
   }
-
-  test("works, and says what it cannot do there", async () => {
-    const { backend } = await opened();
-    expect(await backend.sandbox?.state()).toEqual({
-      works: true,
-      missing: expect.arrayContaining([expect.stringContaining("no network")]),
-    });
-  });
-
-  describe("what a command tries", () => {
-    let plain: Backend;
-    let sandboxed: Backend;
-    beforeAll(async () => {
-      await remake();
-      const { target, configFile } = server;
-      const open = () => ssh({ target, configFile, workDir: "~/work", outputFolder: temporaryFolder() });
-      [plain, sandboxed] = [await open(), contained(await open())];
-    });
-    afterAll(() => Promise.all([plain.close(), sandboxed.close()]));
-
-    /** Starts a server in the workspace, whose socket is bound by a relative path. */
-    const serve = () =>
-      server.exec(
-        `cd ~/work && (setsid python3 -c '${CAN_SERVE}' s.sock >/dev/null 2>&1 &) ; ` +
-          "while [ ! -e ready ]; do sleep 0.05; done",
-      );
-
-    test.each(ATTACKS)("fails in the sandbox, and succeeds without it: it %s", async (what, script, succeeded) => {
-      const attack = script.replace("PORT", String(port));
-      await remake();
-      if (what.includes("socket")) await serve();
-      await runOn(sandboxed, attack, {});
-      expect(await onHost(succeeded)).not.toBe(0);
-      // Without the sandbox, nothing is mounted that could be unmounted, and what the call started ends with it too.
-      if (/unmounts|outlives/.test(what)) return;
-      await remake();
-      if (what.includes("socket")) await serve();
-      await runOn(plain, attack, {});
-      expect(await onHost(succeeded)).toBe(0);
-    });
-  });
 
   test("ordinary work is done: files, variables, stdin, exit codes, commits, builds, a job", async () => {
     const { backend, run } = await opened();
@@ -223,6 +327,22 @@ describe.skipIf(problem !== undefined)("on a host over SSH", () => {
     expect(readFileSync(join(server.home, "work/deep/.vscode/tasks.json"), "utf8")).toBe("mine\n");
     expect(await onHost("git -C later config user.name")).toBe(0);
     expect(await onHost("git -C later config core.fsmonitor")).not.toBe(0);
+  });
+
+  test("a folder that takes too long to search is writable at its top, and in folders that a call asks for", async () => {
+    const { backend, run } = await opened({ searchSeconds: 0.02 });
+    const folders = Array.from({ length: 200 }, (_, number) => `many/${number}/{0..99}`).join(" ");
+    await server.exec(`bash -c 'cd ~/work && mkdir -p ${folders} && mkdir many/1/.vscode'`);
+    const { text } = await run("touch top && touch many/1/made; touch .vscode/made; ls -d many top");
+    expect(text.match(/Read-only file system/g)).toHaveLength(2);
+    expect(text).toMatch(/many\ntop\n$/);
+    expect(await backend.sandbox?.state()).toMatchObject({
+      missing: expect.arrayContaining([expect.stringMatching(/folders in .*work are read-only/)]),
+    });
+    const asked = await run("touch many/1/made many/1/.vscode/made", {
+      within: { write: [`${backend.workDir}/many/1`] },
+    });
+    expect(asked.text).toMatch(/^touch: cannot touch 'many\/1\/.vscode\/made': Read-only file system\n$/);
   });
 
   test("eight commands at once each have their own sandbox, and nothing is left when it is closed", async () => {
@@ -314,15 +434,15 @@ describe.skipIf(problem !== undefined)("the suite of backends, over SSH and in t
   );
 });
 
-function contained(inner: Backend): Backend {
+function contained(inner: Backend, options: Partial<FarSandboxOptions> = {}): Backend {
   const isProtected = (path: string) => startUpFile(path) !== undefined;
-  return farSandbox(inner, { required: true, writable: [], hidden: [], isProtected });
+  return farSandbox(inner, { required: true, writable: [], hidden: [], isProtected, ...options });
 }
 
 async function runOn(
   backend: Backend,
   script: string,
-  more: Partial<Command>,
+  more: Partial<Command> = {},
 ): Promise<{ exit: Exit; text: string; refusals: readonly Refusal[] }> {
   const child = await backend.spawn({ argv: ["sh", "-c", script], ...more });
   const exit = await child.exit;

@@ -5,6 +5,7 @@ import { quoteWord } from "../../util/quote.ts";
 export const containerTarget: TargetKind = {
   schemes: ["container", "docker", "podman"],
   address: "NAME",
+  contains: "by-shell",
   open: async (target, options) =>
     (await import("./container.ts")).container({ ...options, container: nameOf(target) }),
   commandLine: {

@@ -36,6 +36,8 @@ export interface RemoteHost extends Pick<Shells, "ask" | "askAside"> {
   readonly place: string;
   /** As `Backend.spawn`, for a program that contains another one. @throws StaleView */
   start(command: Command, contained?: StartedContained): Promise<Process>;
+  /** Opens a shell for the next command. Never rejects. */
+  warm(): Promise<void>;
 }
 
 const hosts = new WeakMap<Backend, RemoteHost>();
@@ -78,7 +80,7 @@ export async function remote(transport: Transport, options: RemoteOptions = {}):
     const workDir = await workDirAt(options.workDir, { shells, facts });
     const files = remoteFiles({ shells, facts, base: { workDir, home } });
     processes = createProcesses({ shells, facts, transport, outputFolder, detachedOwner });
-    const { start, detached, close } = processes;
+    const { start, warm, detached, close } = processes;
     /** Resolves a command's folder. Real paths are kept; they are checked when the command starts. */
     const cwdOf = async ({ cwd = workDir, isRealCwd = false }: Command) =>
       cwd === workDir || isRealCwd ? cwd : files.realPath(cwd);
@@ -112,7 +114,8 @@ export async function remote(transport: Transport, options: RemoteOptions = {}):
     };
     const starting: RemoteHost["start"] = async (command, contained) =>
       start(command, { cwd: await cwdOf(command), ...(contained !== undefined && { contained }) });
-    hosts.set(backend, { facts, place: transport.place, ask: shells.ask, askAside: shells.askAside, start: starting });
+    const { ask, askAside } = shells;
+    hosts.set(backend, { facts, place: transport.place, ask, askAside, start: starting, warm });
     return backend;
   } catch (error) {
     await shells.close();

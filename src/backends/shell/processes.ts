@@ -22,6 +22,8 @@ const CLOSING_MS = 10_000;
 export interface Processes {
   /** `cwd` is a real path on the remote host. @throws ToolFailure when the command cannot be started. */
   start(command: Command, at: { readonly cwd: string; readonly contained?: StartedContained }): Promise<Process>;
+  /** Opens what the first command needs. Never rejects. */
+  warm(): Promise<void>;
   readonly detached: DetachedProcesses;
   /** Called after the connection was reopened, before anything else uses it: claims jobs, ends foreground commands. */
   reopened(first: Shell): Promise<void>;
@@ -83,6 +85,9 @@ export function createProcesses(options: ProcessesOptions): Processes {
       const started = begin(command, cwd, contained);
       starting.add(started);
       return started.finally(() => starting.delete(started));
+    },
+    async warm() {
+      await Promise.allSettled([lease.ready(), shells.take().then(shells.giveBack)]);
     },
     detached: jobs.detached,
     reopened: (first) => lease.reopened(first),

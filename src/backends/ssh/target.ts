@@ -5,7 +5,7 @@ import { quoteWord } from "../../util/quote.ts";
 export const sshTarget: TargetKind = {
   schemes: ["ssh"],
   address: "[USER@]HOST",
-  contains: "if-required",
+  contains: "by-shell",
   open: async (target, options) => (await import("./ssh.ts")).ssh({ ...options, target: hostOf(target) }),
   commandLine: {
     flag: "--ssh <target>",

@@ -7,7 +7,7 @@ import type { TargetKind } from "../../contract/target.ts";
 export const workerTarget: TargetKind = {
   schemes: ["worker"],
   address: "NAME[#ID]",
-  contains: true,
+  contains: "itself",
   open: async ({ address }, options) => (await import("./worker.ts")).worker(address, options),
   commandLine: {
     flag: "--worker <name>",

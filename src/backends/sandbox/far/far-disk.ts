@@ -1,16 +1,27 @@
+import { isUtf8 } from "node:buffer";
 import { posix } from "node:path";
 import { isRepository } from "../../../git/layout.ts";
+import { ToolFailure } from "../../../contract/failure.ts";
 import { withSubmodules } from "../../../git/folders.ts";
 import { START_UP_NAMES } from "../../../provenance/start-up.ts";
 import { bytesOf, pathFrom } from "../../../util/byte-paths.ts";
 import { isInside } from "../../../util/paths.ts";
-import { quoteWord } from "../../../util/quote.ts";
+import { quoteWord, quoteWords } from "../../../util/quote.ts";
+import { words } from "../../../util/text.ts";
 import type { RemoteHost } from "../../shell/backend.ts";
 import type { SandboxDisk } from "../mounts/sandbox-disk.ts";
 
 /** How often questions that an answer raised are asked, and how many questions there may be. */
 const MOST_ROUNDS = 40;
 const MOST_QUESTIONS = 20_000;
+
+/** Names in the `.git` folder of most repositories (gitrepository-layout(5)). */
+const USUAL_NAMES = words(
+  "HEAD config description hooks info objects refs branches logs index packed-refs ORIG_HEAD FETCH_HEAD COMMIT_EDITMSG",
+);
+
+/** Scripts longer than this, in bytes, are sent as input, which takes a round trip more. */
+const LONGEST_SCRIPT = 131_072;
 
 /** How many looks are kept on the remote system. A command that began before them counts as one that changed files. */
 const MOST_KEPT = 20;
@@ -29,15 +40,27 @@ export interface Look {
 export interface FarDisk {
   /**
    * Calls a pure function with the files as they are, or as they were at `look`. Questions of the function that have no
-   * answer are asked together, with all others again, until there are none: so all answers are of one moment.
+   * answer are asked together, with all others again, until there are none: so all answers are of one moment. The first
+   * questions are those that a usual repository raises.
+   *
+   * A folder whose search takes longer than `SEARCH_SECONDS` is not searched again. Then all folders in it are protected.
    *
    * @throws what the function throws, and what the shells throw
    */
   ask<T>(work: (disk: SandboxDisk) => T, look?: Look): Promise<{ readonly value: T; readonly look: Look }>;
+  /** The folders that took too long to search. */
+  tooLarge(): readonly string[];
+}
+
+/** What happens on the remote host before the first questions, in the same round trip. */
+export interface Opening {
+  readonly script: string;
+  /** Gets what the script printed. What it throws, `ask` throws. */
+  read(printed: Buffer): void;
 }
 
 export interface FarDiskOptions {
-  readonly host: Pick<RemoteHost, "askAside" | "facts">;
+  readonly host: Pick<RemoteHost, "ask" | "askAside" | "facts">;
   /** Handrail's own folder on the remote system, and the private one of this session in it. */
   readonly own: string;
   readonly workDir: string;
@@ -45,6 +68,9 @@ export interface FarDiskOptions {
   /** The line that ends an answer. */
   readonly separator: string;
   readonly isProtected: (path: string) => boolean;
+  readonly opening: Opening;
+  /** How long a folder may be searched. Default: 3. */
+  readonly searchSeconds?: number;
 }
 
 /** Code that asks the questions of a look again and compares the answers: succeeds if they are the same. */
@@ -56,38 +82,63 @@ export function unchanged(folder: string, { number }: Look, form: string): strin
 const asking = (at: string, number: number, form: string) =>
   `. ${at}/look && hr_file_begin ${form} && . ${at}/questions-${number}`;
 
-export function farDisk({ host, own, workDir, folder, separator, isProtected }: FarDiskOptions): FarDisk {
+export function farDisk(options: FarDiskOptions): FarDisk {
+  const { host, workDir, folder, separator, opening } = options;
+  const slow = new Set<string>();
   let number = 0;
   /** The questions of the last look. The next one asks them at once. */
   let last: readonly string[] = [];
 
-  const fetch = async (questions: readonly string[]): Promise<Look> => {
+  const fetch = async (all: readonly string[]): Promise<Look> => {
     const next = ++number;
-    const input = Buffer.concat(
-      questions.map((line) => Buffer.concat([Buffer.from(bytesOf(line)), Buffer.from("\n")])),
-    );
+    const isFirst = next === 1;
+    const input = Buffer.concat(all.map((line) => Buffer.concat([Buffer.from(bytesOf(line)), Buffer.from("\n")])));
+    const isInScript = input.length <= LONGEST_SCRIPT && isUtf8(input);
     const at = quoteWord(folder);
     const old = ["questions", "answers"].map((name) => `${at}/${name}-${next - MOST_KEPT}`);
+    const take = `hr_file_take ${input.length}`;
+    const [questions, answers] = [`${at}/questions-${next}`, `${at}/answers-${next}`];
     const script = `umask 077
-rm -f ${old.join(" ")}
-hr_file_take ${input.length} >${at}/questions-${next}
-( ${asking(at, next, host.facts.stat)} ) >${at}/answers-${next} 2>/dev/null
-cat ${at}/answers-${next}`;
-    const { out } = await host.askAside(script, { input });
+${
+  isFirst
+    ? `hr_may=y; ( ${opening.script}\n) 2>/dev/null || hr_may=; printf '\\n%s\\n' ${quoteWord(separator)}`
+    : `rm -f ${old.join(" ")}; hr_may=y`
+}
+${isInScript ? `printf %s ${quoteWord(input.toString())} 2>/dev/null >${questions}` : `{ ${take} >${questions}; } 2>/dev/null || ${take} >/dev/null`}
+[ -n "$hr_may" ] || exit 0
+( ${asking(at, next, host.facts.stat)} ) >${answers} 2>/dev/null
+cat ${answers}`;
+    const ask = isFirst ? host.ask : host.askAside; // the first shell is open
+    const { out } = await ask(script, isInScript ? {} : { input });
     const end = Buffer.from(`\n${separator}\n`);
-    const answers = new Map<string, Buffer>();
+    const found = new Map<string, Buffer>();
     let from = 0;
-    for (const question of questions) {
+    const part = () => {
       const to = out.indexOf(end, from);
       if (to < 0) throw new Error("the remote host did not answer all questions about its files");
-      answers.set(question, out.subarray(from, to));
+      const bytes = out.subarray(from, to);
       from = to + end.length;
+      return bytes;
+    };
+    if (isFirst) opening.read(part());
+    for (const question of all) found.set(question, part());
+    return { number: next, answers: found };
+  };
+
+  /** The questions that `work` raises in a usual repository. */
+  const usual = (work: (disk: SandboxDisk) => unknown): readonly string[] => {
+    const asked = new Set<string>();
+    try {
+      work(reading(usualAnswers(workDir), asked, { ...options, slow }));
+    } catch {
+      // only the questions matter
     }
-    return { number: next, answers };
+    return [...asked];
   };
 
   return {
     async ask(work, known) {
+      if (number === 0) last = usual(work);
       let look = known ?? (last.length === 0 ? undefined : await fetch(last));
       for (let round = 0; round < MOST_ROUNDS; round++) {
         const asked = new Set<string>();
@@ -95,7 +146,7 @@ cat ${at}/answers-${next}`;
         let value: ReturnType<typeof work> | undefined;
         let failure: { readonly error: unknown } | undefined;
         try {
-          value = work(reading(answers, asked, { own, workDir, isProtected }));
+          value = work(reading(answers, asked, { ...options, slow }));
         } catch (error) {
           failure = { error }; // of answers that are not there yet, perhaps
         }
@@ -105,20 +156,57 @@ cat ${at}/answers-${next}`;
           last = answers.size > 2 * asked.size ? [...asked] : [...answers.keys()];
           return { value: value as ReturnType<typeof work>, look };
         }
-        const all = [...new Set([...answers.keys(), ...asked])];
+        const kept = Array.from(answers).flatMap(
+          ([question, answer]) => (question.startsWith("f ") && isCutOff(answer) ? [] : [question]), // is not asked again
+        );
+        const all = [...new Set([...kept, ...asked])];
         if (all.length > MOST_QUESTIONS) break;
         look = await fetch(all);
       }
       throw new Error("there are too many repositories and protected files to look at");
     },
+    tooLarge: () => [...slow],
   };
+}
+
+/**
+ * The answers about a repository as it usually is, in which every place of keys is there. They decide only which
+ * questions are asked first.
+ */
+function usualAnswers(workDir: string): Answers {
+  const git = posix.join(workDir, ".git");
+  const kinds = ["", ...USUAL_NAMES].map((name) => [`k ${quoteWord(posix.join(git, name))}`, "folder"] as const);
+  const names = USUAL_NAMES.map((name) => `${name}\0`).join("");
+  const known = new Map<string, string>([...kinds, [`n ${quoteWord(git)}`, names]]);
+  return {
+    get(question) {
+      const answer = known.get(question) ?? (question.startsWith("t ") ? "folder" : undefined);
+      return answer === undefined ? undefined : Buffer.from(answer);
+    },
+  };
+}
+
+type Answers = Pick<Look["answers"], "get">;
+
+/** How long a folder may be searched. */
+const SEARCH_SECONDS = 3;
+
+/** Why a folder is not searched. */
+export const TOO_LONG = "a search for protected files takes too long";
+
+/** Whether a search took longer. */
+const isCutOff = (found: Buffer | undefined) => found?.at(-1) === 33; // "!"
+
+interface ReadingOptions extends Pick<FarDiskOptions, "own" | "workDir" | "isProtected" | "searchSeconds"> {
+  /** The folders that took too long to search. The reading adds to them. */
+  readonly slow: Set<string>;
 }
 
 /** Reads the answers, and notes each question. Without an answer, nothing is there. */
 function reading(
-  answers: ReadonlyMap<string, Buffer>,
+  answers: Answers,
   asked: Set<string>,
-  { own, workDir, isProtected }: Pick<FarDiskOptions, "own" | "workDir" | "isProtected">,
+  { own, workDir, isProtected, slow, searchSeconds = SEARCH_SECONDS }: ReadingOptions,
 ): SandboxDisk {
   const answer = (question: string): Buffer | undefined => {
     asked.add(question);
@@ -135,6 +223,21 @@ function reading(
       from = to + 1;
     }
     return paths;
+  };
+  /**
+   * What find(1) prints with the words for a folder, or with those for its top if a search of it took too long.
+   * `undefined`: even that took too long.
+   */
+  const search = (root: string, whole: readonly string[], top: readonly string[]): readonly string[] | undefined => {
+    const question = (all: readonly string[], seconds = searchSeconds) => `f ${seconds} ${quoteWords(all)}`;
+    if (!slow.has(root)) {
+      const found = answer(question(whole));
+      if (!isCutOff(found)) return listed(found);
+      asked.delete(question(whole));
+      slow.add(root);
+    }
+    const found = answer(question(top, SEARCH_SECONDS));
+    return isCutOff(found) ? undefined : listed(found);
   };
   const kindOf: SandboxDisk["kindOf"] = (path) => kindIn(about("k", path));
   const disk: SandboxDisk = {
@@ -156,8 +259,13 @@ function reading(
     isThere: (path) => (about("t", path)?.length ?? 0) > 0,
     isFolder: (path) => kindIn(about("t", path)) === "folder",
     found(root) {
-      const all = listed(answer(`f ${findWords(root, own)}`));
-      const files = all.filter(isProtected).filter((path) => ["file", "folder"].includes(kindOf(path) ?? ""));
+      const all = search(root, findWords(root, own), topWords(root, own));
+      // What is in its folders cannot be changed.
+      if (all === undefined || (slow.has(root) && all.length > MOST_FILES))
+        throw new ToolFailure(`the folder ${root} is too large for the sandbox: ${TOO_LONG}`, {
+          hint: "Use a folder in it that has one project.",
+        });
+      if (slow.has(root)) return { paths: all, repositories: [], sensitive: [] };
       const folders = all.flatMap((path) => {
         const [name, folder] = [posix.basename(path), posix.dirname(path)];
         if (name === ".git") return [folder];
@@ -165,8 +273,7 @@ function reading(
         return isRepository((each) => disk.kindOf(posix.join(folder, each)) !== undefined) ? [folder] : [];
       });
       const repositories = [...new Set(folders)].filter((folder) => folder !== root);
-      const isGit = (path: string) => posix.basename(path) === ".git";
-      const paths = outermost(files.filter((path) => !isGit(path)));
+      const paths = outermost(all.filter((path) => posix.basename(path) !== ".git" && isProtected(path)));
       return { paths: fewer(root, paths), repositories, sensitive: [] };
     },
     // Those in the workspace are found as repositories.
@@ -175,14 +282,14 @@ function reading(
     listeningSockets(except) {
       const names = listed(answer("u"));
       const relative = new Set(names.filter((name) => !name.startsWith("/")).map((name) => posix.basename(name)));
-      const inside =
-        relative.size === 0
-          ? []
-          : listed(
-              answer(`f ${[...leavingOut(workDir, own), "-o", "-type", "s", "-print0"].map(quoteWord).join(" ")}`),
-            );
+      const ending = ["-o", "-type", "s", "-print0"];
+      const [whole, top] = [
+        [...leavingOut(workDir, own), ...ending],
+        [workDir, "-maxdepth", "1", ...ending.slice(1)],
+      ];
+      const inside = relative.size === 0 ? [] : (search(workDir, whole, top) ?? []);
       const sockets = [
-        ...names.filter((name) => name.startsWith("/") && !/^\/(run|tmp)\//.test(name)),
+        ...names.filter((name) => name.startsWith("/")),
         ...inside.filter((path) => relative.has(posix.basename(path))),
       ];
       return sockets.filter((path) => !except.some((folder) => isInside(path, folder)));
@@ -202,14 +309,25 @@ function leavingOut(root: string, own: string): readonly string[] {
   return [root, "-path", pattern, "-prune", "-o", "-name", "node_modules", "-prune"];
 }
 
+const NAMES = START_UP_NAMES.flatMap((name) => ["-o", "-iname", name]);
+
 /** Arguments of find(1): start-up files and repositories in a folder, except in installed packages and in `own`. */
-function findWords(root: string, own: string): string {
-  const names = START_UP_NAMES.flatMap((name) => ["-o", "-iname", name]);
-  const words = [
+function findWords(root: string, own: string): readonly string[] {
+  return [
     ...leavingOut(root, own),
-    ...["-o", "-name", ".git", "-prune", "-print0", "-o", "(", "-name", "HEAD", ...names, ")", "-print0"],
+    ...["-o", "-name", ".git", "-prune", "-print0"],
+    ...["-o", "(", "-type", "f", "-o", "-type", "d", ")", "(", "-name", "HEAD", ...NAMES, ")", "-print0"],
   ];
-  return words.map(quoteWord).join(" ");
+}
+
+/** Arguments of find(1): the folders in a folder, and the start-up files beside them. */
+function topWords(root: string, own: string): readonly string[] {
+  const [, ...except] = leavingOut(root, own);
+  return [
+    ...[root, "-mindepth", "1", "-maxdepth", "1", ...except.slice(0, 3)],
+    ...["-o", "-name", ".git", "-prune"],
+    ...["-o", "(", "-type", "d", "-o", "-type", "f", "(", "-name", "HEAD", ...NAMES, ")", ")", "-print0"],
+  ];
 }
 
 /** Without the paths that lie in another one. */

@@ -30,18 +30,27 @@ s() { if [ -f "$1" ] && [ -r "$1" ]; then wc -c <"$1"; fi; hr_z; }
 # l PATH: the path with its links followed, as far as it exists.
 l() { if hr_file_walk "$1" follow; then printf %s "$hr_real"; fi; cd /; hr_z; }
 
-# f WORD...: the paths that find(1) prints, each with a NUL.
-f() { find "$@" 2>/dev/null; hr_z; }
+# f SECONDS WORD...: the paths that find(1) prints, each with a NUL; "!" at the end if it took longer.
+f() {
+  hr_seconds=$1
+  shift
+  timeout -s KILL "$hr_seconds" find "$@" 2>/dev/null
+  [ $? -lt 124 ] || printf '!'
+  hr_z
+}
 
-# u: the names of sockets on which a process listens, each with a NUL. A name may be relative to any folder.
+# u: the names of sockets on which a process listens, each with a NUL. A name may be relative to any folder. Those in
+# folders that commands do not see are left out, unless they are in the workspace (hr_workspace).
 u() {
   if [ -r /proc/net/unix ]; then
     while read -r _ _ _ hr_flags _ _ _ hr_one; do
-      case $hr_flags:$hr_one in
-      00010000:/*) [ ! -S "$hr_one" ] || printf '%s\0' "$hr_one" ;;
-      00010000:@* | 00010000:) ;;
-      00010000:*) printf '%s\0' "$hr_one" ;;
+      [ "$hr_flags" = 00010000 ] || continue
+      case $hr_one in
+      "$hr_workspace"/*) ;;
+      @* | '' | /run/* | /var/run/* | /tmp/* | /var/tmp/*) continue ;;
       esac
+      case $hr_one in /*) [ -S "$hr_one" ] || continue ;; esac
+      printf '%s\0' "$hr_one"
     done </proc/net/unix
   fi
   hr_z

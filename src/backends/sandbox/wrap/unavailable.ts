@@ -9,6 +9,8 @@ export interface Machine {
   /** As in `process.platform`. */
   readonly platform: string;
   readonly isContainer: boolean;
+  /** Whether Handrail reaches it from another machine. Default false. */
+  readonly isRemote?: boolean;
   /** A value in /proc/sys by name; "" if there is none. */
   setting(name: string): string;
 }
@@ -44,7 +46,7 @@ export const NOT_INSTALLED = broken(
 );
 
 /** Explains why bwrap failed, from its output. Pure. */
-export function explained(output: string, { isContainer, setting }: Machine): Broken {
+export function explained(output: string, { isContainer, isRemote = false, setting }: Machine): Broken {
   const line = output.trimEnd().split("\n").at(-1)?.trim().replace(/\.$/, "") || "it printed nothing";
   const isNamespace = /namespace|uid map|gid map|RTM_NEWADDR|loopback/i.test(output);
   const isDenied = /permission|not permitted|denied/i.test(output);
@@ -59,10 +61,10 @@ export function explained(output: string, { isContainer, setting }: Machine): Br
     return turnedOff("user.max_user_namespaces", "15000");
   if (isContainer && (isNamespace || isDenied)) {
     return broken(
-      `Handrail runs in a container that does not allow a sandbox in it (${line}).`,
-      "Start the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined " +
-        "--security-opt systempaths=unconfined (Docker; Podman: --security-opt unmask=ALL for the last), " +
-        "or leave the sandbox off: the container already isolates commands.",
+      `${isRemote ? "The container" : "Handrail runs in a container that"} does not allow a sandbox in it (${line}).`,
+      "Start the container with --security-opt seccomp=unconfined, and where AppArmor is active with --security-opt " +
+        "apparmor=unconfined. With --security-opt systempaths=unconfined (Podman: unmask=ALL) commands also do not see " +
+        `the container's other processes. ${isRemote ? THROW_AWAY : "Or leave the sandbox off: the container already isolates commands."}`,
     );
   }
   if (isNamespace && isDenied && setting("kernel.apparmor_restrict_unprivileged_userns") === "1") {
@@ -87,6 +89,10 @@ export function explained(output: string, { isContainer, setting }: Machine): Br
     "Run `bwrap --ro-bind / / true` to see more, and install a newer bubblewrap (0.6 or later).",
   );
 }
+
+/** What else makes commands run unasked in a container. */
+export const THROW_AWAY =
+  "If nothing in the container matters and it reaches nothing that does, --autonomy full runs commands unasked.";
 
 function broken(reason: string, fix: string): Broken {
   return { works: false, reason, fix };
