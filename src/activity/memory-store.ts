@@ -109,7 +109,7 @@ export function memoryStore({ limit = 1_000, now = Date.now }: MemoryStoreOption
     async search(options) {
       const search = createSearch(options);
       for (const event of kept().toReversed()) search.look(event);
-      return search.hits;
+      return search.result();
     },
     async questions() {
       expire();

@@ -1,12 +1,18 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { ActivityEvent, SearchHit, SearchOptions, StoredEvent } from "../contract/activity.ts";
+import type { ActivityEvent, SearchHit, SearchOptions, StoreSearch, StoredEvent } from "../contract/activity.ts";
 import type { Json } from "../contract/schema.ts";
 import type { Sql } from "../db/sql.ts";
 import { all } from "../db/work.ts";
 import { clip } from "../util/text.ts";
+import { keyOf } from "./event-rows.ts";
 
-/** The maximum number of rows of one statement. */
-const STEP_ROWS = 2_000;
+/** How much one statement looks at, in rows and in bytes: the event loop gets a turn in between. */
+const STEP = { rows: 2_000, bytes: 4_194_304 };
+
+/** How much one search looks at, in bytes: some 0.1 s. */
+const MOST_SEARCHED = 67_108_864;
+/** What looking at a row costs besides its text, in bytes. */
+const ROW_BYTES = 250;
 
 const MAX_TEXT = 1_000;
 const EXCERPT = 200;
@@ -17,18 +23,17 @@ const DEFAULT_LIMIT = 50;
  *
  * @throws RangeError for a text that is empty or too long.
  */
-export function createSearch({ text, thread, limit = DEFAULT_LIMIT }: SearchOptions) {
+export function createSearch({ text, thread, before = Infinity, limit = DEFAULT_LIMIT }: SearchOptions) {
   if (text === "" || text.length > MAX_TEXT) {
     throw new RangeError(`text of ${text.length} characters: expected 1 to ${MAX_TEXT}`);
   }
   const wanted = lower(text);
   const hits: SearchHit[] = [];
+  const isFull = () => hits.length >= limit;
   return {
-    hits,
-    /** Returns true when there are enough hits. */
-    isFull: () => hits.length >= limit,
+    isFull,
     look(event: StoredEvent) {
-      if (hits.length >= limit || (thread !== undefined && event.thread !== thread)) return;
+      if (isFull() || event.id >= before || (thread !== undefined && event.thread !== thread)) return;
       for (const part of textsOf(event)) {
         const at = lower(part).indexOf(wanted);
         if (at === -1) continue;
@@ -38,26 +43,46 @@ export function createSearch({ text, thread, limit = DEFAULT_LIMIT }: SearchOpti
         return;
       }
     },
+    /** @param searched the oldest event that was looked at, if there may be older ones */
+    result(searched?: { readonly id: number; readonly at: number }): StoreSearch {
+      const last = isFull() ? hits.at(-1) : searched;
+      return { hits, ...(last !== undefined && { next: { before: last.id, at: last.at } }) };
+    },
   };
 }
 
 /** Searches a database, newest events first. SQL finds candidate rows; their texts decide. */
-export async function searchIn(database: Sql, options: SearchOptions): Promise<readonly SearchHit[]> {
+export async function searchIn(database: Sql, options: SearchOptions): Promise<StoreSearch> {
   const search = createSearch(options);
   const json = JSON.stringify(options.text).slice(1, -1);
   const pattern = `%${json.replaceAll(/[%_^]/g, "^$&")}%`;
-  const { like, searchedIds } = database.dialect;
-  const sql = `SELECT id, body FROM events WHERE id <= ? AND id > ? AND ${like("body")}
-    AND type IN ('message.added', 'call.started', 'call.finished') ORDER BY id DESC LIMIT ${STEP_ROWS}`;
-  for (let to = await database.newest(); to > 0 && !search.isFull();) {
-    const from = to - searchedIds;
-    const rows = await database.read(() => all<{ id: number; body: string }>(sql, [to, from, pattern]));
+  const within = options.thread === undefined ? [] : [keyOf(options.thread)];
+  const chosen = within.map(() => " AND thread = ?").join("");
+  const slice = `SELECT min(id) AS id, min(at) AS at, max(bytes) AS bytes FROM (
+    SELECT id, at, row_number() OVER newest AS place, sum(bytes) OVER newest AS bytes FROM (
+      SELECT id, at, octet_length(body) + ${ROW_BYTES} AS bytes FROM events WHERE id < ?${chosen}
+      ORDER BY id DESC LIMIT ${STEP.rows}) AS step WINDOW newest AS (ORDER BY id DESC)) AS steps
+    WHERE place = 1 OR bytes <= ${STEP.bytes}`;
+  const candidates = `SELECT id, body FROM events WHERE id >= ? AND id < ?${chosen}
+    AND type IN ('message.added', 'call.started', 'call.finished') AND ${database.dialect.like("body")}
+    ORDER BY id DESC`;
+  let end: { readonly id: number; readonly at: number } | undefined;
+  for (let bytes = 0; bytes < MOST_SEARCHED && !search.isFull();) {
+    const to = end?.id ?? options.before ?? Number.MAX_SAFE_INTEGER;
+    const [next] = await database.read(() => all<Slice>(slice, [to, ...within]));
+    if (next === undefined || next.id === null) return search.result();
+    const from = next.id;
+    const rows = await database.read(() => all<Candidate>(candidates, [from, to, ...within, pattern]));
     for (const { id, body } of rows) search.look({ ...(JSON.parse(body) as ActivityEvent), id });
-    to = rows.length < STEP_ROWS ? from : (rows.at(-1)?.id ?? 0) - 1;
+    end = next;
+    bytes += next.bytes;
     await nextTurn();
   }
-  return search.hits;
+  return search.result(end);
 }
+
+type Candidate = { readonly id: number; readonly body: string };
+type Slice = { readonly id: number; readonly at: number; readonly bytes: number } | { readonly id: null };
 
 /** The texts of messages and results. A result is searched once, in `call.finished`. */
 function textsOf(event: ActivityEvent): readonly string[] {

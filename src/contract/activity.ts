@@ -301,8 +301,21 @@ export interface SearchOptions {
   /** The text to search for, at most 1,000 characters. ASCII letters match in both cases. */
   readonly text: string;
   readonly thread?: ThreadId;
+  /** Only events before this id: `next.before` of the last result. Default: all. */
+  readonly before?: number;
   /** The maximum number of hits. Default 50. */
   readonly limit?: number;
+}
+
+/** What a search has found so far. */
+export interface StoreSearch {
+  /** Newest first. */
+  readonly hits: readonly SearchHit[];
+  /**
+   * Where to continue: the same search with this `before` finds older hits. `at`: everything since then was searched,
+   * in milliseconds since 1970. Absent when everything was searched.
+   */
+  readonly next?: { readonly before: number; readonly at: number };
 }
 
 /** A message or call that contains the searched text. */
@@ -340,9 +353,10 @@ export interface Store {
   /** All threads. The thread with the newest event comes last. */
   threads(): Promise<readonly ThreadSummary[]>;
   /**
-   * Searches messages and results, newest first. Rejects with a RangeError for a text of 0 or over 1,000 characters.
+   * Searches messages and results, newest first, until it has enough hits or has searched much (a database: 64 MB of
+   * events). Rejects with a RangeError for a text of 0 or over 1,000 characters.
    */
-  search(options: SearchOptions): Promise<readonly SearchHit[]>;
+  search(options: SearchOptions): Promise<StoreSearch>;
   /** The open questions, oldest first. */
   questions(): Promise<readonly OpenQuestion[]>;
   /**

@@ -22,8 +22,6 @@ export interface Dialect {
   readonly clock: string;
   /** An expression for the id of an event up to which nothing is missing: see `Sql.readKnown`. */
   readonly readable: string;
-  /** How many ids a search looks at in one statement. */
-  readonly searchedIds: number;
   /** A statement for the column `count`: cheap, and seldom less than the number of events. */
   readonly roughCount: string;
   /** A statement for the column `process`: the processes that have not reported for a long time, as `identityText`. */
@@ -41,7 +39,6 @@ export const SQLITE: Dialect = {
   timeline: "0",
   clock: "?",
   readable: String(Number.MAX_SAFE_INTEGER), // what is visible is complete: one transaction at a time
-  searchedIds: 2_000, // the event loop gets a turn in between
   roughCount: "SELECT (SELECT max(id) FROM events) - (SELECT min(id) FROM events) + 1 AS count",
 };
 
@@ -65,7 +62,6 @@ export const POSTGRES: Dialect = {
   timeline: "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint",
   clock: SERVER_CLOCK,
   readable: `(SELECT base + ${IDS} * pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 FROM positions)`,
-  searchedIds: Number.MAX_SAFE_INTEGER,
   roughCount: "SELECT reltuples::bigint AS count FROM pg_class WHERE oid = 'events'::regclass",
   silent: `SELECT process FROM beats WHERE beat_at < ${SERVER_CLOCK} - patience`,
 };

@@ -8,7 +8,7 @@ import type { Json } from "../../src/contract/schema.ts";
 import { storeSuite } from "../suites/store-suite.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
-import { all, event, following } from "./events.ts";
+import { all, event, following, idsOf } from "./events.ts";
 import { besides, callsOf, heavy, newFile, started, storeOn } from "./stores.ts";
 
 const places = temporaryFolder();
@@ -16,6 +16,19 @@ storeSuite(
   { name: "sqlite", open: async (place) => sqliteStore({ file: `${places}/${place}/handrail.db` }) },
   { describe, test, afterAll },
 );
+
+test("a search of a large record stops after 64 MB, and continues where it stopped", async () => {
+  const store = storeOn(newFile());
+  await store.commit({ ...started("sought"), input: { command: "the needle" } });
+  const calls = Array.from({ length: 9 }, (_, index) => `call-${index}`);
+  for (const call of calls) await store.commit(heavy(call, 8_000_000));
+  const ids = idsOf(await all(store));
+  const first = await store.search({ text: "needle" });
+  expect(first).toEqual({ hits: [], next: { before: ids[1], at: expect.any(Number) as number } });
+  const last = await store.search({ text: "needle", before: first.next?.before ?? 0 });
+  expect(last).toMatchObject({ hits: [{ call: "sought" }] });
+  expect(last.next).toBeUndefined();
+});
 
 describe("the file", () => {
   test("is created for this user alone with the first event, and not before", async () => {

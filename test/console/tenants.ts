@@ -174,7 +174,7 @@ export function tenantTests(stores: (tenant: string) => Promise<Store>): void {
     expect((await rpc(TOKEN, call, session)).status).toBe(404);
     expect((await rpc(server.another, call, session)).status).toBe(404); // a user of the same tenant
     expect(await (await rpc(server.ann, call, session)).text()).toContain(SECRET);
-    const found = async ({ store }: Toolkit) => (await store.search({ text: SECRET })).length > 0;
+    const found = async ({ store }: Toolkit) => (await store.search({ text: SECRET })).hits.length > 0;
     expect(await Promise.all([server.acme, server.betas, server.own].map(found))).toEqual([true, false, false]);
   });
 

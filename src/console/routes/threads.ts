@@ -316,13 +316,18 @@ function searchRoute(store: Store): Route {
       text: Type.String({ minLength: 1, maxLength: 1_000 }),
       thread: Type.Optional(Type.String()),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500 })),
+      before: Type.Optional(
+        Type.Integer({ minimum: 1, description: "Only what is older: `next.before` of the last answer." }),
+      ),
     }),
     answer: {
-      status: 200,
-      description: "The hits.",
-      schema: list("hits", Type.Object({}, { additionalProperties: true })),
+      ...{ status: 200, description: "The hits, and in a long record how far back it was searched and how to go on." },
+      schema: Type.Object({
+        hits: Type.Array(Type.Object({}, { additionalProperties: true })),
+        next: Type.Optional(Type.Object({ before: Type.Integer(), at: Type.Number() })),
+      }),
     },
-    handle: async ({ query }) => ({ hits: await store.search(query) }),
+    handle: ({ query }) => store.search(query),
   });
 }
 

@@ -50,7 +50,7 @@ export const threads: StoreCases = {
     const events = [created("x"), said("x", long), started("needle"), finished("needle"), said("main", "a needle")];
     for (const each of events) store.append(each);
     const found = async (text: string, options: object = {}) => {
-      return (await store.search({ text, ...options })).map(({ thread, call }) => call ?? thread);
+      return (await store.search({ text, ...options })).hits.map(({ thread, call }) => call ?? thread);
     };
     deepEqual(await found("NEEDLE"), ["main", "needle", "x"]);
     deepEqual(await found("NEEDLE", { limit: 1 }), ["main"]);
@@ -59,7 +59,14 @@ export const threads: StoreCases = {
     deepEqual(await found("100_%"), []);
     deepEqual(await found("message.added"), []);
     deepEqual(await found("done."), ["needle"]);
-    const [hit] = await store.search({ text: "needle", thread: "x" });
+    const {
+      hits: [hit],
+      next: nothing,
+    } = await store.search({ text: "needle", thread: "x" });
+    equal(nothing, undefined);
+    const first = await store.search({ text: "needle", limit: 2 });
+    deepEqual(first.next, { before: first.hits[1]?.id, at: first.hits[1]?.at });
+    deepEqual(await found("needle", { before: first.next?.before }), ["x"]);
     equal(hit?.excerpt.length, 200);
     equal(hit?.excerpt.includes("Needle"), true);
     equal(hit?.id, (await all(store, { thread: "x" })).at(-1)?.id);
