@@ -1,5 +1,5 @@
 import { structuredPatch } from "diff";
-import type { Replacement } from "./edits.ts";
+import { type Replacement, countNewlines, replaced } from "./edits.ts";
 
 /** The number of unchanged lines shown around a change, as in diff -u and git. */
 const CONTEXT_LINES = 3;
@@ -17,12 +17,12 @@ interface Hunk {
 }
 
 /**
- * Returns the unified diff of replacements in a text, in the form that `git apply` accepts. Compares only the lines
+ * Returns the unified diff of replacements in a text in UTF-8, in the form that `git apply` accepts. Compares only the lines
  * around each replacement, so its cost does not depend on the size of the file.
  *
  * @param replacements in order, not overlapping
  */
-export function replacementsDiff(path: string, before: string, replacements: readonly Replacement[]): string {
+export function replacementsDiff(path: string, before: Buffer, replacements: readonly Replacement[]): string {
   const hunks: Hunk[] = [];
   let line = 0; // lines of the old text before `counted`
   let counted = 0;
@@ -30,12 +30,13 @@ export function replacementsDiff(path: string, before: string, replacements: rea
   for (const { from, to, inside } of windows(before, replacements)) {
     line += countNewlines(before, counted, from);
     counted = from;
-    const oldText = before.slice(from, to);
-    const newText = replaced(before, from, to, inside);
-    for (const hunk of hunksOf(oldText, newText).map((found) => withContext(found, before, from, to))) {
+    const newBytes = replaced(before, from, to, inside);
+    for (const hunk of hunksOf(before.toString("utf8", from, to), newBytes.toString()).map((found) =>
+      withContext(found, before, from, to),
+    )) {
       hunks.push({ ...hunk, oldStart: hunk.oldStart + line, newStart: hunk.newStart + line + added });
     }
-    added += countNewlines(newText, 0, newText.length) - countNewlines(oldText, 0, oldText.length);
+    added += countNewlines(newBytes, 0, newBytes.length) - countNewlines(before, from, to);
   }
   return formatted(path, path, hunks);
 }
@@ -50,18 +51,6 @@ export function unifiedDiff(from: string | undefined, to: string | undefined, be
   return formatted(from, to, hunksOf(before, after));
 }
 
-/** Returns a range of the text after its replacements. */
-export function replaced(text: string, from: number, to: number, replacements: readonly Replacement[]): string {
-  const parts: string[] = [];
-  let at = from;
-  for (const { start, end, text: fresh } of replacements) {
-    parts.push(text.slice(at, start), fresh);
-    at = end;
-  }
-  parts.push(text.slice(at, to));
-  return parts.join("");
-}
-
 interface Window {
   readonly from: number;
   to: number;
@@ -69,7 +58,7 @@ interface Window {
 }
 
 /** Returns ranges of whole lines around the replacements. Ranges whose contexts touch are merged. */
-function windows(text: string, replacements: readonly Replacement[]): readonly Window[] {
+function windows(text: Buffer, replacements: readonly Replacement[]): readonly Window[] {
   const found: Window[] = [];
   for (const replacement of replacements) {
     const from = startOfLines(text, replacement.start, 0);
@@ -96,8 +85,8 @@ function hunksOf(before: string, after: string): readonly Hunk[] {
  * Returns the end of the last line that changes. If the range ends before a line that is joined to the text before it,
  * that line is included.
  */
-function endOfChange(text: string, from: number, { start, end, text: fresh }: Replacement): number {
-  const wholeLines = text[end - 1] === "\n" && (fresh === "" ? start === from : fresh.endsWith("\n"));
+function endOfChange(text: Buffer, from: number, { start, end, text: fresh }: Replacement): number {
+  const wholeLines = text[end - 1] === NEWLINE && (fresh === "" ? start === from : fresh.endsWith("\n"));
   return wholeLines ? end : nextLine(text, end);
 }
 
@@ -106,12 +95,12 @@ function endOfChange(text: string, from: number, { start, end, text: fresh }: Re
  * could move the change: in "a a b a a a", a new line "a" after "b" could also be a new line at the end. The hunk would
  * then lack context, and git would only look for it at the end of the file.
  */
-function withContext(hunk: Hunk, text: string, from: number, to: number): Hunk {
+function withContext(hunk: Hunk, text: Buffer, from: number, to: number): Hunk {
   const { lines } = hunk;
   const head = lines.findIndex((line) => !line.startsWith(" "));
   const tail = lines.length - 1 - lines.findLastIndex((line) => !line.startsWith(" "));
-  const before = linesOf(text.slice(startOfLines(text, from, Math.max(0, CONTEXT_LINES - head)), from));
-  const after = linesOf(text.slice(to, endOfLines(text, to, Math.max(0, CONTEXT_LINES - tail))));
+  const before = linesOf(text.toString("utf8", startOfLines(text, from, Math.max(0, CONTEXT_LINES - head)), from));
+  const after = linesOf(text.toString("utf8", to, endOfLines(text, to, Math.max(0, CONTEXT_LINES - tail))));
   return {
     oldStart: hunk.oldStart - before.length,
     oldLines: hunk.oldLines + before.length + after.length,
@@ -184,25 +173,22 @@ function signed(sign: string, line: string): readonly string[] {
   return line.endsWith("\n") ? [sign + line.slice(0, -1)] : [sign + line, "\\ No newline at end of file"];
 }
 
-function startOfLines(text: string, at: number, lines: number): number {
-  let start = at === 0 ? 0 : text.lastIndexOf("\n", at - 1) + 1;
-  for (let line = 0; line < lines && start > 0; line++) start = start === 1 ? 0 : text.lastIndexOf("\n", start - 2) + 1;
+function startOfLines(text: Buffer, at: number, lines: number): number {
+  let start = at === 0 ? 0 : text.lastIndexOf(NEWLINE, at - 1) + 1;
+  for (let line = 0; line < lines && start > 0; line++)
+    start = start === 1 ? 0 : text.lastIndexOf(NEWLINE, start - 2) + 1;
   return start;
 }
 
-function endOfLines(text: string, at: number, lines: number): number {
+function endOfLines(text: Buffer, at: number, lines: number): number {
   let end = at;
   for (let line = 0; line < lines && end < text.length; line++) end = nextLine(text, end);
   return end;
 }
 
-function nextLine(text: string, at: number): number {
-  const newline = text.indexOf("\n", at);
+function nextLine(text: Buffer, at: number): number {
+  const newline = text.indexOf(NEWLINE, at);
   return newline === -1 ? text.length : newline + 1;
 }
 
-function countNewlines(text: string, from: number, to: number): number {
-  let count = 0;
-  for (let at = text.indexOf("\n", from); at !== -1 && at < to; at = text.indexOf("\n", at + 1)) count++;
-  return count;
-}
+const NEWLINE = 0x0a;

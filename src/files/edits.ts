@@ -11,7 +11,7 @@ export interface Edit {
   readonly replace_all?: boolean;
 }
 
-/** A range of the original, in UTF-16 units, and its replacement with the file's own line breaks. */
+/** A range of the original, in bytes, and its replacement with the file's own line breaks. */
 export interface Replacement {
   readonly start: number;
   readonly end: number;
@@ -19,7 +19,7 @@ export interface Replacement {
 }
 
 /**
- * Finds all edits in the original, and returns them in order of position. A line break in `old_text` matches any line
+ * Finds all edits in the original, a text in UTF-8, and returns them in order of position. A line break in `old_text` matches any line
  * break ("\n", "\r\n"), and those in `new_text` become the ones used at that place. So a model that only writes "\n"
  * can edit files from Windows without mixing line breaks. Lines that `old_text` and `new_text` share keep their line
  * breaks, even if those are mixed.
@@ -27,7 +27,7 @@ export interface Replacement {
  * @throws ToolFailure when an edit's text does not occur, occurs more than once without `replace_all`, or stays the
  * same, and when two edits overlap. Nothing must be changed then.
  */
-export function locateEdits(original: string, edits: readonly Edit[], path: string): readonly Replacement[] {
+export function locateEdits(original: Buffer, edits: readonly Edit[], path: string): readonly Replacement[] {
   const located = edits.map((edit, index) =>
     locate(original, edit, path, edits.length > 1 ? `edit ${index + 1}: ` : ""),
   );
@@ -49,8 +49,30 @@ export function locateEdits(original: string, edits: readonly Edit[], path: stri
   return ordered;
 }
 
+/** Returns a range of a text in UTF-8 after its replacements, which are in order. */
+export function replaced(text: Buffer, from: number, to: number, replacements: readonly Replacement[]): Buffer {
+  const parts: Uint8Array[] = [];
+  let at = from;
+  for (const { start, end, text: fresh } of replacements) {
+    parts.push(text.subarray(at, start), Buffer.from(fresh));
+    at = end;
+  }
+  parts.push(text.subarray(at, to));
+  return Buffer.concat(parts);
+}
+
+/** Counts the line breaks in a range of bytes. */
+export function countNewlines(text: Buffer, from: number, to: number): number {
+  let count = 0;
+  for (let at = text.indexOf(NEWLINE, from); at !== -1 && at < to; at = text.indexOf(NEWLINE, at + 1)) count++;
+  return count;
+}
+
+const NEWLINE = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+
 function locate(
-  original: string,
+  original: Buffer,
   { old_text, new_text, replace_all = false }: Edit,
   path: string,
   which: string,
@@ -58,7 +80,9 @@ function locate(
   if (old_text === "") throw new ToolFailure(`${which}old_text is empty`);
   const places = findAll(original, old_text);
   if (places.length === 0) {
-    throw new ToolFailure(`${which}old_text was not found in ${path}`, { hint: nearestPlace(original, old_text) });
+    throw new ToolFailure(`${which}old_text was not found in ${path}`, {
+      hint: nearestPlace(original.toString(), old_text),
+    });
   }
   if (places.length > 1 && !replace_all) {
     const lines = places.slice(0, 10).map(({ start }) => lineAt(original, start));
@@ -72,7 +96,7 @@ function locate(
   }
   const replacements = apart(places)
     .map((place) => ({ ...place, text: freshText(original, place, old_text, new_text) }))
-    .filter(({ start, end, text }) => text !== original.slice(start, end));
+    .filter(({ start, end, text }) => text !== original.toString("utf8", start, end));
   if (replacements.length === 0) {
     throw new ToolFailure(`${which}old_text and new_text are the same: there is nothing to change in ${path}`);
   }
@@ -95,12 +119,12 @@ interface Occurrence {
 }
 
 /** Returns every place, including overlapping ones: they are as ambiguous as separate ones. */
-function findAll(text: string, wanted: string): readonly Occurrence[] {
+function findAll(text: Buffer, wanted: string): readonly Occurrence[] {
   const places: Occurrence[] = [];
-  const [first = "", ...rest] = wanted.split(/\r?\n/);
+  const [first = Buffer.alloc(0), ...rest] = wanted.split(/\r?\n/).map((line) => Buffer.from(line));
   if (rest.length === 0) {
-    for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1))
-      places.push({ start: at, end: at + wanted.length });
+    for (let at = text.indexOf(first); at !== -1; at = text.indexOf(first, at + 1))
+      places.push({ start: at, end: at + first.length });
     return places;
   }
   // The other lines must follow at once, after whichever line break the file has there.
@@ -112,22 +136,22 @@ function findAll(text: string, wanted: string): readonly Occurrence[] {
 }
 
 /** Returns the next place of a line before a line break. An empty line is found at the line break itself. */
-function nextAtLineEnd(text: string, line: string, from: number): number {
-  if (line !== "") return text.indexOf(line, from);
-  for (let at = text.indexOf("\n", from); at !== -1; at = text.indexOf("\n", at + 1)) {
-    const start = text[at - 1] === "\r" ? at - 1 : at;
+function nextAtLineEnd(text: Buffer, line: Buffer, from: number): number {
+  if (line.length > 0) return text.indexOf(line, from);
+  for (let at = text.indexOf(NEWLINE, from); at !== -1; at = text.indexOf(NEWLINE, at + 1)) {
+    const start = text[at - 1] === CARRIAGE_RETURN ? at - 1 : at;
     if (start >= from) return start;
   }
   return -1;
 }
 
-function endOfLines(text: string, from: number, lines: readonly string[]): number | undefined {
+function endOfLines(text: Buffer, from: number, lines: readonly Buffer[]): number | undefined {
   let at = from;
   for (const line of lines) {
-    if (text[at] === "\r" && text[at + 1] === "\n") at += 2;
-    else if (text[at] === "\n") at += 1;
+    if (text[at] === CARRIAGE_RETURN && text[at + 1] === NEWLINE) at += 2;
+    else if (text[at] === NEWLINE) at += 1;
     else return undefined;
-    if (!text.startsWith(line, at)) return undefined;
+    if (!text.subarray(at, at + line.length).equals(line)) return undefined;
     at += line.length;
   }
   return at;
@@ -137,8 +161,8 @@ function endOfLines(text: string, from: number, lines: readonly string[]): numbe
  * Returns the new text at a place. Lines at the beginning and end that `old_text` and `new_text` share are taken from
  * the file.
  */
-function freshText(original: string, { start, end }: Occurrence, old_text: string, new_text: string): string {
-  const there = linesOf(original.slice(start, end)); // as many as `old_text` has
+function freshText(original: Buffer, { start, end }: Occurrence, old_text: string, new_text: string): string {
+  const there = linesOf(original.toString("utf8", start, end)); // as many as `old_text` has
   const old = linesOf(old_text);
   const fresh = linesOf(new_text);
   const most = Math.min(old.length, fresh.length);
@@ -148,7 +172,7 @@ function freshText(original: string, { start, end }: Occurrence, old_text: strin
   while (tail < most - head && old[old.length - 1 - tail] === fresh[fresh.length - 1 - tail]) tail++;
   const before = there.slice(0, head).join("");
   const changed = fresh.slice(head, fresh.length - tail).join("");
-  const place = there.length > head + tail ? start + before.length : start;
+  const place = there.length > head + tail ? start + Buffer.byteLength(before) : start;
   return before + withLineBreak(changed, lineBreakAt(original, place)) + there.slice(there.length - tail).join("");
 }
 
@@ -158,10 +182,10 @@ function linesOf(text: string): readonly string[] {
 }
 
 /** Returns the line break used at a place: the next one, otherwise the previous one, otherwise "\n". */
-function lineBreakAt(text: string, place: number): "\n" | "\r\n" {
-  const next = text.indexOf("\n", place);
-  const at = next === -1 ? text.lastIndexOf("\n", place) : next;
-  return text[at - 1] === "\r" ? "\r\n" : "\n";
+function lineBreakAt(text: Buffer, place: number): "\n" | "\r\n" {
+  const next = text.indexOf(NEWLINE, place);
+  const at = next === -1 ? text.lastIndexOf(NEWLINE, place) : next;
+  return text[at - 1] === CARRIAGE_RETURN ? "\r\n" : "\n";
 }
 
 /** Replaces line breaks. A "\r\n" that the model wrote is kept. */
@@ -170,8 +194,6 @@ function withLineBreak(text: string, lineBreak: "\n" | "\r\n"): string {
 }
 
 /** Returns the line number of a place, from 1. */
-function lineAt(text: string, at: number): number {
-  let line = 1;
-  for (let next = text.indexOf("\n"); next !== -1 && next < at; next = text.indexOf("\n", next + 1)) line++;
-  return line;
+function lineAt(text: Buffer, at: number): number {
+  return countNewlines(text, 0, at) + 1;
 }

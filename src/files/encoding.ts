@@ -1,4 +1,4 @@
-import { isAscii, isUtf8 } from "node:buffer";
+import { isUtf8 } from "node:buffer";
 
 /** The encoding of a text file. */
 export interface Encoding {
@@ -172,15 +172,15 @@ export async function decodePart(bytes: Uint8Array, { name }: Encoding): Promise
   return (await legacy()).getDecoder(name).write(asBuffer(bytes));
 }
 
-/** Decodes bytes if encoding the text gives the same bytes; else returns `undefined`. */
-export async function decodeExactly(bytes: Uint8Array, encoding: Encoding): Promise<string | undefined> {
-  if (encoding.name === "utf-8") {
-    if (isAscii(bytes)) return latin1(bytes); // most files, at a quarter of the time
-    return isUtf8(bytes) ? decodeText(bytes, encoding) : undefined;
-  }
+/**
+ * Returns the text of bytes in this encoding as UTF-8; the bytes themselves if they are. `undefined` if encoding the
+ * text would not give the same bytes.
+ */
+export async function inUtf8(bytes: Uint8Array, encoding: Encoding): Promise<Buffer | undefined> {
+  if (encoding.name === "utf-8") return isUtf8(bytes) ? asBuffer(bytes) : undefined;
   const text = await decodeText(bytes, encoding);
   const back = await encodeText(text, encoding);
-  return back !== undefined && Buffer.compare(back, bytes) === 0 ? text : undefined;
+  return back !== undefined && Buffer.compare(back, bytes) === 0 ? Buffer.from(text) : undefined;
 }
 
 /**

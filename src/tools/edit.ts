@@ -1,7 +1,8 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Type } from "typebox";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
-import { type Edit, locateEdits } from "../files/edits.ts";
+import { type Edit, locateEdits, replaced } from "../files/edits.ts";
 import { decodeText, encodeText, encodingLabel } from "../files/encoding.ts";
 import { displayPath } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
@@ -12,6 +13,9 @@ import { fileInTurn } from "./shared/in-turn.ts";
 import { orNearest } from "./shared/not-found.ts";
 import { EDIT_NAMES, withoutRemarks } from "./shared/other-agents.ts";
 import { type TextFile, readTextFile } from "./shared/text-file.ts";
+
+/** Larger files are written on the thread pool. In bytes. */
+const LARGE = 256 * 1024;
 
 const REPLACE_ALL = Type.Optional(
   Type.Boolean({ description: "Replace every occurrence of old_text (default: false)" }),
@@ -66,8 +70,10 @@ export const edit = (options: ToolOptions = {}) =>
       ],
       async change({ path, ...asked }, backend) {
         const wanted = wantedEdits(asked, names);
-        const { replaced } = await import("../files/diff.ts");
-        const exact = (text: string) => replaced(text, 0, text.length, locateEdits(text, wanted, path));
+        const exact = (before: string) => {
+          const utf8 = Buffer.from(before);
+          return replaced(utf8, 0, utf8.length, locateEdits(utf8, wanted, path)).toString();
+        };
         return changeOf(path, backend, exact).catch(() => wanted.map(asLines).join("\n"));
       },
       async run({ path, ...asked }, context) {
@@ -75,11 +81,15 @@ export const edit = (options: ToolOptions = {}) =>
         const wanted = wantedEdits(asked, names);
         return fileInTurn(backend, path, signal, async () => {
           const before = await orNearest(path, context, names, () => readTextFile(backend, path, names));
-          const replacements = locateEdits(before.text, wanted, path);
+          const replacements = locateEdits(before.utf8, wanted, path);
           const bytes = await withReplacements(before, replacements, path, names);
           const { replacementsDiff } = await import("../files/diff.ts");
-          const diff = replacementsDiff(displayPath(before.info.path, backend), before.text, replacements);
-          const info = await backend.files.write(path, bytes, { replaces: before.info.version });
+          const compared = async () => {
+            if (bytes.length > LARGE) await nextTurn(); // so it is being written meanwhile
+            return replacementsDiff(displayPath(before.info.path, backend), before.utf8, replacements);
+          };
+          const written = backend.files.write(path, bytes, { replaces: before.info.version });
+          const [info, diff] = await Promise.all([written, compared()]);
           seen.wrote(info, bytes);
           return { path, edits: wanted.length, places: replacements.length, diff };
         });
@@ -134,52 +144,42 @@ function emptyText(write: string | undefined): ToolFailure {
 
 /** The file's bytes with the replacements made. */
 async function withReplacements(
-  file: TextFile,
+  { utf8, bytes, encoding }: TextFile,
   replacements: ReturnType<typeof locateEdits>,
   path: string,
   names: ToolNames,
 ): Promise<Uint8Array> {
+  const text = replaced(utf8, 0, utf8.length, replacements);
+  if (encoding.name === "utf-8") return text;
+  // Encoding a range of the text gives its bytes, because the text was decoded losslessly.
+  const lengthOf = async (from: number, to: number) =>
+    (await encodeText(utf8.toString("utf8", from, to), encoding))?.length ?? 0;
   const parts: Uint8Array[] = [];
-  let character = 0;
+  let at = 0;
   let byte = 0;
-  for (const { start, end, text } of replacements) {
-    const fresh = await encodeText(text, file.encoding);
-    if (fresh === undefined) {
+  for (const { start, end, text: fresh } of replacements) {
+    const inFile = await encodeText(fresh, encoding);
+    if (inFile === undefined) {
       const convert = names("bash") === undefined ? "" : ", or convert the file with a command first";
       throw new ToolFailure(
-        `new_text has characters that ${encodingLabel(file.encoding)}, the encoding of ${path}, does not have`,
+        `new_text has characters that ${encodingLabel(encoding)}, the encoding of ${path}, does not have`,
         { hint: `Use only characters of that encoding${convert}.` },
       );
     }
-    const from = byte + (await lengthIn(file, character, start));
-    parts.push(file.bytes.subarray(byte, from), fresh);
-    byte = from + (await lengthIn(file, start, end));
-    character = end;
+    const from = byte + (await lengthOf(at, start));
+    parts.push(bytes.subarray(byte, from), inFile);
+    byte = from + (await lengthOf(start, end));
+    at = end;
   }
-  parts.push(file.bytes.subarray(byte));
-  const bytes = Buffer.concat(parts);
+  parts.push(bytes.subarray(byte));
+  const changed = Buffer.concat(parts);
   // In some encodings two characters share one byte sequence, so that neither can be replaced alone.
-  if (file.encoding.name.startsWith("utf-")) return bytes;
-  const { replaced } = await import("../files/diff.ts");
-  if ((await decodeText(bytes, file.encoding)) !== replaced(file.text, 0, file.text.length, replacements)) {
-    throw new ToolFailure(
-      `old_text splits two characters that ${encodingLabel(file.encoding)} writes as one in ${path}`,
-      { hint: "Add the character before or after it to old_text and new_text." },
-    );
+  if ((await decodeText(changed, encoding)) !== text.toString()) {
+    throw new ToolFailure(`old_text splits two characters that ${encodingLabel(encoding)} writes as one in ${path}`, {
+      hint: "Add the character before or after it to old_text and new_text.",
+    });
   }
-  return bytes;
-}
-
-/**
- * Returns how many bytes a range of the text takes in the file. Encodes the range, which is exact because the text was
- * decoded losslessly.
- */
-async function lengthIn({ text, bytes, encoding }: TextFile, start: number, end: number): Promise<number> {
-  if (bytes.length === text.length) return end - start;
-  const part = text.slice(start, end);
-  if (encoding.name === "utf-8") return Buffer.byteLength(part);
-  if (encoding.name.startsWith("utf-16")) return 2 * part.length;
-  return (await encodeText(part, encoding))?.length ?? 0;
+  return changed;
 }
 
 function mendEdits(raw: unknown): unknown {

@@ -7,7 +7,7 @@ import {
   type Encoding,
   SAMPLE_BYTES,
   UTF_8,
-  decodeExactly,
+  inUtf8,
   decodeText,
   detectEncoding,
   encodeText,
@@ -134,7 +134,7 @@ async function difference(
 async function encodingOf(sample: Uint8Array): Promise<Encoding> {
   const encoding = (await detectEncoding(sample, sample.length < SAMPLE_BYTES)) ?? UTF_8;
   // A wrong guess would write the new text in an encoding that nobody meant.
-  return sample.length < SAMPLE_BYTES && (await decodeExactly(sample, encoding)) === undefined ? UTF_8 : encoding;
+  return sample.length < SAMPLE_BYTES && (await inUtf8(sample, encoding)) === undefined ? UTF_8 : encoding;
 }
 
 async function firstBytes(backend: ToolBackend, path: string, length: number): Promise<Uint8Array> {

@@ -8,7 +8,7 @@ import { cases } from "../support/cases.ts";
 test("a line inserted among equal lines has its context, and git applies it there, not at the file's end", async () => {
   const before = `${"a\n".repeat(9)}b\n${"a\n".repeat(9)}end\n`;
   const at = before.indexOf("b\n") + 2;
-  const diff = replacementsDiff("a.txt", before, [{ start: at - 2, end: at, text: "b\na\n" }]);
+  const diff = replacementsDiff("a.txt", Buffer.from(before), [{ start: at - 2, end: at, text: "b\na\n" }]);
   expect(diff).toBe("--- a/a.txt\n+++ b/a.txt\n@@ -8,6 +8,7 @@\n a\n a\n b\n+a\n a\n a\n a\n");
   expect((await gitApplied("a.txt", before, diff)).toString()).toBe(before.replace("b\n", "b\na\n"));
 });
@@ -27,7 +27,7 @@ test("replacements in repeated lines: git apply produces the new text from the d
       const before = written.join("").slice(0, ended ? undefined : -1) || "a";
       const replacements = inOrder(before, wanted);
       const after = made(before, replacements);
-      const diff = replacementsDiff("a.txt", before, replacements);
+      const diff = replacementsDiff("a.txt", Buffer.from(before), replacements);
       if (after === before) expect(diff).toBe("");
       else expect((await gitApplied("a.txt", before, diff)).toString()).toBe(after);
     }),
@@ -54,7 +54,7 @@ test("a change of thousands of lines is one block with its context, which git ap
     Array.from({ length: count }, (_, line) => `${word} ${line}\n`).join("");
   const [head, tail] = [numbered("head", 8), numbered("tail", 8)];
   const [old, fresh] = [numbered("old", 2_500), numbered("new", 2_400)];
-  const diff = replacementsDiff("a.txt", head + old + tail, [
+  const diff = replacementsDiff("a.txt", Buffer.from(head + old + tail), [
     { start: head.length, end: head.length + old.length, text: fresh },
   ]);
   expect(diff.split("\n")[2]).toBe("@@ -6,2506 +6,2406 @@");

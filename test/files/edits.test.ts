@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ToolFailure } from "../../src/contract/failure.ts";
-import { type Edit, locateEdits } from "../../src/files/edits.ts";
+import { type Edit, locateEdits, replaced } from "../../src/files/edits.ts";
 
 describe("the line breaks of a file", () => {
   test.for([
@@ -136,10 +136,8 @@ test("exactly the requested text is replaced, and everything else is unchanged",
 });
 
 function edited(before: string, edits: readonly Edit[]): string {
-  return locateEdits(before, edits, "f").reduceRight(
-    (text, { start, end, text: fresh }) => text.slice(0, start) + fresh + text.slice(end),
-    before,
-  );
+  const utf8 = Buffer.from(before);
+  return replaced(utf8, 0, utf8.length, locateEdits(utf8, edits, "f")).toString();
 }
 
 function attempt(work: () => string): string | ToolFailure {

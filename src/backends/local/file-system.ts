@@ -77,7 +77,7 @@ export const POOLED: FileSystem = {
 };
 
 /** Reads and writes of more bytes use the thread pool anyway. */
-const SMALL = 256 * 1024;
+export const SMALL = 256 * 1024;
 
 const readPooled = promisify(read);
 const writePooled = promisify(write);

@@ -9,7 +9,16 @@ import { codeOf } from "../../util/errors.ts";
 import { randomName } from "../../util/identifier.ts";
 import { type Base, absolutePath } from "../../util/paths.ts";
 import { changed, fileFailure, notAFolder, notGiven, otherVersion, requireRegular } from "./failures.ts";
-import { EXACTLY, type FileSystem, type Handle, POOLED, SYNCHRONOUS, ignoreMissing, isMissing } from "./file-system.ts";
+import {
+  EXACTLY,
+  type FileSystem,
+  type Handle,
+  POOLED,
+  SMALL,
+  SYNCHRONOUS,
+  ignoreMissing,
+  isMissing,
+} from "./file-system.ts";
 import { createOwnDisks } from "./own-disks.ts";
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
@@ -187,7 +196,8 @@ async function replaceFile(disk: FileSystem, real: string, written: string, byte
         await writeAt(file, bytes, 0);
         if (before !== undefined) await giveTo(file, before, written);
         await file.chmod(before === undefined ? 0o666 & ~process.umask() : before.mode & KEPT_MODE);
-        await disk.rename(temporary, at(posix.basename(real)));
+        // Replacing a file waits until its new content is on its way to the disk (ext4(5), auto_da_alloc).
+        await (bytes.length > SMALL ? POOLED : disk).rename(temporary, at(posix.basename(real)));
         return infoOf(real, await file.stat(EXACTLY));
       } catch (error) {
         await rm(temporary, { force: true });

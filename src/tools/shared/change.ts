@@ -27,5 +27,5 @@ export async function changeOf(
 
 async function readCurrentText(path: string, backend: Pick<ToolBackend, "files" | "workDir" | "home">) {
   const file = await readTextFile(backend, path, () => undefined).catch((): TextFile | undefined => undefined);
-  return file?.text;
+  return file?.utf8.toString();
 }

@@ -1,17 +1,18 @@
 import type { FileInfo, ToolBackend } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { ToolNames } from "../../contract/tool.ts";
-import { type Encoding, decodeExactly, detectEncoding, encodingLabel } from "../../files/encoding.ts";
+import { type Encoding, detectEncoding, encodingLabel, inUtf8 } from "../../files/encoding.ts";
 import { formatSize } from "../../output/size.ts";
 
 /** The largest file that is edited. Larger files are rarely text, and JavaScript strings end at 512 MB. */
 const MAX_EDIT_BYTES = 128 * 1024 * 1024;
 
-/** A whole text file: its bytes and the text that they encode losslessly. */
+/** A whole text file: its bytes, and the text that they encode losslessly. */
 export interface TextFile {
   readonly info: FileInfo;
   readonly bytes: Uint8Array;
-  readonly text: string;
+  /** The text in UTF-8. In a file in UTF-8, these are its bytes. */
+  readonly utf8: Buffer;
   readonly encoding: Encoding;
 }
 
@@ -36,14 +37,14 @@ export async function readTextFile(
     const bytes = await file.read(0, info.size);
     const encoding = await detectEncoding(bytes, true);
     if (encoding === undefined) throw await notText(path, bytes, info.size, names);
-    const text = await decodeExactly(bytes, encoding);
-    if (text === undefined) {
+    const utf8 = await inUtf8(bytes, encoding);
+    if (utf8 === undefined) {
       throw new ToolFailure(
         `${path} looks like ${encodingLabel(encoding)} but has bytes that are invalid in it; it was not changed`,
         names("bash") === undefined ? {} : { hint: "Convert or repair it with a command first." },
       );
     }
-    return { info, bytes, text, encoding };
+    return { info, bytes, utf8, encoding };
   } finally {
     await file.close();
   }
