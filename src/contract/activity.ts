@@ -7,9 +7,10 @@ import type { RecordedJob } from "./job.ts";
 import type { Message } from "./message.ts";
 import type { MoveOutcome, ParkedCall, ParkedFilter, ParkedMove, Parking } from "./parked.ts";
 import type { AnswerOutcome, OpenQuestion, QuestionId } from "./question.ts";
-import type { ToolStatus } from "./result.ts";
+import type { ToolResult, ToolStatus } from "./result.ts";
 import type { Json } from "./schema.ts";
 import type { JobLifetime } from "./lifetime.ts";
+import type { SeenVersion } from "./seen.ts";
 import type { WorkerStore } from "./worker.ts";
 
 /** An event that a store has not numbered yet. Events are facts: noun and past participle. */
@@ -177,6 +178,13 @@ export type CallEvent = {
         readonly data?: Json;
         /** What the model read: secrets masked, at most 65,536 characters. */
         readonly content?: readonly RecordedContent[];
+        /**
+         * The result for the caller of a call that a worker made, where `data` and `content` are not all of it. Absent
+         * also above 4 MB.
+         */
+        readonly result?: ToolResult;
+        /** The files that a call made by a worker has read or written. Its caller passes them on with later calls. */
+        readonly seen?: readonly SeenVersion[];
       }
     /** The call started a background command that outlives the call. */
     | { readonly type: "job.started"; readonly job: string; readonly command: string; readonly lifetime: JobLifetime }
@@ -251,17 +259,8 @@ export interface ActivityChange {
 /** One part of a recorded result. Audio and resources are recorded as the text that a model reads. */
 export type RecordedContent =
   | { readonly type: "text"; readonly text: string }
-  /**
-   * `output` is the id of the saved output with the image; absent if it was not saved. `bytes` is its size. A worker
-   * records images up to 2 MB with their bytes, in base64: its caller gets them from the record.
-   */
-  | {
-      readonly type: "image";
-      readonly mimeType: string;
-      readonly bytes: number;
-      readonly output?: string;
-      readonly data?: string;
-    };
+  /** `output` is the id of the saved output with the image; absent if it was not saved. `bytes` is its size. */
+  | { readonly type: "image"; readonly mimeType: string; readonly bytes: number; readonly output?: string };
 
 export interface FeedOptions {
   /** Only events after this id; "now": only new events. Default 0: all kept events. */

@@ -1,5 +1,6 @@
 import type { Decision } from "./decision.ts";
-import type { Json } from "./schema.ts";
+import type { Json, JsonSchema } from "./schema.ts";
+import type { SeenVersion } from "./seen.ts";
 
 /** What the caller of a call adds for the worker that makes it. */
 export interface Delivery {
@@ -13,4 +14,8 @@ export interface Delivery {
   readonly answers?: true;
   /** Whether the call may be made again when its worker dies. Only for a call that declares no act. */
   readonly repeatable?: true;
+  /** The schema that the caller's tool promises for the data (`Tool.output`): the worker's tool may be another. */
+  readonly output?: JsonSchema;
+  /** How the call's thread last saw the files that the call names, on whichever worker. Absent: it has seen none. */
+  readonly seen?: readonly SeenVersion[];
 }

@@ -1,5 +1,5 @@
 import type { CallUpdate } from "./activity.ts";
-import type { FileInfo, OpenFile, OutputLog, PortAddress, Process, ToolBackend } from "./backend.ts";
+import type { OpenFile, OutputLog, PortAddress, Process, ToolBackend } from "./backend.ts";
 import type { CallId, ThreadId } from "./identity.ts";
 import type { Content } from "./content.ts";
 import type { FormInput } from "./decision.ts";
@@ -10,6 +10,7 @@ import type { Memories } from "./memory.ts";
 import type { ParkedState } from "./parked.ts";
 import type { ToolResult } from "./result.ts";
 import type { NewSchedule, Schedule, Schedules } from "./schedule.ts";
+import type { SeenFiles } from "./seen.ts";
 import { type InputOf, type Json, type JsonSchema, type Schema, type SchemaSource, toSchema } from "./schema.ts";
 
 /** How much of a result a model gets. An absent field means no limit of that kind. */
@@ -177,25 +178,6 @@ export interface Outputs {
   save(content: string | Uint8Array | OutputLog): Promise<string>;
   /** Opens a saved output. Rejects with a `ToolFailure` when it does not exist or was removed. */
   open(id: string): Promise<OpenFile>;
-}
-
-/** The state of a file when a tool last read or wrote it. */
-export interface SeenFile {
-  /** `FileInfo.version` at that time. */
-  readonly version: string;
-  /** `FileInfo.version` when a tool last wrote it. A read at the same time may have seen the file before the write. */
-  readonly written?: string;
-  /** The whole content, if all of it was seen and it was small enough to keep. */
-  readonly content?: Uint8Array;
-}
-
-/** Remembers files by their real path, so that a person's change is not overwritten unseen. */
-export interface SeenFiles {
-  /** Remembers a file that was read. `content` is the whole content; omit it when only a part was seen. */
-  remember(file: Pick<FileInfo, "path" | "version">, content?: Uint8Array): void;
-  /** Remembers a file that a tool has just written. */
-  wrote(file: Pick<FileInfo, "path" | "version">, content: Uint8Array): void;
-  recall(realPath: string): SeenFile | undefined;
 }
 
 /** The argument of `defineTool`. */

@@ -1,7 +1,7 @@
 import type { ApprovedCall } from "../contract/call.ts";
 import { type Content, isReadable, notice, text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import type { Json } from "../contract/schema.ts";
+import type { Json, JsonSchema } from "../contract/schema.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Limit, Outputs } from "../contract/tool.ts";
 import { foreignSource, inBoundary, isOwn, plainPart, seenParts } from "./foreign-text.ts";
@@ -33,7 +33,13 @@ const MAX_BASE64 = 6_291_456;
 export async function fit(
   call: ApprovedCall,
   { data: returned, attached }: Executed,
-  { outputs, notices, mask, store }: Pick<Host, "outputs" | "notices" | "mask" | "store">,
+  {
+    outputs,
+    notices,
+    mask,
+    store,
+    outputForCaller,
+  }: Pick<Host, "outputs" | "notices" | "mask" | "store" | "outputForCaller">,
 ): Promise<{ content: readonly Content[]; data: Json; images?: SavedImages }> {
   const { tool, request } = call;
   const keep = tool.keep ?? "head";
@@ -48,7 +54,7 @@ export async function fit(
     from === undefined ? await fitted(parts.map(plainPart), fitting) : await bounded(parts, from, fitting);
   const whole = mask.json(json);
   const data = boundJson(whole, keep);
-  const fault = tool.output === undefined ? undefined : await outputFault(tool.output, whole);
+  const fault = await faultOf(whole, tool.output, outputForCaller);
   if (fault !== undefined) {
     throw new ToolFailure(`tool "${tool.name}" returned data that does not fit its output schema: ${fault}`, {
       hint: "The tool has run; its result is below.",
@@ -62,6 +68,13 @@ export async function fit(
     data,
     ...(images !== undefined && { images }),
   };
+}
+
+/** Why the data does not fit the tool's schema, or the other one; `undefined` if it does. */
+async function faultOf(data: Json, schema: JsonSchema | undefined, other: JsonSchema | undefined) {
+  const fault = schema === undefined ? undefined : await outputFault(schema, data);
+  if (fault !== undefined || other === undefined || JSON.stringify(other) === JSON.stringify(schema)) return fault;
+  return await outputFault(other, data);
 }
 
 /** Fits text that others wrote, inside a boundary, with our own notices after it. */

@@ -12,7 +12,9 @@ import type { ToolResult } from "../contract/result.ts";
 import type { Schedules } from "../contract/schedule.ts";
 import type { QuestionId } from "../contract/question.ts";
 import type { Toolset } from "../contract/toolkit.ts";
-import type { Outputs, SeenFiles } from "../contract/tool.ts";
+import type { JsonSchema } from "../contract/schema.ts";
+import type { Outputs } from "../contract/tool.ts";
+import type { SeenFiles, SeenVersion } from "../contract/seen.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import type { Alarms } from "../contract/containment.ts";
 import type { Fetcher } from "../network/fetch.ts";
@@ -69,6 +71,10 @@ export interface Host {
   readonly schedules: Schedules;
   readonly notices: Notices;
   readonly seen: SeenFiles;
+  /** The schema that the data of a delivered call must fit too: that of its caller's tool. */
+  readonly outputForCaller?: JsonSchema | undefined;
+  /** What the call has seen of files so far, for its caller. Only for a call that was delivered. */
+  readonly seenForCaller?: () => readonly SeenVersion[];
   /** Why a real path stays closed although its folder may be read or written; `undefined` when it is open. */
   readonly withheld: (operation: "read" | "write", path: string) => string | undefined;
   readonly store: Store;

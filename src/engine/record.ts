@@ -2,7 +2,7 @@ import type { CallEvent, CallUpdate, RecordedContent } from "../contract/activit
 import type { ApprovedCall, ToolCall } from "../contract/call.ts";
 import type { Refusal } from "../contract/containment.ts";
 import { type Content, text } from "../contract/content.ts";
-import { partText } from "../output/part-text.ts";
+import { partText, partsText } from "../output/part-text.ts";
 import { type Effect, isAct } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { Decision } from "../contract/decision.ts";
@@ -10,6 +10,7 @@ import type { ParkedCall } from "../contract/parked.ts";
 import type { QuestionId } from "../contract/question.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
+import type { SeenVersion } from "../contract/seen.ts";
 import { messageOf } from "../util/errors.ts";
 import { withoutBoundaries } from "../util/boundary.ts";
 import { clip } from "../util/text.ts";
@@ -53,15 +54,22 @@ const ERROR_IN_EVENT = 200;
 /** How many characters of a result are recorded. */
 const MAX_RECORDED = 65_536;
 
-/** The largest image that a worker records with its bytes. */
-const MAX_IMAGE = 2_000_000;
+/** The longest result that a worker records whole for its caller, in characters of JSON. */
+const MAX_WHOLE = 4_000_000;
 
 /**
  * Starts recording a call; with `parked`, continues its record. Never throws: when the store fails, acts do not run,
  * and other calls run with a notice.
  */
 export function recordTo(
-  { tools, store, onEvent, mask, alarms }: Pick<Host, "tools" | "store" | "onEvent" | "mask" | "alarms">,
+  {
+    tools,
+    store,
+    onEvent,
+    mask,
+    alarms,
+    seenForCaller,
+  }: Pick<Host, "tools" | "store" | "onEvent" | "mask" | "alarms" | "seenForCaller">,
   request: ToolCall,
   parked?: ParkedCall,
 ): Recorder {
@@ -168,9 +176,12 @@ export function recordTo(
       if (given.status === "parked") return given; // the call has not ended
       const result = given.status === "ok" ? given : maskedEnding(given, mask);
       // No spread: on V8, `{ ...event, data }` makes ten times as much garbage (measured on Node 20).
-      const content = recorded(result, images, parked?.delivery !== undefined);
-      if (result.status === "ok") append({ type: "call.finished", status: "ok", data: result.data, content });
-      else append({ type: "call.finished", status: result.status, ...failureOf(result), content });
+      const content = recorded(result, images);
+      if (parked?.delivery !== undefined) {
+        const of = { type: "call.finished", content, ...forCaller(result, seenForCaller?.() ?? []) } as const;
+        append({ ...of, ...(result.status === "ok" ? { status: "ok", data: result.data } : failureOf(result)) });
+      } else if (result.status === "ok") append({ type: "call.finished", status: "ok", data: result.data, content });
+      else append({ type: "call.finished", ...failureOf(result), content });
       if (problem === undefined || result.status !== "ok") return result;
       return { ...result, content: [...result.content, text(`[This call was not recorded: ${problem}]`)] };
     },
@@ -178,15 +189,14 @@ export function recordTo(
 }
 
 /** The content of a result, truncated for the record. */
-function recorded(result: ToolResult, images: SavedImages | undefined, isForCaller: boolean) {
+function recorded(result: ToolResult, images: SavedImages | undefined) {
   const parts = result.status === "ok" ? result.content : [text(asText(result))];
   let left = MAX_RECORDED;
   return parts.map((part): RecordedContent => {
     if (part.type === "image") {
       const output = images?.get(part);
       const bytes = Buffer.byteLength(part.data, "base64");
-      const data = isForCaller && bytes <= MAX_IMAGE && { data: part.data };
-      return { type: "image", mimeType: part.mimeType, bytes, ...(output !== undefined && { output }), ...data };
+      return { type: "image", mimeType: part.mimeType, bytes, ...(output !== undefined && { output }) };
     }
     const words = partText(part);
     const kept = words.length <= left ? words : clip(words, Math.max(1, left));
@@ -195,10 +205,20 @@ function recorded(result: ToolResult, images: SavedImages | undefined, isForCall
   });
 }
 
-function failureOf(result: ToolResult): { readonly error?: string; readonly data?: Json } {
+/** What the caller of a call gets besides its recorded data and content. */
+function forCaller(result: ToolResult, seen: readonly SeenVersion[]) {
+  const isAllText = result.status === "ok" && result.content.every(({ type }) => type === "text");
+  const isRecorded = isAllText && partsText(result.content).length <= MAX_RECORDED;
+  const isWhole = !isRecorded && JSON.stringify(result).length <= MAX_WHOLE;
+  return { ...(isWhole && { result }), ...(seen.length > 0 && { seen }) };
+}
+
+function failureOf(result: Exclude<ToolResult, { readonly status: "ok" | "parked" }>) {
+  const { status } = result;
   const error = errorOf(result);
   const data = result.status === "failed" ? result.data : undefined;
   return {
+    status,
     ...(error !== undefined && { error: clip(withoutBoundaries(error), ERROR_IN_EVENT) }),
     ...(data !== undefined && { data }),
   };

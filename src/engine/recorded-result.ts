@@ -1,5 +1,5 @@
 import type { CallEvent, Store } from "../contract/activity.ts";
-import { type Content, text } from "../contract/content.ts";
+import { text } from "../contract/content.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { ParkedState } from "../contract/parked.ts";
 import type { ToolResult } from "../contract/result.ts";
@@ -21,12 +21,10 @@ export async function recordedResult(store: Store, call: CallId): Promise<ToolRe
 /** The result in the event of a call's end. */
 export function resultOf(event: Extract<CallEvent, { type: "call.finished" }>): ToolResult {
   const { status, error = "", data = null } = event;
-  const content = (event.content ?? []).map((part): Content => {
-    if (part.type === "text") return part;
-    const { mimeType, data: bytes } = part;
-    return bytes === undefined ? text(`[${mimeType}]`) : { type: "image", mimeType, data: bytes };
-  });
-  const all = content.map((part) => ("text" in part ? part.text : "")).join("\n");
+  if (event.result !== undefined) return event.result;
+  const parts = (event.content ?? []).map((part) => (part.type === "text" ? part.text : `[${part.mimeType}]`));
+  const content = parts.map(text);
+  const all = parts.join("\n");
   if (status === "ok") return { status, content, data };
   if (status === "denied") return { status, reason: all || error, by: "person" };
   if (status === "aborted") return { status, content };

@@ -6,7 +6,7 @@ import type { CallOptions, CallRequest, DerivedOptions, Toolkit, Toolset } from 
 import type { ParkedCall } from "../contract/parked.ts";
 import type { Approver, Policy } from "../contract/policy.ts";
 import type { Delivery } from "../contract/delivery.ts";
-import { createSeenFiles } from "../files/seen.ts";
+import { createSeenFiles, seenElsewhere } from "../files/seen.ts";
 import { Stop, pause } from "../util/abort.ts";
 import { keepingAlive } from "../util/keeping-alive.ts";
 import { previewOf } from "./approve.ts";
@@ -88,7 +88,10 @@ function toolkitOf(
   const deliveredTo = (host: Host, { delivery }: ParkedCall): Host => {
     if (delivery === undefined) return host;
     const asking = delivery.answers === true ? answersElsewhere(host.answerWithinMs) : host.approver;
-    return { ...host, approver: asking, policies: [...policies, ...policiesOf(delivery)] };
+    const { seen: files, changed } = seenElsewhere(host.seen, delivery.seen);
+    const judging = [...policies, ...policiesOf(delivery)];
+    const forCaller = { seenForCaller: changed, outputForCaller: delivery.output };
+    return { ...host, approver: asking, policies: judging, seen: files, ...forCaller };
   };
 
   /** Runs a call that can be stopped, and is stopped with the toolkit. */

@@ -1,5 +1,5 @@
 import type { FileInfo } from "../contract/backend.ts";
-import type { SeenFile, SeenFiles } from "../contract/tool.ts";
+import type { SeenFile, SeenFiles, SeenVersion } from "../contract/seen.ts";
 
 /** The maximum size of a file whose content is remembered, to show later what changed. */
 const MAX_CONTENT = 256 * 1024;
@@ -39,5 +39,37 @@ export function createSeenFiles(): SeenFiles {
     remember: (file, content) => keep(file, content, seen.get(file.path)?.written),
     wrote: (file, content) => keep(file, content, file.version),
     recall: (path) => seen.get(path),
+  };
+}
+
+/**
+ * What one call sees of files whose thread may have seen them in another process: what that process passed on counts
+ * more than what this one remembers. `changed` returns what the call has seen itself.
+ */
+export function seenElsewhere(
+  own: SeenFiles,
+  elsewhere: readonly SeenVersion[] = [],
+): { readonly seen: SeenFiles; readonly changed: () => readonly SeenVersion[] } {
+  const given = new Map(elsewhere.map(({ path, ...state }) => [path, state]));
+  const changed = new Map<string, SeenVersion>();
+  const recall = (path: string): SeenFile | undefined => {
+    const [here, there] = [own.recall(path), changed.has(path) ? undefined : given.get(path)];
+    return there === undefined || here?.version === there.version ? here : there;
+  };
+  const keep = (path: string, version: string, written: string | undefined) =>
+    changed.set(path, { path, version, ...(written !== undefined && { written }) });
+  return {
+    seen: {
+      recall,
+      remember(file, content) {
+        keep(file.path, file.version, recall(file.path)?.written);
+        own.remember(file, content);
+      },
+      wrote(file, content) {
+        keep(file.path, file.version, file.version);
+        own.wrote(file, content);
+      },
+    },
+    changed: () => [...changed.values()],
   };
 }

@@ -2,7 +2,8 @@ import { Type } from "typebox";
 import type { FileInfo, ToolBackend } from "../contract/backend.ts";
 import { text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import { type SeenFile, type ToolContext, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
+import { type ToolContext, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
+import type { SeenFile } from "../contract/seen.ts";
 import {
   type Encoding,
   SAMPLE_BYTES,

@@ -8,6 +8,7 @@ import type { Policy } from "../contract/policy.ts";
 import type { QuestionId } from "../contract/question.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Json } from "../contract/schema.ts";
+import type { SeenFiles } from "../contract/seen.ts";
 import type { Delivery } from "../contract/delivery.ts";
 import { type DeliveredCall, type DeliveryOutcome, workerTargetName } from "../contract/worker.ts";
 import { NOBODY, NO_ANSWER, denied, inWords } from "../engine/ask.ts";
@@ -23,6 +24,7 @@ import { messageOf } from "../util/errors.ts";
 import { plural } from "../util/text.ts";
 import { createInbox } from "./inbox.ts";
 import type { WakeQueue } from "./queue.ts";
+import { type SeenThere, createSeenThere } from "./seen-there.ts";
 
 /** How long a call waits for a worker, while workers of its name live. Milliseconds. */
 const KEEP_MS = 600_000;
@@ -62,6 +64,13 @@ export interface DeliveringOptions {
 /** Makes the calls of a toolkit on workers. */
 export function createDelivering({ name, store, queue, delivery, policies }: DeliveringOptions) {
   const inbox = createInbox(store);
+  /** By the toolkit's memory of a thread, which knows only files that were seen here. */
+  const seenThere = new WeakMap<SeenFiles, SeenThere>();
+  const seenBy = ({ seen, backend }: Pick<Host, "seen" | "backend">) => {
+    const known = seenThere.get(seen) ?? createSeenThere(backend);
+    seenThere.set(seen, known);
+    return known;
+  };
 
   const elsewhere: Elsewhere = {
     async call(checked, host, stop) {
@@ -89,6 +98,8 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
           ...(decision !== undefined && { decision }),
           ...(host.approver !== undefined && { answers: true }),
           ...(!effects.some(isAct) && { repeatable: true }),
+          ...(tool.output !== undefined && { output: tool.output }),
+          ...seenBy(host).of(effects),
         },
       };
       const refused = effects.some(isAct) ? await host.takeAct?.() : undefined;
@@ -148,6 +159,7 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
       if (event.type !== "call.started") tried(() => host.onEvent?.(event));
       if (event.type === "approval.requested") void asked(event);
       if (event.type === "approval.decided") questions.get(event.question)?.abort(new Error("answered"));
+      seenBy(host).heard(event);
       if (event.type === "call.parked") wasParked = true;
       isTaken = event.type === "call.taken" || (isTaken && event.type !== "call.parked");
       if (event.type !== "call.finished") return;

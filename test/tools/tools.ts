@@ -1,3 +1,4 @@
+import { onTestFinished } from "vitest";
 import type { ToolResult } from "../../src/contract/result.ts";
 import type { Toolkit } from "../../src/contract/toolkit.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
@@ -13,18 +14,35 @@ export interface Tools {
   text(name: string, input: unknown): Promise<string>;
 }
 
+/** Opens what makes the calls in a folder, which ends with the test. Returns the options of the toolkit. */
+export type ToolsPlace = (folder: string, options: ToolkitOptions) => Promise<ToolkitOptions>;
+
+let place: ToolsPlace | undefined;
+
+/** Lets others than this process make the calls, until it is called without them. */
+export function toolsAt(others: ToolsPlace | undefined): void {
+  place = others;
+}
+
 /** Opens every tool, with full approval, on a new folder with the given files. */
 export async function toolsOn(
   files: { readonly [path: string]: string | Uint8Array } = {},
-  options: ToolkitOptions = {},
+  given: ToolkitOptions = {},
 ): Promise<Tools> {
   const folder = await workspace(files);
-  const toolkit = await toolkitWith({
-    ...(options.tools === undefined && { preset: "all" }),
-    ...(typeof options.target !== "object" && { workDir: folder }),
+  const options: ToolkitOptions = {
+    ...(given.tools === undefined && { preset: "all" }),
     policy: { autonomy: "full" },
-    ...options,
+    ...given,
+  };
+  const there = place !== undefined && typeof given.target !== "object" ? await place(folder, options) : undefined;
+  const { workDir = folder, ...others } = options;
+  const toolkit = await toolkitWith({
+    ...(typeof given.target !== "object" && there === undefined && { workDir }),
+    ...others,
+    ...there,
   });
+  if (there !== undefined) onTestFinished(() => toolkit.close());
   const call = (name: string, input: unknown) => toolkit.call({ name, input });
   return { folder, toolkit, call, text: async (name, input) => plainText(await call(name, input)) };
 }

@@ -2,21 +2,17 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { postgresStore } from "../../src/activity/postgres-store.ts";
+import { describe, expect, test } from "vitest";
 import type { CallEvent } from "../../src/contract/activity.ts";
 import type { Approver } from "../../src/contract/policy.ts";
-import type { Toolkit } from "../../src/contract/toolkit.ts";
 import { asText } from "../../src/engine/result.ts";
-import { createToolkit } from "../../src/toolkit.ts";
-import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { pointsOfWorker } from "../../src/workers/undo.ts";
-import { type CommandLine, type Running, commandLine } from "../cli/program.ts";
+import { commandLine } from "../cli/program.ts";
 import { mustBeHere } from "../support/here.ts";
 import { postgresProblem, postgresServer } from "../support/postgres.ts";
 import { redisProblem, redisServer } from "../support/redis.ts";
 import { until } from "../support/until.ts";
-import { temporaryFolder } from "../support/workspace.ts";
+import { machines } from "./machines.ts";
 
 /** A picture of one pixel. */
 const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -28,34 +24,7 @@ describe.skipIf(problem !== undefined)("calls on workers", { timeout: 60_000 }, 
   if (problem !== undefined) return;
   const [postgres, redis] = [await postgresServer(), await redisServer()];
 
-  /** A machine with a worker, which has reported. */
-  async function worker(
-    url: string,
-    args: readonly string[] = [],
-    settings = "policy: { autonomy: full }\nundo: off\n",
-  ) {
-    const line: CommandLine = await commandLine();
-    mkdirSync(join(line.configHome, "handrail"), { recursive: true });
-    writeFileSync(join(line.configHome, "handrail", "config.yaml"), `store: ${url}\nqueue: ${redis.url}\n${settings}`);
-    const running: Running = line.start(["worker", "--name", "build", ...args]);
-    onTestFinished(async () => {
-      running.kill("SIGTERM");
-      await running.ended;
-    });
-    await until("the worker has reported", () => running.stdout().includes("makes calls") || running.stderr() !== "");
-    expect(running.stderr()).toBe("");
-    const [, id = ""] = /\((\w+)\)/.exec(running.stdout()) ?? [];
-    return { ...line, id, running };
-  }
-
-  async function caller(url: string, options: ToolkitOptions = {}): Promise<Toolkit> {
-    const toolkit = await createToolkit({
-      ...{ target: "worker:build", store: postgresStore({ url }), queue: redis.url, stateDir: temporaryFolder() },
-      ...{ policy: { autonomy: "full" }, preset: "all", ...options },
-    });
-    onTestFinished(() => toolkit.close());
-    return toolkit;
-  }
+  const { worker, caller } = machines(redis.url);
 
   test("files, commands and saved outputs of a call are those of the worker", async () => {
     const url = await postgres.create("simple");
