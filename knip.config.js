@@ -14,6 +14,8 @@ export default {
     "bench/spawning-parent.mjs",
     "bench/sandboxing-parent.mjs",
     "bench/peers.mjs",
+    "bench/event-to-reader.mjs",
+    "bench/store-growth.mjs",
     "bench/worker-costs.mjs",
     "bench/simulate-workers.mjs",
     "test/fixtures/**/*.{js,mjs,ts}",

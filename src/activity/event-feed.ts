@@ -2,13 +2,14 @@ import type { FeedOptions, StoredEvent } from "../contract/activity.ts";
 import type { ThreadId } from "../contract/identity.ts";
 import type { Value } from "../db/driver.ts";
 import type { Dialect } from "../db/dialect.ts";
-import type { Change, Sql } from "../db/sql.ts";
+import { IS_SIGNAL, SIGNALS } from "../db/signals.ts";
+import type { Interest, ReadableRow, Sql } from "../db/sql.ts";
 import { type Work, all } from "../db/work.ts";
 import { Stop } from "../util/abort.ts";
 import { keyOf, threadKey } from "./event-rows.ts";
 import { type Choice, isAskedFor } from "./threads.ts";
 import { soonest } from "../util/soonest.ts";
-import { type Wake, createWake } from "../util/wake.ts";
+import { createWake } from "../util/wake.ts";
 
 /** How many rows are in memory at a time. */
 const PAGE_ROWS = 100;
@@ -36,11 +37,9 @@ export interface EventFeed {
 }
 
 export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): EventFeed {
-  /** The followers that wait. */
-  const waiting = new Set<{ readonly wake: Wake; readonly isFor: (change: Change) => boolean }>();
+  /** Wakes each follower. */
+  const followers = new Set<() => void>();
   let closed = false;
-  let followers = 0;
-  let stopWatching = () => {};
   let tended: Sql | undefined;
   const closing = new AbortController();
 
@@ -51,52 +50,42 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
     if (inMs !== undefined && tended !== undefined) tending.in(inMs);
   };
 
-  const wake = (change?: Change) => {
-    if (tended !== undefined) tending.in(TEND_MS);
-    for (const each of waiting) {
-      if (change !== undefined && !each.isFor(change)) continue;
-      waiting.delete(each);
-      each.wake.resolve();
-    }
-  };
-
-  /**
-   * One watch serves all followers, and runs only while there are followers. A follower may be woken needlessly, and is
-   * not woken for events of other threads and types than its own.
-   */
-  const join = (database: Sql) => {
-    followers += 1;
-    if (followers > 1) return;
-    stopWatching = database.watch(wake);
+  /** A follower may be woken needlessly, and is not woken for events of other threads and types than its own. */
+  const join = (database: Sql, interest: Interest, wake: () => void) => {
+    const changed = () => {
+      tending.in(TEND_MS);
+      wake();
+    };
+    const stopWatching = database.watch(changed, interest);
     tended = database;
     tending.in(TEND_MS);
-  };
-
-  const leave = () => {
-    followers -= 1;
-    if (followers > 0) return;
-    tending.stop();
-    tended = undefined;
-    stopWatching();
+    followers.add(wake);
+    return () => {
+      stopWatching();
+      followers.delete(wake);
+      if (followers.size > 0) return;
+      tending.stop();
+      tended = undefined;
+    };
   };
 
   return {
     close() {
       closed = true;
       closing.abort(new Error("the store is closed"));
-      wake();
+      for (const wake of followers) wake();
     },
     async *events({ after = 0, thread, follow = false, begun, signal, ...choice } = {}) {
       if (signal?.aborted) return;
       await settled();
       const { database, release } = await borrow();
-      if (follow) join(database);
+      const interest = { thread: thread === undefined ? undefined : keyOf(thread), types: choice.types };
+      let next = createWake();
+      const leave = follow ? join(database, interest, () => next.resolve()) : undefined;
       // A follower waits for a server that cannot be reached.
       const stop = follow ? new Stop(closing.signal, ...(signal === undefined ? [] : [signal])) : undefined;
       const until = stop?.signal;
-      const isFor = changeFilter(thread, choice);
-      let next = createWake();
-      let waits: { readonly wake: Wake; readonly isFor: typeof isFor } | undefined;
+      let lagMs = 0;
       try {
         let seen = after === "now" ? await newestId(database) : after;
         begun?.();
@@ -105,18 +94,15 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
         while (!signal?.aborted) {
           const last = closed;
           if (follow) {
-            if (waits !== undefined) waiting.delete(waits);
-            const own = createWake();
-            next = own;
-            waits = { wake: own, isFor };
-            waiting.add(waits); // before reading, so that later events wake the follower
+            next = createWake(); // before reading, so that later events wake the follower
             if (last) end = await database.readableTo(until);
           }
           const from = seen;
-          const page =
+          const { rows: page, lagMs: pauseMs } =
             follow && !last
-              ? await database.readKnown((to) => pageAfter(from, to), { again: next.resolve, until })
-              : await database.read(() => pageAfter(from, end), until === undefined ? {} : { until });
+              ? await database.readKnown((to) => pageAfter(from, to), { lagMs, until })
+              : { rows: await database.read(() => pageAfter(from, end), until && { until }), lagMs: 0 };
+          lagMs = pauseMs;
           for (const { id, body } of page) {
             seen = id;
             if (body === null) continue;
@@ -128,6 +114,7 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
           }
           if (page.length === PAGE_ROWS) continue;
           if (!follow || last) return;
+          if (lagMs > 0) setTimeout(next.resolve, lagMs).unref();
           if (!closed) await next.untilResolved(signal);
         }
       } catch (error) {
@@ -135,34 +122,22 @@ export function createEventFeed({ borrow, settled, tend }: EventFeedOptions): Ev
         if (signal?.aborted !== true && error !== closing.signal.reason) throw error;
       } finally {
         stop?.unlink();
-        if (waits !== undefined) waiting.delete(waits);
-        if (follow) leave();
+        leave?.();
         release();
       }
     },
   };
 }
 
-/** Whether a change may have events of this choice. */
-function changeFilter(thread: ThreadId | undefined, { types }: Choice): (change: Change) => boolean {
-  const key = thread === undefined ? undefined : keyOf(thread);
-  return (change) =>
-    (key === undefined || change.threads.has(key)) &&
-    (types === undefined || types.some((type) => change.types.has(type)));
-}
-
 /** Reads some events after an id, up to another one or as far as nothing is missing. */
-type PageReader = (
-  after: number,
-  to?: number,
-) => Work<readonly { readonly id: number; readonly body: string | null }[]>;
+type PageReader = (after: number, to?: number) => Work<readonly (ReadableRow & { readonly body: string | null })[]>;
 
 /**
- * A call has one thread and few events, so its id alone selects them. Events of other types come without a body: a
- * follower of rare types advances past these events, and does not read them again.
+ * A call has one thread and few events, so its id alone selects them. Signals have an index. Events of other types come
+ * without a body: a follower of rare types advances past these events, and does not read them again.
  */
 function pageReader(
-  { readable }: Dialect,
+  { readable, indexed }: Dialect,
   thread: ThreadId | undefined,
   { call, messages = false, types }: Choice,
 ): PageReader {
@@ -172,15 +147,19 @@ function pageReader(
     values.push(...of);
     return ` AND ${condition}`;
   };
+  const isOfType = `type IN (${(types ?? []).map((type) => `'${type}'`).join()})`;
+  const areSignals = key === undefined && thread === undefined && types?.every((type) => SIGNALS.includes(type));
   const chosen =
     (key === undefined ? "" : where("call = ?", keyOf(key))) +
-    (key === undefined && thread !== undefined ? where("thread = ?", keyOf(thread)) : "");
-  const body =
-    types === undefined ? "body" : `CASE WHEN type IN (${types.map((type) => `'${type}'`).join()}) THEN body END`;
-  const sql = (to: string) =>
-    `SELECT id, ${body} AS body FROM events WHERE id > ? AND id <= ${to}${chosen} ORDER BY id LIMIT ${PAGE_ROWS}`;
+    (key === undefined && thread !== undefined ? where("thread = ?", keyOf(thread)) : "") +
+    (areSignals === true ? ` AND ${IS_SIGNAL} AND ${isOfType}` : "");
+  const body = types === undefined || areSignals === true ? "body" : `CASE WHEN ${isOfType} THEN body END`;
+  const from = `events${areSignals === true ? ` ${indexed("events_signals")}` : ""}`;
+  const sql = (condition: string) =>
+    `SELECT id, ${body} AS body, ${readable} AS readable FROM ${from}
+     WHERE id > ?${condition}${chosen} ORDER BY id LIMIT ${PAGE_ROWS}`;
   return (after, to) =>
-    to === undefined ? all(sql(readable), [after, ...values]) : all(sql("?"), [after, to, ...values]);
+    to === undefined ? all(sql(""), [after, ...values]) : all(sql(" AND id <= ?"), [after, to, ...values]);
 }
 
 /** The position after which every event is new. */

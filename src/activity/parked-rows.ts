@@ -43,18 +43,34 @@ export function* moveIn(
   return result;
 }
 
-/** Writes the row of a parked call. */
-export function* writeParked(row: ParkedCall, session: number): Work<void> {
+/** Where a call for workers is in the queue of its target. */
+interface Queued {
+  readonly tool: string;
+  readonly place: number;
+  /** The worker that is asked first, and for how long only it may take the call. Milliseconds. */
+  readonly asked: string;
+  readonly aloneMs: number;
+  readonly in: Pick<Dialect, "timeline" | "clock">;
+}
+
+/** Writes the row of a parked call. `queued`: of a new one for workers. */
+export function* writeParked(row: ParkedCall, session: number, queued?: Queued): Work<void> {
   const { call, question, thread, target, state, turn, untilMs } = row;
+  const [columns, marks] =
+    queued === undefined
+      ? ["", ""]
+      : [", tool, place, asked, alone_until, timeline", `, ?, ?, ?, ${queued.in.clock} + ?, ${queued.in.timeline}`];
   yield* run(
-    `INSERT INTO parked_calls (call, question, thread, target, state, has_turn, until, session, body)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO parked_calls (call, question, thread, target, state, has_turn, until, session, body${columns})
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?${marks})
      ON CONFLICT (call) DO UPDATE SET question = excluded.question, state = excluded.state, until = excluded.until,
        has_turn = excluded.has_turn, session = excluded.session, body = excluded.body`,
     [
       ...[keyOf(call), keyOf(question), keyOf(thread), keyOf(target), state],
       // The caller of a worker waits for the result itself, until a question makes the call wait without it.
       ...[turn === undefined || question === "" ? 0 : 1, untilMs, session, JSON.stringify(row)],
+      ...(queued === undefined ? [] : [queued.tool, queued.place, queued.asked]),
+      ...(queued === undefined ? [] : [...(queued.in.clock === "?" ? [row.sinceMs] : []), queued.aloneMs]),
     ],
   );
 }
@@ -64,12 +80,16 @@ const CLAIM_LOST =
   "interrupted: the database failed over and may have lost that a worker has taken the call. Whether it ran is " +
   "unknown. It was not run again.";
 
+/** The condition for calls that were delivered before a failover, in a form that the index serves. */
+const isOfOther = ({ timeline }: Dialect) =>
+  `timeline IS NOT NULL AND (timeline < ${timeline} OR timeline > ${timeline})`;
+
 /** Ends the calls that were delivered before the database failed over: they may have been taken. */
 function* endDoubtful(dialect: Dialect, at: number): Work<number> {
-  const doubtful = yield* parkedIn(`state = 'ready' AND timeline <> ${dialect.timeline}`, []);
+  const doubtful = yield* parkedIn(`state = 'ready' AND ${isOfOther(dialect)}`, []);
   if (doubtful.length === 0) return 0;
   yield* lock(...doubtful.map(({ call }) => keyOf(call)));
-  const rows = yield* parkedIn(`state = 'ready' AND timeline <> ${dialect.timeline}`, []);
+  const rows = yield* parkedIn(`state = 'ready' AND ${isOfOther(dialect)}`, []);
   const ends = rows.map(({ call, thread }) =>
     rowOf({ call, thread, at, type: "call.finished", status: "interrupted", error: CLAIM_LOST }),
   );
@@ -87,7 +107,7 @@ export function* firstExpiry(): Work<number | undefined> {
 export async function expire(sql: Sql, at: number): Promise<number> {
   const late = () => parkedIn("state IN ('parked', 'ready', 'ended') AND until < ?", [at]);
   const [found, doubtful] = await sql.read(function* () {
-    return [yield* late(), yield* all(`SELECT 1 FROM parked_calls WHERE timeline <> ${sql.dialect.timeline} LIMIT 1`)];
+    return [yield* late(), yield* all(`SELECT 1 FROM parked_calls WHERE ${isOfOther(sql.dialect)} LIMIT 1`)];
   });
   if (found.length + doubtful.length === 0) return 0;
   return await sql.transaction(function* () {

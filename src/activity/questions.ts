@@ -54,9 +54,8 @@ export function* questionsIn(dialect: Dialect): Work<readonly OpenQuestion[]> {
        (SELECT body FROM parked_calls WHERE call = asked.call AND state = 'parked') AS parked,
        (SELECT body FROM events AS started
         WHERE started.call = asked.call AND started.type = 'call.started' LIMIT 1) AS started
-     FROM events AS asked ${dialect.indexed("events_questions")}
-     WHERE ${IS_QUESTION} AND asked.type = 'approval.requested'
-       AND ${dialect.facet("question", "asked")} IS NOT NULL AND ${isOpen(dialect)}
+     FROM open_questions JOIN events AS asked ON asked.id = open_questions.asked
+     WHERE ${isOpen(dialect)}
      ORDER BY id`,
   );
   return rows.map(({ asked, started, parked }) => {

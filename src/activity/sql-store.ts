@@ -1,6 +1,6 @@
 import type { Store } from "../contract/activity.ts";
-import type { Change, Sql } from "../db/sql.ts";
-import { SILENT_WORKER_MS } from "../contract/worker.ts";
+import type { Sql } from "../db/sql.ts";
+import { SILENT_WORKER_MS, workerTargetName } from "../contract/worker.ts";
 import { lock, run } from "../db/work.ts";
 import { pause } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
@@ -17,7 +17,7 @@ import { searchIn } from "./search.ts";
 import { endTurn, giveBack, takeThread } from "./taken-threads.ts";
 import { threadsIn } from "./threads.ts";
 import { closeSession, liveProcesses, othersWork, sessionsThatAre } from "./sessions.ts";
-import { claimIn, deliverIn, holdsIn, isWaitingIn, reportIn, workersIn } from "./worker-calls.ts";
+import { claimIn, createPresent, deliverIn, holdsIn, isWaitingIn, reportIn, workersIn } from "./worker-calls.ts";
 
 export interface SqlStoreOptions {
   /** Opens the database; called with the first event that is recorded or read. */
@@ -85,10 +85,9 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
     borrow,
     settled: () => writer.settled(),
     tend: (database) =>
-      closeDead(database, now()).then(
-        () => tendAgainIn(database, now()),
-        () => TEND_MS, // locked
-      ),
+      closeDead(database, now())
+        .then(() => tendAgainIn(database, now()))
+        .catch(() => TEND_MS), // locked, or closed meanwhile
   });
   const writer = createEventWriter({
     open,
@@ -191,20 +190,35 @@ interface Access {
 
 /** Calls that workers make, and the workers. */
 function callsForWorkers({ writer, using, afterClosing, borrow, now }: Access): NonNullable<Store["workers"]> {
+  const named = (name: string) => using(({ dialect, read }) => read(() => workersIn(dialect, now(), name)));
+  const present = createPresent(named, now);
   return {
-    deliver: (call) => writer.transact(({ dialect }) => deliverIn(dialect, call, now())),
+    async deliver(call) {
+      for (let afresh = false; ; afresh = true) {
+        const those = await present.of(call.target, { afresh });
+        const outcome = await writer.transact(({ dialect }) => deliverIn(dialect, call, those, now()));
+        // A refusal is not for what was true a second ago.
+        if (outcome.status === "delivered" || afresh) return outcome;
+      }
+    },
     async claim(by) {
-      const isThere = by.why !== undefined || (await using(({ read }) => read(() => isWaitingIn(by.targets))));
-      if (!isThere) return undefined;
+      const isThere = ({ dialect, read }: Sql) => read(() => isWaitingIn(dialect, by, now()));
+      if (by.why === undefined && !(await using(isThere))) return undefined;
       return await writer.transact(({ dialect }, session) => claimIn(dialect, by, { at: now(), session }));
     },
-    deliveries(worker, heard) {
-      const changed = (change?: Change) => {
-        if (change?.types.has(`call.delivered ${worker}`) === true) heard("own");
-        else if (change?.types.has("call.delivered") !== false) heard("any");
+    wake(target) {
+      const tell = ({ database, release }: Awaited<ReturnType<typeof borrow>>) => {
+        database.announce({ types: new Set([`call.delivered ${target}`]), threads: new Set() });
+        release();
       };
+      borrow().then(tell, () => {}); // a worker looks itself, too
+    },
+    deliveries({ id, name }, heard) {
+      const own = `call.delivered ${id}`;
+      const targets = [workerTargetName(name), workerTargetName(name, id)];
+      const types = [own, ...targets.map((target) => `call.delivered ${target}`)];
       const watching = borrow().then(({ database, release }) => {
-        const leave = database.watch(changed);
+        const leave = database.watch((change) => heard(change?.types.has(own) === true), { types });
         return () => {
           leave();
           release();

@@ -35,13 +35,15 @@ export interface WorkerState extends WorkerReport {
 }
 
 /**
- * What came of a delivery. "full": `waiting` calls wait, for about `waitMs`. "nobody": no worker of this name has
- * reported for `PRESENT_MS`. "no-tool": none of them has the tool.
+ * What came of a delivery. "delivered": `hasRoom` if the worker that is asked first has, as far as is known. "full":
+ * `waiting` calls wait, for about `waitMs`. "nobody": no worker of this name has reported for `PRESENT_MS`. "no-tool":
+ * none of them has the tool.
  */
 export type DeliveryOutcome =
-  | { readonly status: "delivered" }
+  | { readonly status: "delivered"; readonly hasRoom: boolean }
   | { readonly status: "full"; readonly waiting: number; readonly waitMs: number }
-  | { readonly status: "nobody" | "no-tool"; readonly names: readonly string[] };
+  | { readonly status: "nobody" }
+  | { readonly status: "no-tool"; readonly names: readonly string[] };
 
 /** A worker that was silent for longer is not waited for. Milliseconds. */
 export const PRESENT_MS = 30_000;
@@ -62,11 +64,13 @@ export interface WorkerStore {
     /** "woken": a call is known to wait. "again": the reply to this claim was lost, so it may have a call already. */
     readonly why?: "woken" | "again" | undefined;
   }): Promise<ParkedCall | undefined>;
+  /** Wakes the workers of a target for calls that the one which was asked first has not taken. They may miss it. */
+  wake(target: string): void;
   /**
-   * Calls `heard` with each delivery for which the worker is asked first ("own"), and with others, perhaps for another
-   * name, until the returned function is called. May miss some, and call it without one.
+   * Calls `heard` when the worker is asked first, or woken, until the returned function is called. May miss some, and
+   * call it needlessly.
    */
-  deliveries(worker: string, heard: (whose: "own" | "any") => void): () => void;
+  deliveries(worker: Pick<WorkerReport, "id" | "name">, heard: (isCertain: boolean) => void): () => void;
   /** Whether the claim still holds: another process may have taken this one for dead. */
   holds(call: CallId, claim: string): Promise<boolean>;
   /** Reports a worker. From the first report on, this process is taken for dead after `SILENT_WORKER_MS`. */

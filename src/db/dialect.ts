@@ -9,6 +9,8 @@ export interface Dialect {
   facet(name: Facet, table?: string): string;
   /** Makes a statement use an index that SQLite would not choose. */
   indexed(index: string): string;
+  /** A condition: locks a name, as the step `lock` does, unless another transaction has it. Always true for a file. */
+  lockable(name: string): string;
   /** A condition on a text, with a parameter: a pattern in which `^` escapes. ASCII letters match in both cases. */
   like(column: string): string;
   /** A condition that a memory has all these words, with its parameter. */
@@ -31,6 +33,7 @@ export interface Dialect {
 export const SQLITE: Dialect = {
   facet: (name, table = "events") => `json_extract(${table}.body, '$.${name}')`,
   indexed: (index) => `INDEXED BY ${index}`,
+  lockable: () => "TRUE",
   like: (column) => `${column} LIKE ? ESCAPE '^'`,
   hasWords: (words) => ({
     sql: "memory_words MATCH ?",
@@ -54,9 +57,13 @@ export const SERVER_CLOCK = "(extract(epoch FROM clock_timestamp()) * 1000)::big
 /** The maximum number of events of one transaction on PostgreSQL: ids are made of its number (postgres.ts). */
 export const IDS = 4_096;
 
+/** The class of the advisory locks of names on PostgreSQL: "HRDL", and the next number. */
+export const NAMES = 1_213_351_501;
+
 export const POSTGRES: Dialect = {
   facet: (_, table = "events") => `${table}.facet`,
   indexed: () => "",
+  lockable: (name) => `pg_try_advisory_xact_lock(${NAMES}, hashtext(${name}))`,
   like: (column) => `${column} COLLATE "C" ILIKE ? ESCAPE '^'`,
   hasWords: (words) => ({ sql: "tokens @> string_to_array(?, ' ')", value: words.join(" ") }),
   timeline: "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint",

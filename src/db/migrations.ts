@@ -84,6 +84,33 @@ export const RECORD_TABLES: readonly string[] = [
    CREATE TABLE removals (call TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID;
    CREATE TABLE checkpoint (first INTEGER PRIMARY KEY, last INTEGER NOT NULL, hash TEXT NOT NULL)`,
   "ALTER TABLE attendance ADD COLUMN process TEXT",
+  // `asked`: the worker that is asked first to make a call; until `alone_until`, only this one may take it.
+  `CREATE INDEX events_signals ON events (id) WHERE type IN ('approval.decided', 'input.requested',
+     'job.watched', 'port.requested', 'stop.requested');
+   ALTER TABLE parked_calls ADD COLUMN asked TEXT;
+   ALTER TABLE parked_calls ADD COLUMN alone_until INTEGER;
+   DROP INDEX parked_calls_place;
+   CREATE INDEX parked_calls_queue ON parked_calls (target, state, place) WHERE place IS NOT NULL;
+   CREATE INDEX workers_name ON workers (name)`,
+  // The questions that nobody has answered, by their events. Without it, each answered one was looked at.
+  `CREATE TABLE open_questions (asked INTEGER PRIMARY KEY, call TEXT NOT NULL, question TEXT NOT NULL);
+   CREATE INDEX open_questions_call ON open_questions (call);
+   INSERT INTO open_questions SELECT id, call, json_extract(body, '$.question') FROM events AS asked
+     WHERE type = 'approval.requested' AND json_extract(body, '$.question') IS NOT NULL AND NOT EXISTS (
+       SELECT 1 FROM events AS ending WHERE ending.call = asked.call AND (ending.type = 'call.finished' OR (
+         ending.type = 'approval.decided'
+         AND json_extract(ending.body, '$.question') = json_extract(asked.body, '$.question'))));
+   CREATE TRIGGER question_asked AFTER INSERT ON events WHEN NEW.type = 'approval.requested'
+     AND json_extract(NEW.body, '$.question') IS NOT NULL BEGIN
+     INSERT INTO open_questions VALUES (NEW.id, NEW.call, json_extract(NEW.body, '$.question'));
+   END;
+   CREATE TRIGGER question_answered AFTER INSERT ON events WHEN NEW.type = 'approval.decided' BEGIN
+     DELETE FROM open_questions WHERE call = NEW.call AND question = json_extract(NEW.body, '$.question');
+   END;
+   CREATE TRIGGER questions_ended AFTER INSERT ON events WHEN NEW.type = 'call.finished' BEGIN
+     DELETE FROM open_questions WHERE call = NEW.call;
+   END;
+   CREATE INDEX parked_calls_timeline ON parked_calls (timeline) WHERE timeline IS NOT NULL`,
 ];
 
 /**

@@ -160,4 +160,35 @@ export const POSTGRES_TABLES: readonly string[] = [
    CREATE TABLE removals (call TEXT COLLATE "C" PRIMARY KEY, last BIGINT NOT NULL);
    CREATE TABLE checkpoint (first BIGINT PRIMARY KEY, last BIGINT NOT NULL, hash TEXT NOT NULL);`,
   "ALTER TABLE attendance ADD COLUMN process TEXT",
+  // `asked`: the worker that is asked first to make a call; until `alone_until`, only this one may take it.
+  `CREATE INDEX events_signals ON events (id) WHERE type IN ('approval.decided', 'input.requested',
+     'job.watched', 'port.requested', 'stop.requested');
+   ALTER TABLE parked_calls ADD COLUMN asked TEXT, ADD COLUMN alone_until BIGINT;
+   DROP INDEX parked_calls_place;
+   CREATE INDEX parked_calls_queue ON parked_calls (target, state, place) WHERE place IS NOT NULL;
+   CREATE INDEX workers_name ON workers (name)`,
+  // The questions that nobody has answered, by their events. Without it, each answered one was looked at.
+  `CREATE TABLE open_questions (asked BIGINT PRIMARY KEY, call TEXT COLLATE "C" NOT NULL, question TEXT NOT NULL);
+   CREATE INDEX open_questions_call ON open_questions (call);
+   INSERT INTO open_questions SELECT id, call, facet FROM events AS asked
+     WHERE type = 'approval.requested' AND facet IS NOT NULL AND NOT EXISTS (
+       SELECT FROM events AS ending WHERE ending.call = asked.call AND (ending.type = 'call.finished'
+         OR (ending.type = 'approval.decided' AND ending.facet = asked.facet)));
+   CREATE FUNCTION note_question() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN
+     IF NEW.type = 'approval.decided' THEN
+       DELETE FROM open_questions WHERE call = NEW.call AND question = NEW.facet;
+     ELSIF NEW.facet IS NOT NULL THEN
+       INSERT INTO open_questions VALUES (NEW.id, NEW.call, NEW.facet);
+     END IF;
+     RETURN NULL;
+   END $$;
+   CREATE TRIGGER question_noted AFTER INSERT ON events FOR EACH ROW
+     WHEN (NEW.type IN ('approval.requested', 'approval.decided')) EXECUTE FUNCTION note_question();
+   CREATE OR REPLACE FUNCTION end_parked_call() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN
+     DELETE FROM open_questions WHERE call = NEW.call;
+     DELETE FROM parked_calls WHERE call = NEW.call AND has_turn = 0;
+     UPDATE parked_calls SET state = 'ended' WHERE call = NEW.call;
+     RETURN NULL;
+   END $$;
+   CREATE INDEX parked_calls_timeline ON parked_calls (timeline) WHERE timeline IS NOT NULL`,
 ];

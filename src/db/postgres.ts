@@ -1,33 +1,29 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client, ClientConfig, PoolClient, QueryConfig, QueryResult, types } from "pg";
-import { onAbort } from "../util/abort.ts";
-import { messageOf, tried } from "../util/errors.ts";
-import { randomName } from "../util/identifier.ts";
+import { messageOf } from "../util/errors.ts";
 import { isFulfilled } from "../util/promises.ts";
 import { identityText, thisProcess } from "../util/process-identity.ts";
-import { IDS, POSTGRES, SERVER_CLOCK, SILENT_MS } from "./dialect.ts";
+import { IDS, NAMES, POSTGRES, SERVER_CLOCK, SILENT_MS } from "./dialect.ts";
 import type { Value } from "./driver.ts";
+import { LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS, notifier, watchersOf } from "./postgres-listening.ts";
 import { explainedPostgres, isLost, isPassing, isStarting } from "./postgres-failure.ts";
 import { POSTGRES_TABLES, schemaOf } from "./postgres-tables.ts";
 import { type SealLink, sealOf } from "./seals.ts";
-import { type Change, type ReadOptions, type Sql, UnknownOutcome, bothChanges, changeOf } from "./sql.ts";
+import { type Known, type ReadOptions, type ReadableRow, type Sql, UnknownOutcome, changeOf } from "./sql.ts";
 import type { EventColumns, Step, Work } from "./work.ts";
 
-/**
- * The lock that transactions share and that excludes them while positions move, and the class of the locks of calls.
- * "HRDL", and the next number.
- */
+/** The lock that transactions share and that excludes them while positions move: "HRDL". */
 const WRITERS = "1213351500, 0";
-const NAMES = 1_213_351_501;
 
 /** How long to wait for a server that cannot be reached. Milliseconds. */
 const PATIENCE_MS = 10_000;
-/** The pause before the next attempt: doubles from the first value to the second. Milliseconds. */
-const SHORTEST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 2_000;
-/** How often this process reports that it is alive. Its followers then check for events. Milliseconds. */
+/**
+ * How often this process reports that it is alive, and its followers check for events. Others count it as dead after
+ * some reports that did not come. Milliseconds.
+ */
 const BEAT_MS = 5_000;
-/** When followers check again while a transaction is open. Milliseconds. */
+const BEATS_MISSED = 4;
+/** When followers read again whose events wait for an open transaction, at the latest. Milliseconds. */
 const LAG_MS = 20;
 /** The number of connections in the pool of one process. */
 const CONNECTIONS = 8;
@@ -96,7 +92,7 @@ async function connect(url: string): Promise<Sql> {
   const server = serverBy(driven);
   const transact = transactionsOn(server);
   const watchers = watchersOf(driven);
-  const notify = notifier(server, driven.schema, watchers.token);
+  const notify = notifier(server.query, watchers);
   const readable = readableOn(server);
   const pulse = await pulseOn(server, () => watchers.changed());
   const { patiently, query, explain } = server;
@@ -113,10 +109,11 @@ async function connect(url: string): Promise<Sql> {
     },
     explain,
     readableTo: (until) => patiently(readable.to, until),
-    readKnown: (work, { again, until }) => patiently(() => readable.known(work, again), until),
+    readKnown: (work, { lagMs, until }) => patiently(() => readable.known(work, lagMs), until),
     newest: () =>
       patiently(async () => (await query<{ id: number | null }>("SELECT max(id) AS id FROM events"))[0]?.id ?? 0),
     watch: watchers.add,
+    announce: notify,
     lapses: pulse.lapses,
     shortenPatience: pulse.shortenPatience,
     usedBytes: async () => undefined,
@@ -298,104 +295,13 @@ function send({ sent }: Transaction, outcome: Promise<unknown>): void {
   sent.push(outcome);
 }
 
-/** Wakes readers of other processes. Outside of transactions: inside, it serializes all commits of the database. */
-function notifier({ query }: Server, channel: string, token: string) {
-  let notifying: Promise<unknown> | undefined;
-  let next: Change | undefined;
-  const notify = (change: Change) => {
-    next = next === undefined ? change : bothChanges(next, change);
-    if (notifying !== undefined) return;
-    const words = payloadOf(next, token);
-    next = undefined;
-    notifying = query("SELECT pg_notify($1, $2)", [channel, words])
-      .catch(() => {}) // followers check anyway
-      .finally(() => {
-        notifying = undefined;
-        if (next !== undefined) notify(next);
-      });
-  };
-  return Object.assign(notify, { settled: async () => void (await notifying) });
-}
-
-/** The longest text of a notification. The server's limit is 8,000 bytes. */
-const MOST_WORDS = 6_000;
-
-/** A notification: whose, and which events came. One that is too long, or empty, is for all. */
-function payloadOf({ types, threads }: Change, token: string): string {
-  const words = JSON.stringify([token, [...types], [...threads]]);
-  return Buffer.byteLength(words) > MOST_WORDS ? JSON.stringify([token]) : words;
-}
-
-/** What a notification says; `undefined` for one of this process, which knows already. */
-function heard(payload: string | undefined, token: string): { readonly change?: Change } | undefined {
-  const said = tried(() => JSON.parse(payload ?? "")) as [string, string[]?, string[]?] | undefined;
-  if (!Array.isArray(said)) return {};
-  const [from, types, threads] = said;
-  if (from === token) return undefined;
-  return types === undefined || threads === undefined
-    ? {}
-    : { change: { types: new Set(types), threads: new Set(threads) } };
-}
-
-/** Those who wait for events. While there are any, the server is listened to. */
-function watchersOf({ Client: Listener, config, schema: channel }: Driven) {
-  const token = randomName(8);
-  const watchers = new Set<(change?: Change) => void>();
-  let listener: AbortController | undefined;
-  const changed = (change?: Change) => {
-    for (const each of watchers) each(change);
-  };
-
-  /** Listens until the signal fires. Connects again whenever the connection is lost. Never rejects. */
-  const listen = async (until: AbortSignal) => {
-    for (let wait = SHORTEST_PAUSE_MS; !until.aborted; wait = Math.min(2 * wait, LONGEST_PAUSE_MS)) {
-      const client: Client = new Listener(config);
-      let release = () => {};
-      const ended = new Promise<void>((resolve) => {
-        client.on("error", () => resolve());
-        client.on("end", () => resolve());
-        release = onAbort(until, resolve);
-      });
-      client.on("notification", ({ payload }) => {
-        const said = heard(payload, token);
-        if (said !== undefined) changed(said.change);
-      });
-      try {
-        await client.connect();
-        (client as Client & { unref(): void }).unref();
-        await client.query(`LISTEN ${channel}`);
-        wait = SHORTEST_PAUSE_MS;
-        changed();
-        await ended;
-      } catch {
-        // the next attempt comes soon
-      }
-      release();
-      await client.end().catch(() => {});
-      await delay(wait, undefined, { ref: false, signal: until }).catch(() => {});
-    }
-  };
-
-  const stop = () => {
-    listener?.abort();
-    listener = undefined;
-  };
-
-  const add = (each: (change?: Change) => void) => {
-    watchers.add(each);
-    if (listener === undefined) void listen((listener = new AbortController()).signal);
-    return () => {
-      watchers.delete(each);
-      if (watchers.size === 0) stop();
-    };
-  };
-  return { token, add, changed, stop };
-}
-
 /** Where readers must stop. */
 function readableOn({ connected, query, saw }: Server) {
   /** The end where other programs have open transactions: more than the end that a snapshot tells. */
   const exactEnd = async () => (await query<{ end: number }>(EXACT_BOUND))[0]?.end ?? 0;
+
+  /** Whether another program's transaction was open last: then the exact end is asked for at once. */
+  let isForeign = false;
 
   /** The end, and what is committed at most. */
   const bounds = async (): Promise<Bounds> => {
@@ -415,20 +321,26 @@ function readableOn({ connected, query, saw }: Server) {
       saw(end - 1);
       return end - 1;
     },
-    /** One round trip, unless a transaction is open. */
-    async known<T>(work: (to?: number) => Work<T>, again: () => void): Promise<T> {
+    /** One round trip, unless events wait for a transaction that stays open. */
+    async known<Row extends ReadableRow>(
+      work: (to?: number) => Work<readonly Row[]>,
+      lagMs: number,
+    ): Promise<Known<Row>> {
       const client = await connected();
-      const read = (to?: number) => runWork(client, work(to));
       let isBroken = false;
       try {
-        const [{ rows }, found] = await Promise.all([client.query<Bounds>(prepared(BOUNDS, [])), read()]);
-        const { end, committed } = rows[0] ?? NO_BOUNDS;
-        saw(end - 1);
-        if (end >= committed) return found;
-        setTimeout(again, LAG_MS).unref();
+        const rows = await runWork(client, work());
+        const to = rows[0]?.readable ?? 0;
+        saw(to);
+        const known = rows.filter(({ id }) => id <= to);
+        if (known.length === rows.length) return { rows, lagMs: 0 };
+        const nextMs = Math.min(2 * lagMs || 1, LAG_MS);
+        if (known.length > 0) return { rows: known, lagMs: 1 };
+        if (!isForeign && nextMs < LAG_MS) return { rows: known, lagMs: nextMs };
         // On the same connection: a reader that waits for a second one could wait for other readers that do.
         const exact = (await client.query<{ end: number }>(prepared(EXACT_BOUND, []))).rows[0]?.end ?? 0;
-        return exact <= end ? found : await read(exact - 1);
+        isForeign = exact - 1 > to;
+        return { rows: isForeign ? await runWork(client, work(exact - 1)) : known, lagMs: nextMs };
       } catch (error) {
         isBroken = true;
         throw error;
@@ -448,8 +360,8 @@ const NO_BOUNDS: Bounds = { end: 0, committed: 0 };
 
 /**
  * Reports that this process lives, now and every five seconds, or more often with less patience. Calls `beaten` after
- * each report: a connection that was lost unseen reports no events. A server that starts is waited for, one that is
- * away is not: it may be the wrong name.
+ * reports, every five seconds: a connection that was lost unseen reports no events. A server that starts is waited for,
+ * one that is away is not: it may be the wrong name.
  */
 async function pulseOn({ query, explain, close }: Server, beaten: () => void) {
   const process = identityText(thisProcess());
@@ -468,6 +380,7 @@ async function pulseOn({ query, explain, close }: Server, beaten: () => void) {
     await delay(SHORTEST_PAUSE_MS);
   }
   let beatAt = Date.now();
+  let checkedAt = beatAt;
   let lapses = 0;
   const beat = () =>
     report().then(
@@ -475,6 +388,8 @@ async function pulseOn({ query, explain, close }: Server, beaten: () => void) {
         // Earlier than others count it as dead: their clock began before the last report was known here.
         if (Date.now() - beatAt > patienceMs * 0.75) lapses += 1;
         beatAt = Date.now();
+        if (beatAt - checkedAt < BEAT_MS * 0.9) return;
+        checkedAt = beatAt;
         beaten();
       },
       () => {}, // the server may be unreachable: the next report comes soon
@@ -486,7 +401,7 @@ async function pulseOn({ query, explain, close }: Server, beaten: () => void) {
       if (milliseconds >= patienceMs) return;
       patienceMs = milliseconds;
       clearInterval(beats);
-      beats = setInterval(() => void beat(), Math.min(BEAT_MS, milliseconds / 6)).unref();
+      beats = setInterval(() => void beat(), Math.min(BEAT_MS, milliseconds / BEATS_MISSED)).unref();
       void beat();
     },
     stop: () => clearInterval(beats),

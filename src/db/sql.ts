@@ -19,8 +19,28 @@ export interface ReadOptions {
 }
 
 export interface ReadKnownOptions {
-  readonly again: () => void;
+  /** The `lagMs` of the read before. */
+  readonly lagMs: number;
   readonly until: AbortSignal | undefined;
+}
+
+/** A row of an event, with `Dialect.readable` as it was when the row was read. */
+export interface ReadableRow {
+  readonly id: number;
+  readonly readable: number;
+}
+
+export interface Known<Row> {
+  /** The rows before which nothing is missing. */
+  readonly rows: readonly Row[];
+  /** When to read again, because other rows wait for a transaction that is open. Milliseconds; 0 if there are none. */
+  readonly lagMs: number;
+}
+
+/** What a watcher waits for: events of one of these types, of this thread (its key). Default: any change. */
+export interface Interest {
+  readonly types?: readonly string[] | undefined;
+  readonly thread?: string | undefined;
 }
 
 /** An open database: SQLite (sqlite.ts) or PostgreSQL (postgres.ts). */
@@ -43,18 +63,23 @@ export interface Sql {
    */
   readableTo(until?: AbortSignal): Promise<number>;
   /**
-   * Runs work that reads events up to such an event, without waiting: it may be run with `dialect.readable`, and then
-   * with a number. Calls `again` soon if there may be more.
+   * Reads rows of events in the order of their ids, without waiting, as far as nothing is missing. The work may be run
+   * again with a number: it then reads up to this id.
    */
-  readKnown<T>(work: (to?: number) => Work<T>, options: ReadKnownOptions): Promise<T>;
+  readKnown<Row extends ReadableRow>(
+    work: (to?: number) => Work<readonly Row[]>,
+    options: ReadKnownOptions,
+  ): Promise<Known<Row>>;
   /** The id of the newest event. */
   newest(): Promise<number>;
   /**
-   * Calls `changed` when events or durable changes may have been added, by this process or another one, until the
-   * returned function is called. Durable changes of this process are not reported. Without a `change`, these may be
-   * any.
+   * Calls `changed` when events or durable changes that interest may have been added, by this process or another one,
+   * until the returned function is called. Durable changes of this process are not reported. Without a `change`, these
+   * may be any; with one, it may also be of no interest.
    */
-  watch(changed: (change?: Change) => void): () => void;
+  watch(changed: (change?: Change) => void, interest?: Interest): () => void;
+  /** Reports a change that is not recorded to those who watch in other processes. They may miss it. Never throws. */
+  announce(change: Change): void;
   /** How often other processes have taken this process for dead because it did not report: they closed its sessions. */
   lapses(): number;
   /**
@@ -89,6 +114,11 @@ export const bothChanges = (one: Change, other: Change): Change => ({
   types: new Set([...one.types, ...other.types]),
   threads: new Set([...one.threads, ...other.threads]),
 });
+
+/** Whether a change may have what interests. */
+export const isOfInterest = ({ types, thread }: Interest, change: Change): boolean =>
+  (thread === undefined || change.threads.has(thread)) &&
+  (types === undefined || types.some((type) => change.types.has(type)));
 
 /** The connection was lost during a commit, and the server did not come back: it is unknown whether it was recorded. */
 export class UnknownOutcome extends Error {

@@ -2,7 +2,7 @@ import { type Database, type DatabaseOptions, openDatabase } from "./database.ts
 import { SQLITE } from "./dialect.ts";
 import type { DatabaseConnection, Value } from "./driver.ts";
 import { noticeWrites, ring } from "./notice-writes.ts";
-import { type Change, type Sql, type TransactionOptions, changeOf } from "./sql.ts";
+import { type Change, type Interest, type Sql, type TransactionOptions, changeOf, isOfInterest } from "./sql.ts";
 import { sealOf } from "./seals.ts";
 import type { EventColumns, Step, Work } from "./work.ts";
 import { tried } from "../util/errors.ts";
@@ -19,7 +19,7 @@ export async function openSqlite(options: DatabaseOptions, lookMs = 100): Promis
 
 function overDatabase(database: Database, file: string, lookMs: number): Sql {
   const { connection, patiently } = database;
-  const watchers = new Set<(change?: Change) => void>();
+  const watchers = new Map<(change?: Change) => void, Interest>();
   let stopNoticing: (() => void) | undefined;
   let version: number | undefined;
 
@@ -29,9 +29,13 @@ function overDatabase(database: Database, file: string, lookMs: number): Sql {
       durable,
     });
     committed?.(result);
-    if (events.length > 0) for (const changed of watchers) changed(changeOf(events));
+    if (events.length > 0) report(changeOf(events));
     ring(file);
     return result;
+  };
+
+  const report = (change: Change) => {
+    for (const [changed, interest] of watchers) if (isOfInterest(interest, change)) changed(change);
   };
 
   /** A failed check (the database is busy) counts as a change. */
@@ -39,7 +43,7 @@ function overDatabase(database: Database, file: string, lookMs: number): Sql {
     const found = tried(() => database.dataVersion());
     if (found === version) return false;
     version = found;
-    for (const changed of watchers) changed();
+    for (const changed of watchers.keys()) changed();
     return true;
   };
 
@@ -62,10 +66,10 @@ function overDatabase(database: Database, file: string, lookMs: number): Sql {
     transactionNow,
     explain: database.explain,
     readableTo: async () => Number.MAX_SAFE_INTEGER,
-    readKnown: (work) => patiently(() => runWork(connection, work())),
+    readKnown: (work) => patiently(() => ({ rows: runWork(connection, work()), lagMs: 0 })),
     newest,
-    watch(changed) {
-      watchers.add(changed);
+    watch(changed, interest = {}) {
+      watchers.set(changed, interest);
       version ??= tried(() => database.dataVersion());
       stopNoticing ??= noticeWrites(file, look, lookMs);
       return () => {
@@ -75,6 +79,7 @@ function overDatabase(database: Database, file: string, lookMs: number): Sql {
         stopNoticing = undefined;
       };
     },
+    announce: () => {}, // other processes see every write, and this one has nothing to learn
     lapses: () => 0,
     shortenPatience: () => {},
     usedBytes: () =>

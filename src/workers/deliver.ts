@@ -41,6 +41,9 @@ const LOST =
   "interrupted: the record does not have the call any more. The database failed over, and may have lost that a worker " +
   "has taken it. Whether it ran is unknown. It was not run again.";
 
+/** When other workers are woken for a call that the one which was asked first has not taken. Milliseconds. */
+const OTHERS_MS = 250;
+
 /** After a stop, how long to wait for the worker's end of the call. More than a tool may take to end. Milliseconds. */
 const STOPPED_MS = 15_000;
 
@@ -107,12 +110,15 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
       stop.throwIfAborted();
       const waiting = waitFor(row, checked, host, stop);
       try {
-        requireDelivered(await surely(() => store.workers?.deliver(row)), row);
+        const { hasRoom } = requireDelivered(await surely(() => store.workers?.deliver(row)), row);
+        waiting.wakeOthers(hasRoom ? OTHERS_MS : 0, () => {
+          if (queue === undefined) store.workers?.wake(row.target);
+          else void queue.wake(call);
+        });
       } catch (error) {
         waiting.end();
         throw error;
       }
-      void queue?.wake(call);
       waiting.lookAgain();
       return await waiting.result;
     },
@@ -135,7 +141,12 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
     checked: CheckedCall,
     host: Host,
     stop: Stop,
-  ): { readonly result: Promise<ToolResult>; readonly end: () => void; readonly lookAgain: () => void } {
+  ): {
+    readonly result: Promise<ToolResult>;
+    readonly end: () => void;
+    readonly lookAgain: () => void;
+    readonly wakeOthers: (afterMs: number, wake: () => void) => void;
+  } {
     const over = new AbortController();
     const questions = new Map<QuestionId, AbortController>();
     let settle = (_: ToolResult) => {};
@@ -192,13 +203,18 @@ export function createDelivering({ name, store, queue, delivery, policies }: Del
       over.signal.addEventListener("abort", () => clearInterval(looking));
     };
 
+    const wakeOthers = (afterMs: number, wake: () => void) => {
+      if (afterMs === 0) wake();
+      else setTimeout(() => isTaken || over.signal.aborted || wake(), afterMs).unref();
+    };
+
     const leave = inbox.listen(thread, call, heard);
     const release = onAbort(stop, () => void stopped());
     over.signal.addEventListener("abort", () => {
       leave();
       release();
     });
-    return { result, end: () => over.abort(), lookAgain };
+    return { result, end: () => over.abort(), lookAgain, wakeOthers };
   }
 
   return {
@@ -304,10 +320,13 @@ async function targetFor({ effects, request }: CheckedCall, store: Store, name: 
 }
 
 /** @throws ToolFailure that says why no worker makes the call. */
-function requireDelivered(outcome: DeliveryOutcome | undefined, { target, name }: DeliveredCall): void {
+function requireDelivered(
+  outcome: DeliveryOutcome | undefined,
+  { target, name }: DeliveredCall,
+): Extract<DeliveryOutcome, { status: "delivered" }> {
   switch (outcome?.status) {
     case "delivered":
-      return;
+      return outcome;
     case "full": {
       const { waiting, waitMs } = outcome;
       throw new ToolFailure(

@@ -12,11 +12,14 @@ import { randomName } from "../util/identifier.ts";
 import { createWake } from "../util/wake.ts";
 
 /**
- * How often a worker reports and looks in the record for calls of which nothing has told it: on a server, and in a
- * file, whose processes see when another one dies. Milliseconds.
+ * How often a worker looks in the record for calls of which nothing has told it, and reports what has changed: on a
+ * server, and in a file, whose processes see when another one dies. Milliseconds.
  */
 const LOOK_MS = 1_000;
 const LOOK_IN_FILE_MS = 10_000;
+
+/** How often a worker reports at least. Milliseconds. */
+const REPORT_MS = 10_000;
 
 /** The pause before the record is followed again after a failure. Milliseconds. */
 const RETRY_MS = 1_000;
@@ -154,11 +157,12 @@ export async function startWorker(
     const ended = toolkitOf(row.thread)
       .resume(row, { signal: stop.signal })
       .finally(() => {
+        const mayWait = isFull() || toolLimits[row.name] !== undefined;
         running.delete(row.call);
         averageMs += (performance.now() - startedAt - averageMs) * (averageMs === 0 ? 1 : NEWEST);
         change.resolve();
         change = createWake();
-        void fill();
+        if (mayWait) void fill();
       });
     const made = { row, stop, ended };
     running.set(row.call, made);
@@ -179,13 +183,20 @@ export async function startWorker(
 
   let filling: Promise<void> | undefined;
   let isAsked = false;
+  /** How many calls this worker was asked first to make. */
+  let certain = 0;
   const fill = (why?: "woken"): Promise<void> => {
-    isAsked = true;
+    if (why === "woken") certain += 1;
+    else isAsked = true;
     filling ??= (async () => {
-      while (isAsked) {
+      while (isAsked || certain > 0) {
+        if (certain > 0) {
+          certain -= 1;
+          await begin("woken");
+          continue;
+        }
         isAsked = false;
-        let made = await begin(why);
-        while (made !== undefined) made = await begin();
+        while ((await begin()) !== undefined);
       }
     })().finally(() => (filling = undefined));
     return filling;
@@ -201,12 +212,6 @@ export async function startWorker(
     if (event.type === "approval.decided") void fill();
   };
 
-  /** The worker that is asked first does not wait for the queue: that takes longer than the call's other steps. */
-  const delivered = (whose: "own" | "any") => {
-    if (whose === "own") void fill("woken");
-    else if (queue === undefined) void fill();
-  };
-
   /** The work of one wake-up: waits for a place, then makes the next call to its end. */
   const work = async () => {
     while (isFull() && !signal.aborted) await change.untilResolved(signal);
@@ -215,14 +220,24 @@ export async function startWorker(
     )?.ended;
   };
 
-  await workers.report(report());
+  let reported = "";
+  let reportedMs = 0;
+  const tell = async () => {
+    const own = report();
+    const text = JSON.stringify(own);
+    if (text === reported && Date.now() - reportedMs < REPORT_MS) return;
+    await workers.report(own);
+    [reported, reportedMs] = [text, Date.now()];
+  };
+
+  await tell();
   const stopQueue = await queue?.(work);
   void follow(store, signal, heard);
-  const unheard = workers.deliveries(id, delivered);
+  const unheard = workers.deliveries({ id, name }, (isCertain) => void fill(isCertain ? "woken" : undefined));
   void fill();
   const lookMs = store.url === undefined ? LOOK_IN_FILE_MS : LOOK_MS;
   const looking = setInterval(() => {
-    workers.report(report()).catch(failed);
+    tell().catch(failed);
     void fill();
   }, lookMs);
 

@@ -73,8 +73,15 @@ describe.skipIf(problem !== undefined)("a store on PostgreSQL", async () => {
       rows<{ id: number; call: string }>("SELECT id, call FROM events ORDER BY id"),
     );
     expect(callsOf(committed)).toEqual(["second", "later"]);
-    const known = (to = sql.dialect.readable) => rows<{ id: number }>(`SELECT id FROM events WHERE id <= ${to}`);
-    expect(await sql.readKnown((to) => known(to?.toString()), { again: () => {}, until: undefined })).toEqual([]);
+    const known = (to?: number) =>
+      rows<{ id: number; readable: number }>(
+        `SELECT id, ${sql.dialect.readable} AS readable FROM events ${to === undefined ? "" : `WHERE id <= ${to}`}`,
+      );
+    for (const lagMs of [0, 20]) {
+      const read = await sql.readKnown(known, { lagMs, until: undefined });
+      expect(read).toEqual({ rows: [], lagMs: expect.any(Number) });
+      expect(read.lagMs).toBeGreaterThan(0);
+    }
     const whole = all(store); // waits for what is open
     await first();
     await until("all are seen", () => feed.seen.length === 3);
