@@ -12,17 +12,19 @@ import { projectRoot } from "../scripts/lib/project.mjs";
 
 /** Measured: CPU milliseconds of the servers, commits and syncs. */
 const COSTS = {
-  call: { postgresMs: 4.8, redisMs: 0.8 },
+  call: { postgresMs: 4.8 },
   /** Reports, and looks at the record. */
   workerASecond: { postgresMs: 3.7 },
   /** One notification to one listener. Each worker listens. */
   listenerMs: 0.016,
-  /** A delivery reads the reports of all workers. */
-  otherWorkerMs: 0.009,
+  /** A caller reads the reports of the workers of a name once a second. */
+  reportReadMs: 0.009,
 };
 /** Assumed: the server's cores, its disk and network. */
 const SERVER = { cores: 16, syncMs: 1, roundTripMs: 0.5 };
 const PLACES = 4;
+/** A process of callers has this many calls at once. */
+const CALLS_OF_PROCESS = 100;
 /** Calls are shorter or longer by at most this share. */
 const SPREAD = 0.5;
 /** Each place makes this many calls, and all together at least `FEWEST`; those in the middle count. */
@@ -35,7 +37,7 @@ const KINDS = /** @type {const} */ ([
   [1, "#1a5fb4"],
   [30, "#26794a"],
 ]);
-/** Workers of a name: claims of one name come one after the other. */
+/** Workers of a name: a caller reads their reports. */
 const NAMES = /** @type {const} */ ([
   [Number.POSITIVE_INFINITY, "one name", "5 4"],
   [10, "names of 10", ""],
@@ -48,23 +50,21 @@ const lines = KINDS.flatMap(([seconds, color]) =>
   })),
 );
 for (const { label, outcomes } of lines) {
-  process.stdout.write(`\n${label}\n workers  calls/s  of ideal  median ms   p99 ms  CPU  claims  at its limit\n`);
+  process.stdout.write(`\n${label}\n workers  calls/s  of ideal  median ms   p99 ms   CPU  at its limit\n`);
   for (const each of outcomes) process.stdout.write(`${row(each)}\n`);
 }
 draw("workers-throughput", "Calls a second as workers grow", "calls/s", [-1, 4], (each) => each.perSecond);
 draw("workers-wait", "The slowest 1 % of waits as workers grow", "wait, ms", [0, 5], (each) => each.slowest);
 
-/** @typedef {{ perSecond: number, ideal: number, median: number, slowest: number, own: number, cpu: number,
- *   claims: number }} Outcome */
+/** @typedef {{ perSecond: number, ideal: number, median: number, slowest: number, own: number, cpu: number }} Outcome */
 
 /** @param {Outcome & { workers: number }} outcome */
-function row({ workers, perSecond, ideal, median, slowest, own, cpu, claims }) {
-  const limit =
-    own >= 1 ? "reports of workers" : cpu > 0.9 ? "PostgreSQL's CPU" : claims > 0.9 ? "claims of a name" : "";
+function row({ workers, perSecond, ideal, median, slowest, own, cpu }) {
+  const limit = own >= 1 ? "reports of workers" : cpu > 0.9 ? "PostgreSQL's CPU" : "";
   const texts = [workers, Math.round(perSecond), percent(perSecond / ideal), Math.round(median), Math.round(slowest)];
   const widths = [8, 9, 10, 11, 9];
   const cells = texts.map((text, column) => String(text).padStart(widths[column] ?? 0));
-  return `${cells.join("")}${percent(cpu).padStart(6)}${percent(claims).padStart(7)}  ${limit}`;
+  return `${cells.join("")}${percent(cpu).padStart(6)}  ${limit}`;
 }
 
 /** @param {number} share */
@@ -99,13 +99,12 @@ function simulated(workers, callMs, perName) {
   const places = workers * PLACES;
   const total = Math.max(FEWEST, places * ROUNDS);
   const perTransaction = COSTS.call.postgresMs / 3;
-  // Reports and looks take their share of the cores all the time.
-  const own = (workers * COSTS.workerASecond.postgresMs) / 1_000 / SERVER.cores;
+  // Reports, their readers and looks take their share of the cores all the time.
+  const readMs = (places / CALLS_OF_PROCESS) * Math.min(workers, perName) * COSTS.reportReadMs;
+  const own = (workers * COSTS.workerASecond.postgresMs + readMs) / 1_000 / SERVER.cores;
   const ideal = (places / callMs) * 1_000;
-  if (own >= 1) return { perSecond: 0, ideal, median: Infinity, slowest: Infinity, own, cpu: 1, claims: 0 };
+  if (own >= 1) return { perSecond: 0, ideal, median: Infinity, slowest: Infinity, own, cpu: 1 };
   const cpu = station(SERVER.cores);
-  const redis = station(1);
-  const names = Array.from({ length: Math.max(1, Math.ceil(workers / perName)) }, () => nameOf());
   const events = timetable();
   /** @type {{ at: number, waitMs: number }[]} */
   const begun = [];
@@ -122,32 +121,18 @@ function simulated(workers, callMs, perName) {
   };
   const wakingMs = workers * COSTS.listenerMs;
 
-  /** @param {number} at @param {number} place */
-  const call = (at, place) => {
+  /** @param {number} at */
+  const call = (at) => {
     if (made++ >= total) return;
-    transaction(at, perTransaction + workers * COSTS.otherWorkerMs, (delivered) =>
-      events.add(redis(delivered, COSTS.call.redisMs) + SERVER.roundTripMs, () => {
-        const name = names[place % names.length];
-        name?.waiting.push({ place, at });
-        if (name !== undefined && !name.isHeld) claim(name, events.now());
+    transaction(at, perTransaction, (delivered) =>
+      transaction(delivered, perTransaction, (claimed) => {
+        begun.push({ at: claimed, waitMs: claimed - at });
+        const ended = claimed + callMs * (1 + SPREAD * (2 * random() - 1));
+        events.add(ended, (now) => transaction(now, perTransaction, call));
       }),
     );
   };
-  /** @param {Name} name @param {number} from */
-  const claim = (name, from) => {
-    const next = name.waiting[name.head];
-    name.isHeld = next !== undefined;
-    if (next === undefined) return;
-    name.head += 1;
-    transaction(from, perTransaction, (claimed) => {
-      name.heldMs += claimed - from;
-      begun.push({ at: claimed, waitMs: claimed - next.at });
-      const ended = claimed + callMs * (1 + SPREAD * (2 * random() - 1));
-      events.add(ended, (now) => transaction(now, perTransaction, (at) => call(at, next.place)));
-      claim(name, claimed);
-    });
-  };
-  for (let place = 0; place < places; place++) events.add(random() * callMs, (at) => call(at, place));
+  for (let place = 0; place < places; place++) events.add(random() * callMs, call);
   const endMs = events.run();
   const counted = begun.slice(COUNTED[0] * begun.length, COUNTED[1] * begun.length); // when all places are busy
   const waits = counted.map(({ waitMs }) => waitMs).toSorted((one, other) => one - other);
@@ -159,17 +144,7 @@ function simulated(workers, callMs, perName) {
     slowest: waits[Math.floor(waits.length * 0.99)] ?? 0,
     own,
     cpu: Math.min(1, own + ((1 - own) * cpu.busyMs()) / SERVER.cores / endMs),
-    claims: Math.max(...names.map(({ heldMs }) => heldMs)) / endMs,
   };
-}
-
-/**
- * @typedef {{ place: number, at: number }} Waiting
- * @typedef {{ isHeld: boolean, heldMs: number, waiting: Waiting[], head: number }} Name
- * @returns {Name}
- */
-function nameOf() {
-  return { isHeld: false, heldMs: 0, waiting: [], head: 0 };
 }
 
 /**
