@@ -109,7 +109,7 @@ async function withRealPaths(
     call.effects.map(async (effect): Promise<Effect> => {
       if (effect.kind === "exec") return inFolder(effect, backend);
       if (effect.kind === "read") return withReal(effect, await realPath(effect.path));
-      if (effect.kind === "write") return withFound(effect, realPath(effect.path), found, backend.files);
+      if (effect.kind === "write") return withFound(effect, realPath(effect.path), found, backend);
       if (effect.kind === "terminal") return atPane(effect, backend);
       return effect;
     }),
@@ -117,18 +117,24 @@ async function withRealPaths(
   return { ...call, effects, found };
 }
 
-/** Resolves the real path and, in parallel, looks up the file: for a write, the policy and people need the file. */
+/**
+ * Resolves the real path and looks up the file: for a write, the policy and people need the file. On a far backend both
+ * share a round trip; elsewhere the real path is not resolved a second time.
+ */
 async function withFound(
   { isNew: _, ...effect }: WriteEffect,
   realPath: Promise<string | undefined>,
   found: Map<string, FileInfo | undefined>,
-  files: Files,
+  { files, isFar }: Backend,
 ): Promise<Effect> {
-  const looking = files.stat(effect.path).then(
-    (info) => ({ info }),
-    () => undefined,
-  );
-  const [real, looked] = [await realPath, await looking];
+  const look = (stat: Promise<FileInfo | undefined>) =>
+    stat.then(
+      (info) => ({ info }),
+      () => undefined,
+    );
+  const early = isFar === true ? look(files.stat(effect.path)) : undefined;
+  const real = await realPath;
+  const looked = await (early ?? (real === undefined ? undefined : look(files.stat(real, { real: true }))));
   // If a link has changed in between, the policy looks it up again.
   const isKnown = real !== undefined && (looked?.info === undefined || looked.info.path === real);
   if (!isKnown || looked === undefined) return withReal(effect, real);

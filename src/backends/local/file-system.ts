@@ -42,8 +42,8 @@ export interface FileSystem {
   lstatExactly(path: string): Promise<BigIntStats>;
   statExactly(path: string): Promise<BigIntStats>;
   readlink(path: string | Buffer): Promise<string>;
-  /** The names in a folder, as bytes. */
-  readdir(path: string): Promise<readonly Buffer[]>;
+  /** The names in a folder. Each character is a byte of the name (Latin-1), since a name need not be UTF-8. */
+  readdir(path: string): Promise<readonly string[]>;
   open(path: string, flags: number, mode?: number): Promise<Handle>;
   rename(from: string, to: string): Promise<void>;
 }
@@ -71,7 +71,7 @@ export const POOLED: FileSystem = {
   lstatExactly: (path) => lstat(path, EXACTLY),
   statExactly: (path) => stat(path, EXACTLY),
   readlink: (path) => readlink(path),
-  readdir: (path) => readdir(path, { encoding: "buffer" }),
+  readdir: (path) => readdir(path, "latin1"),
   rename: (from, to) => rename(from, to),
   open: (path, flags, mode) => open(path, flags, mode),
 };
@@ -90,7 +90,7 @@ export const SYNCHRONOUS: FileSystem = {
   lstatExactly: async (path) => lstatSync(path, EXACTLY),
   statExactly: async (path) => statSync(path, EXACTLY),
   readlink: async (path) => readlinkSync(path),
-  readdir: async (path) => readdirSync(path, { encoding: "buffer" }),
+  readdir: async (path) => readdirSync(path, "latin1"),
   rename: async (from, to) => renameSync(from, to),
   async open(path, flags, mode) {
     const fd = openSync(path, flags, mode);

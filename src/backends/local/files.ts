@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
-import { constants } from "node:fs";
+import { constants, realpathSync } from "node:fs";
 import { mkdir, rm, stat } from "node:fs/promises";
-import type { BigIntStats, Stats } from "node:fs";
+import type { BigIntStats } from "node:fs";
 import { posix } from "node:path";
 import type { FileEntry, FileInfo, FileKind, Files, OpenFile, PathOptions } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
@@ -78,9 +78,10 @@ export function localFiles(base: Base): Files {
       const folder = await resolve(path, options);
       const disk = await onDisk(folder);
       try {
-        return await inFolder(disk, folder, path, async (at, { size }) =>
-          entriesOf(size <= SMALL_FOLDER ? disk : POOLED, at(".")),
-        );
+        return await inFolder(disk, folder, path, async (at, handle) => {
+          const { size } = await handle.stat(EXACTLY);
+          return entriesOf(size <= SMALL_FOLDER ? disk : POOLED, at("."));
+        });
       } catch (error) {
         const info = codeOf(error) === "ENOTDIR" ? await stat(folder).catch(ignoreMissing) : undefined;
         if (info !== undefined) throw notAFolder(kindOf(info), path);
@@ -90,11 +91,7 @@ export function localFiles(base: Base): Files {
     async write(path, bytes, options) {
       const real = await resolve(path, options);
       const disk = await diskOf(real);
-      if (options?.replaces !== undefined) {
-        const now = await disk.lstatExactly(real).catch(ignoreMissing);
-        if (now === undefined || infoOf(real, now).version !== options.replaces) throw otherVersion(path);
-      }
-      return replaceFile(disk, real, path, bytes);
+      return replaceFile(disk, real, path, bytes, options?.replaces);
     },
     async remove(path, options) {
       const absolute = absolutePath(path, base);
@@ -181,13 +178,23 @@ function openFile(file: Handle, info: FileInfo, written: string): OpenFile {
  * Writes the content to a new file beside the old one, which it then replaces: at any moment one of the two exists.
  * Only a file with several names (hard links) is overwritten in place: after a rename, only this name would have the
  * new content. A crash in the middle of that can leave a mixture of both; the policy asks first.
+ *
+ * @param replaces The version that is replaced. Default: any, or none.
  */
-async function replaceFile(disk: FileSystem, real: string, written: string, bytes: Uint8Array): Promise<FileInfo> {
+async function replaceFile(
+  disk: FileSystem,
+  real: string,
+  written: string,
+  bytes: Uint8Array,
+  replaces: string | undefined,
+): Promise<FileInfo> {
   try {
-    const before = await disk.lstat(real).catch(ignoreMissing);
+    const before = await disk.lstatExactly(real).catch(ignoreMissing);
+    if (replaces !== undefined && (before === undefined || infoOf(real, before).version !== replaces))
+      throw otherVersion(written);
     if (before?.isSymbolicLink() === true) throw changed(written);
     if (before !== undefined) requireRegular({ kind: kindOf(before) }, written);
-    if (before !== undefined && before.nlink > 1) return await overwrite(disk, real, written, bytes);
+    if (before !== undefined && before.nlink > 1n) return await overwrite(disk, real, written, bytes);
     if (before === undefined) await makeFolders(disk, posix.dirname(real), written);
     return await inFolder(disk, posix.dirname(real), written, async (at) => {
       const temporary = at(`.handrail-${randomName(12)}.tmp`);
@@ -195,7 +202,7 @@ async function replaceFile(disk: FileSystem, real: string, written: string, byte
       try {
         await writeAt(file, bytes, 0);
         if (before !== undefined) await giveTo(file, before, written);
-        await file.chmod(before === undefined ? 0o666 & ~process.umask() : before.mode & KEPT_MODE);
+        await file.chmod(before === undefined ? 0o666 & ~process.umask() : Number(before.mode) & KEPT_MODE);
         // Replacing a file waits until its new content is on its way to the disk (ext4(5), auto_da_alloc).
         await (bytes.length > SMALL ? POOLED : disk).rename(temporary, at(posix.basename(real)));
         return infoOf(real, await file.stat(EXACTLY));
@@ -212,11 +219,11 @@ async function replaceFile(disk: FileSystem, real: string, written: string, byte
 }
 
 /** Gives the new file the owner and group of the file that it replaces. */
-async function giveTo(file: Handle, { uid, gid }: Stats, written: string): Promise<void> {
+async function giveTo(file: Handle, { uid, gid }: BigIntStats, written: string): Promise<void> {
   const mine = await file.stat(EXACTLY);
-  if (Number(mine.uid) === uid && Number(mine.gid) === gid) return;
+  if (mine.uid === uid && mine.gid === gid) return;
   try {
-    await file.chown(uid, gid);
+    await file.chown(Number(uid), Number(gid));
   } catch (error) {
     throw notGiven(`${uid}:${gid}`, written, error);
   }
@@ -253,16 +260,23 @@ async function inFolder<T>(
   disk: FileSystem,
   folder: string,
   written: string,
-  work: (at: (name: string) => string, info: BigIntStats) => Promise<T>,
+  work: (at: (name: string) => string, handle: Handle) => Promise<T>,
 ): Promise<T> {
   const handle = await disk.open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   try {
     await requireSame(disk, handle, folder, written);
-    const prefix = process.platform === "linux" ? `/proc/self/fd/${handle.fd}` : folder;
-    return await work((name) => `${prefix}/${name}`, await handle.stat(EXACTLY));
+    const prefix = process.platform === "linux" ? `${ownFolder()}/fd/${handle.fd}` : folder;
+    return await work((name) => `${prefix}/${name}`, handle);
   } finally {
     await handle.close();
   }
+}
+
+let own: string | undefined;
+
+/** The folder of this process in /proc. `/proc/self` is a link, and following it takes a tenth of a look-up. */
+function ownFolder(): string {
+  return (own ??= realpathSync.native("/proc/self"));
 }
 
 /** Creates a folder and its missing parents, each inside its verified parent. */
@@ -286,7 +300,7 @@ async function requireSame(disk: FileSystem, file: Handle, real: string, written
     if ((await disk.realpath(real)) !== real) throw changed(written);
     return;
   }
-  const opened = await disk.readlink(`/proc/self/fd/${file.fd}`);
+  const opened = await disk.readlink(`${ownFolder()}/fd/${file.fd}`);
   if (opened !== real && opened !== `${real} (deleted)`) throw changed(written);
 }
 
@@ -295,7 +309,9 @@ async function entriesOf(disk: FileSystem, folder: string): Promise<readonly Fil
   const prefix = folder === "/" ? folder : `${folder}/`;
   const entries: FileEntry[] = [];
   for (let start = 0; start < names.length; start += STAT_BATCH) {
-    const batch = names.slice(start, start + STAT_BATCH).map((bytes) => {
+    const batch = names.slice(start, start + STAT_BATCH).map((latin) => {
+      if (ASCII.test(latin)) return { name: latin, path: prefix + latin };
+      const bytes = Buffer.from(latin, "latin1");
       const name = bytes.toString("utf8"); // in a name that is not UTF-8, U+FFFD replaces the invalid bytes
       return { name, path: isUtf8(bytes) ? prefix + name : Buffer.concat([Buffer.from(prefix), bytes]) };
     });
@@ -311,6 +327,8 @@ async function entriesOf(disk: FileSystem, folder: string): Promise<readonly Fil
   }
   return entries.sort((one, other) => byCodeUnits(one.name, other.name));
 }
+
+const ASCII = /^[\0-\x7f]*$/;
 
 function infoOf(path: string, stats: BigIntStats): FileInfo {
   return {
