@@ -6,7 +6,7 @@ import { IS_SIGNAL, SIGNALS } from "../db/signals.ts";
 import type { Interest, ReadableRow, Sql } from "../db/sql.ts";
 import { type Work, all } from "../db/work.ts";
 import { Stop } from "../util/abort.ts";
-import { keyOf, threadKey } from "./event-rows.ts";
+import { eventOf, keyOf, threadKey } from "./event-rows.ts";
 import { type Choice, isAskedFor } from "./threads.ts";
 import { soonest } from "../util/soonest.ts";
 import { createWake } from "../util/wake.ts";
@@ -168,6 +168,5 @@ async function newestId(database: Sql): Promise<number> {
 }
 
 function storedEvent(id: number, body: string): StoredEvent {
-  const event = JSON.parse(body) as StoredEvent;
-  return Object.assign(event, { id });
+  return Object.assign(eventOf(body), { id });
 }

@@ -4,7 +4,7 @@ import type { Json } from "../contract/schema.ts";
 import type { Sql } from "../db/sql.ts";
 import { all } from "../db/work.ts";
 import { clip } from "../util/text.ts";
-import { keyOf } from "./event-rows.ts";
+import { eventOf, keyOf } from "./event-rows.ts";
 
 /** How much one statement looks at, in rows and in bytes: the event loop gets a turn in between. */
 const STEP = { rows: 2_000, bytes: 4_194_304 };
@@ -73,7 +73,7 @@ export async function searchIn(database: Sql, options: SearchOptions): Promise<S
     if (next === undefined || next.id === null) return search.result();
     const from = next.id;
     const rows = await database.read(() => all<Candidate>(candidates, [from, to, ...within, pattern]));
-    for (const { id, body } of rows) search.look({ ...(JSON.parse(body) as ActivityEvent), id });
+    for (const { id, body } of rows) search.look(Object.assign(eventOf(body), { id }));
     end = next;
     bytes += next.bytes;
     await nextTurn();

@@ -3,7 +3,7 @@ import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Dialect } from "../db/dialect.ts";
 import { type Work, all } from "../db/work.ts";
 import { clip } from "../util/text.ts";
-import { keyOf, threadKey } from "./event-rows.ts";
+import { eventOf, keyOf, threadKey } from "./event-rows.ts";
 
 /** The longest title, in characters of the first message of a person. */
 const MAX_TITLE = 200;
@@ -81,7 +81,6 @@ export function* threadsIn({ facet }: Dialect): Work<readonly ThreadSummary[]> {
   return summaries;
 }
 
-const eventOf = (body: string) => JSON.parse(body) as ActivityEvent;
 const optional = (body: string | null) => (body === null ? undefined : eventOf(body));
 
 function isOfPerson(event: ActivityEvent): boolean {

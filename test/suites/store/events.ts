@@ -33,6 +33,26 @@ export const events: StoreCases = {
     ok((ids[0] ?? 0) > 0);
   },
 
+  "are returned whole when the text that a model read is also in the data": async ({ store }) => {
+    const file = 'a line \ud83d\ude00 "quoted"\n'.repeat(200);
+    const text = `${file}\n[Showing lines 1-200 of 300.]`;
+    const image = { type: "image", mimeType: "image/png", bytes: 3 } as const;
+    const parts = [file, text, "another text"].map((each) => ({ type: "text", text: each }) as const);
+    const ended = { ...finished("a"), content: [...parts, image] };
+    const given = [
+      { ...ended, data: { path: "x", text: file, ["__proto__"]: file } },
+      { ...ended, call: "b", data: ["x", file] },
+      { ...ended, call: "c", data: { short: "a line" } },
+    ];
+    for (const each of given) store.append(each);
+    deepEqual((await all(store)).map(withoutId), given);
+    const { hits } = await store.search({ text: "[Showing lines 1-200" });
+    deepEqual(
+      hits.map(({ call }) => call),
+      ["c", "b", "a"],
+    );
+  },
+
   "are selected by thread, by call, by type and by the last seen id": async ({ store }) => {
     for (const [call, thread] of [
       ["a", "one"],
