@@ -28,7 +28,9 @@ export function asJson(returned: unknown): Json | undefined {
  * and objects keep the entries that fit. A mark shows each truncation. Returns the same value when it fits as a whole.
  */
 export function boundJson(data: Json, keep: "head" | "tail"): Json {
-  if (measure(data, 0) <= DEFAULT_MAX_BYTES) return data;
+  // UTF-8 takes at most three bytes per UTF-16 unit: most data need not be measured exactly.
+  const fits = (bytesOf: (text: string) => number) => measure(data, 0, bytesOf) <= DEFAULT_MAX_BYTES;
+  if (fits(({ length }) => 3 * length) || fits(Buffer.byteLength)) return data;
   return cut(data, { left: DEFAULT_MAX_BYTES }, keep, 0);
 }
 
@@ -54,15 +56,15 @@ function isDeeper(value: Json | undefined, levels: number): boolean {
 }
 
 /** Bytes of text, roughly: each value counts at least one byte. Stops above the limit. Infinite if data is too deep. */
-function measure(value: Json, depth: number): number {
-  if (typeof value === "string") return Buffer.byteLength(value) + 1;
+function measure(value: Json, depth: number, bytesOf: (text: string) => number): number {
+  if (typeof value === "string") return bytesOf(value) + 1;
   if (typeof value !== "object" || value === null) return 1;
   if (depth > MAX_DEPTH) return Infinity;
   let total = 1;
   const isList = Array.isArray(value);
   const fields: { readonly [key: string]: Json } = value as { readonly [key: string]: Json };
   for (const key of Object.keys(fields)) {
-    total += measure(fields[key] ?? null, depth + 1) + (isList ? 0 : Buffer.byteLength(key));
+    total += measure(fields[key] ?? null, depth + 1, bytesOf) + (isList ? 0 : bytesOf(key));
     if (total > DEFAULT_MAX_BYTES) return total;
   }
   return total;

@@ -33,7 +33,8 @@ function parseInput(input: unknown): Pick<ToolCall, "input" | "notJson"> {
     return { input: clip(input, SHOWN), notJson };
   }
   const parsed = parseText(input);
-  if (parsed.notJson !== undefined || !isTooDeep(parsed.input)) return parsed;
+  const isShort = typeof input === "string" && input.length <= MAX_JSON_DEPTH; // each level takes a character
+  if (parsed.notJson !== undefined || isShort || !isTooDeep(parsed.input)) return parsed;
   const shown = typeof input === "string" ? clip(input, SHOWN) : "(nested too deep)";
   return { input: shown, notJson: `nested more than ${MAX_JSON_DEPTH} levels deep` };
 }

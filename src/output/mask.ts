@@ -52,6 +52,8 @@ const SHORTEST_PART = 6;
 const LONG_TEXT = 256;
 /** The maximum number of values. No command passes that many variables. */
 const MOST_VALUES = 2_000;
+/** How many names of fields are remembered. */
+const MOST_KEYS = 256;
 const MAX_DEPTH = 64;
 const MARK = /\[masked: ([^\]\n]{1,80})\]/g;
 /** The label of values without a name. */
@@ -73,6 +75,8 @@ export function createMask(env: NodeJS.ProcessEnv, { values = [], names = [] }: 
   let starts: RegExp | undefined;
   /** The last long text without a secret. The same text is masked as argument, as data and as what the model reads. */
   let clean = "";
+  /** Names of fields without a secret: the entries of a list have the same ones. */
+  const cleanKeys = new Set<string>();
 
   const add = (secrets: readonly { readonly name: string; readonly value: string }[]) => {
     const before = count;
@@ -91,6 +95,7 @@ export function createMask(env: NodeJS.ProcessEnv, { values = [], names = [] }: 
       }
     }
     clean = "";
+    cleanKeys.clear();
     if (count > before) starts = new RegExp([...byStart.keys()].map(escaped).join("|"), "g");
   };
 
@@ -157,6 +162,12 @@ export function createMask(env: NodeJS.ProcessEnv, { values = [], names = [] }: 
     return secrets;
   };
   const text = (value: string) => replaced(value, find(value), ({ label }) => mark(label));
+  const keyText = (key: string) => {
+    if (cleanKeys.has(key)) return key;
+    const shown = text(key);
+    if (shown === key && cleanKeys.size < MOST_KEYS && key.length < LONG_TEXT) cleanKeys.add(key);
+    return shown;
+  };
 
   const jsonAt = (value: unknown, depth: number): unknown => {
     if (typeof value === "string") return text(value);
@@ -178,7 +189,7 @@ export function createMask(env: NodeJS.ProcessEnv, { values = [], names = [] }: 
       const key = keys[index] ?? "";
       const each: unknown = value[key as keyof typeof value];
       const masked = underName(key, each) ?? jsonAt(each, depth + 1);
-      const shownKey = text(key);
+      const shownKey = keyText(key);
       if (masked !== each || shownKey !== key) copy ??= Object.entries(value).slice(0, index);
       copy?.push([shownKey, masked]);
     }

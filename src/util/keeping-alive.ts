@@ -6,10 +6,15 @@ export const LONGEST_TIMER_MS = 0x7fff_ffff;
  * that is being ended, or a worker's answer. Settles as the work does.
  */
 export async function keepingAlive<T>(work: Promise<T>): Promise<T> {
-  const timer = setInterval(() => {}, LONGEST_TIMER_MS);
+  timer ??= setInterval(() => {}, LONGEST_TIMER_MS);
+  if (running++ === 0) timer.ref();
   try {
     return await work;
   } finally {
-    clearInterval(timer);
+    if (--running === 0) timer.unref();
   }
 }
+
+/** One timer for all work: to make one and end it for each call would take a twentieth of a call. */
+let timer: NodeJS.Timeout | undefined;
+let running = 0;
