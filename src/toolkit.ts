@@ -9,7 +9,7 @@ import type { Notice } from "./contract/notice.ts";
 import type { QuestionId } from "./contract/question.ts";
 import type { Waiting } from "./engine/host.ts";
 import type { SandboxOptions } from "./backends/sandbox/options.ts";
-import { type TargetOptions, hasTerminal, isContained } from "./backends/targets.ts";
+import { type TargetOptions, hasTerminal, sandboxedAt } from "./backends/targets.ts";
 import {
   browserFolder,
   configFolder,
@@ -93,7 +93,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     openNetwork: async () => (await import("./backends/sandbox/egress/shared-network.ts")).openSharedNetwork(),
   });
   const toolsFor = (shell?: ScriptShell) => {
-    const [sandboxed, terminal] = [isContained(place), hasTerminal(place)];
+    const [sandboxed, terminal] = [sandboxedAt(place), hasTerminal(place)];
     const about = { sandboxed, terminal, memoryScope, hasSources: sources.length > 0, browsers };
     return toolset(chosenTools(options, { ...about, ...(shell !== undefined && { shell }) }));
   };

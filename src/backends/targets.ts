@@ -1,5 +1,5 @@
 import type { Backend } from "../contract/backend.ts";
-import { type SandboxMode, sandboxModeOn } from "../contract/containment.ts";
+import { type SandboxMode, type Sandboxed, sandboxModeOn, sandboxedBy } from "../contract/containment.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { TargetAddress, TargetKind } from "../contract/target.ts";
 import { containerTarget } from "./container/target.ts";
@@ -61,11 +61,11 @@ export function targetOfFlag({ schemes }: TargetKind, value: string): string {
 }
 
 /** Whether commands at the place will be contained, as far as is known before a test. */
-export function isContained(place: TargetOptions): boolean {
-  if (typeof place.target === "object") return place.target.sandbox !== undefined;
+export function sandboxedAt(place: TargetOptions): Sandboxed {
+  if (typeof place.target === "object") return sandboxedBy(place.target.sandbox);
   if (uncontained(place) !== undefined) return false;
   const found = findTarget(place.target, place.targets);
-  if (found?.kind.contains === "by-shell") return place.sandbox !== "off";
+  if (found?.kind.contains === "by-shell") return place.sandbox === "off" ? false : "offline";
   return sandboxModeOn(process.platform, place.sandbox) !== "off";
 }
 

@@ -2,6 +2,7 @@ import type { SubAgentOptions, SubAgents } from "../agent/agent.ts";
 import { type LoadedModel, loadModel } from "../agent/models/load.ts";
 import { keyFile } from "../config/state.ts";
 import type { AgentChoice } from "../config/values.ts";
+import { sandboxedBy } from "../contract/containment.ts";
 import type { Tool } from "../contract/tool.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { oneLine } from "../output/terminal-text.ts";
@@ -42,7 +43,7 @@ export async function loadSubAgents(options: GlobalOptions): Promise<ConfiguredA
     const { sandbox, terminal, shell } = toolkit.backend;
     const choice = { ...toolChoice(settings), preset };
     const own = chosenTools(choice, {
-      ...{ sandboxed: sandbox !== undefined, terminal: terminal !== undefined, hasSources: true },
+      ...{ sandboxed: sandboxedBy(sandbox), terminal: terminal !== undefined, hasSources: true },
       ...(shell !== undefined && { shell }),
       ...(memory.scope !== undefined && { memoryScope: memory.scope }),
     });

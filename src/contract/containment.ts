@@ -76,6 +76,15 @@ export function sandboxModeOn(platform: NodeJS.Platform, mode: SandboxMode = "au
   return mode === "auto" && platform !== "linux" ? "off" : mode;
 }
 
+/** Whether commands are contained. "offline": in a sandbox on another system, which opens no hosts. */
+export type Sandboxed = boolean | "offline";
+
+/** Returns whether commands of a backend with this sandbox are contained, if the sandbox works. */
+export function sandboxedBy(sandbox: Sandbox | undefined): Sandboxed {
+  if (sandbox === undefined) return false;
+  return sandbox.lacks?.what.includes("network") === true ? "offline" : true;
+}
+
 /** The sandbox of a backend. */
 export interface Sandbox {
   /**

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import type { Command, ToolBackend } from "../contract/backend.ts";
+import type { Sandboxed } from "../contract/containment.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolContext, type ToolNames, defineTool, withToolNames } from "../contract/tool.ts";
 import { DEFAULT_LIMIT } from "../output/truncate.ts";
@@ -18,6 +19,13 @@ import {
 } from "./shared/script.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 import type { JobLifetime, Lifetime } from "../contract/lifetime.ts";
+
+const IN_SANDBOX = " It runs in a sandbox: it can write to the workspace and /tmp, and has no network";
+const SANDBOX_TEXTS: { readonly [sandboxed in `${Sandboxed}`]: string } = {
+  false: "",
+  true: `${IN_SANDBOX} unless you name hosts.`,
+  offline: `${IN_SANDBOX}. What needs one runs outside: sandbox: false.`,
+};
 
 const DEFAULT_TIMEOUT_S = 120;
 const MAX_TIMEOUT_S = 86_400;
@@ -72,9 +80,7 @@ export const bash = ({
           ? "It runs in a tmux pane that people see and can type in. A command that waits for input, or is still " +
             "running after the timeout, continues in the pane as a job."
           : "It has no terminal and no stdin, and is stopped after the timeout.") +
-        (sandboxed
-          ? " It runs in a sandbox: it can write to the workspace and /tmp, and has no network unless you name hosts."
-          : ""),
+        SANDBOX_TEXTS[`${sandboxed}`],
       ...RUNS_SCRIPTS,
       ...options,
       limit,

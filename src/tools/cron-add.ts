@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import type { Sandboxed } from "../contract/containment.ts";
 import type { Effect } from "../contract/effect.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { NewSchedule, Timing, Work } from "../contract/schedule.ts";
@@ -27,7 +28,7 @@ const RUNS_SHOWN = 3;
 
 export interface CronAddOptions extends ToolOptions {
   /** Whether commands run in a sandbox. Adds arguments that ask the sandbox for more access. Default false. */
-  readonly sandboxed?: boolean;
+  readonly sandboxed?: Sandboxed;
   /** Milliseconds since 1970. Default: the current time. */
   readonly now?: () => number;
 }

@@ -1,4 +1,4 @@
-import { hasTerminal, isContained } from "../../backends/targets.ts";
+import { hasTerminal, sandboxedAt } from "../../backends/targets.ts";
 import type { DefinitionFormat, Toolset } from "../../contract/toolkit.ts";
 import { definitions, paramsHint, toolset } from "../../engine/toolset.ts";
 import { chosenTools } from "../../tools/presets/choose.ts";
@@ -18,7 +18,7 @@ export async function run({
   const place = { ...placeOf(options), sandbox: settings.policy.sandbox };
   const { scope } = settings.memory;
   const conditions = {
-    sandboxed: isContained(place),
+    sandboxed: sandboxedAt(place),
     terminal: hasTerminal(place),
     ...(scope !== undefined && { memoryScope: scope }),
   };

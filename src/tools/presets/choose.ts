@@ -1,4 +1,5 @@
 import type { ScriptShell } from "../../contract/backend.ts";
+import type { Sandboxed } from "../../contract/containment.ts";
 import type { MemoryScope } from "../../contract/memory.ts";
 import type { Tool, ToolOptions } from "../../contract/tool.ts";
 import type { Browsers } from "../../web/browser/protocol.ts";
@@ -28,7 +29,7 @@ export interface ToolChoice {
 /** What the tools' target supports. */
 export interface ToolPlace {
   /** Whether commands run in a sandbox: their tools have arguments that ask it for more access. Default false. */
-  readonly sandboxed?: boolean;
+  readonly sandboxed?: Sandboxed;
   /** The shell that runs commands. Default "bash". */
   readonly shell?: ScriptShell;
   /** Who shares memories. Default "user". */

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import type { Containment } from "../../contract/containment.ts";
+import type { Containment, Sandboxed } from "../../contract/containment.ts";
 
 const ARGUMENTS = {
   network: Type.Optional(
@@ -29,8 +29,11 @@ const ARGUMENTS = {
 };
 
 /** The arguments with which a command asks the sandbox for more access. Empty when there is no sandbox. */
-export function sandboxArguments(offered: boolean): typeof ARGUMENTS {
-  return offered ? ARGUMENTS : ({} as typeof ARGUMENTS);
+export function sandboxArguments(sandboxed: Sandboxed): typeof ARGUMENTS {
+  if (sandboxed === false) return {} as typeof ARGUMENTS;
+  if (sandboxed === true) return ARGUMENTS;
+  const { network: _, ...others } = ARGUMENTS;
+  return others as typeof ARGUMENTS;
 }
 
 /** The containment that the arguments ask for. `undefined` when they ask for nothing. */

@@ -1,5 +1,5 @@
 import type { Command, Exit, ScriptShell } from "../../contract/backend.ts";
-import type { Containment } from "../../contract/containment.ts";
+import type { Containment, Sandboxed } from "../../contract/containment.ts";
 import { type Content, text } from "../../contract/content.ts";
 import type { Effect } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
@@ -12,7 +12,7 @@ export interface ScriptOptions extends ToolOptions {
   /** Whether commands run in a live terminal, where they continue after their time. Default false. */
   readonly terminal?: boolean;
   /** Whether commands run in a sandbox. If so, adds arguments that ask the sandbox for access. Default false. */
-  readonly sandboxed?: boolean;
+  readonly sandboxed?: Sandboxed;
   /** The shell that runs the script: "sh" on a target without bash. Default "bash". */
   readonly shell?: ScriptShell;
 }
