@@ -41,6 +41,9 @@ export const DISTANCE =
   sshdProblem() === undefined
     ? [
         ...CALLS.map((call) => calling(call, `distance-${call.tool}`, {})),
+        ...(isThere("bwrap")
+          ? CALLS.slice(0, 1).map((call) => calling({ ...call, most: 1.7 }, "distance-sandbox", { sandbox: true }))
+          : []),
         ...(isThere("tmux")
           ? CALLS.slice(0, 1).map((call) => calling({ ...call, most: 4 }, "distance-tmux", { tmux: "bench" }))
           : []),
@@ -50,13 +53,14 @@ export const DISTANCE =
 /**
  * @param {(typeof CALLS)[number]} call
  * @param {string} name
- * @param {{ readonly tmux?: string }} place
+ * @param {{ readonly tmux?: string, readonly sandbox?: boolean }} place
  * @returns {import("./shared.mjs").Workload}
  */
-function calling({ tool, input, most }, name, { tmux }) {
+function calling({ tool, input, most }, name, { tmux, sandbox = false }) {
+  const where = tmux !== undefined ? " in tmux" : sandbox ? " in the sandbox" : "";
   return {
     name,
-    what: `a call of ${tool}${tmux === undefined ? "" : " in tmux"} over ssh on a link of ${ROUND_TRIP_MS} ms; peer ssh host true on a connection that is open`,
+    what: `a call of ${tool}${where} over ssh on a link of ${ROUND_TRIP_MS} ms; peer ssh host true on a connection that is open`,
     unit: "round trips",
     scale: 1 / ROUND_TRIP_MS,
     target: within(most, "round trips"),
@@ -64,9 +68,14 @@ function calling({ tool, input, most }, name, { tmux }) {
       const server = await startSshd(folder, ROUND_TRIP_MS);
       await run("ssh", [...server.shared, server.target, MAKE_FILES]);
       const place =
-        tmux === undefined
+        tmux === undefined && !sandbox
           ? { target: await ssh({ ...server, workDir: "~/far", outputFolder: join(folder, "outputs") }) }
-          : { target: `ssh:${configured(server, folder)}`, workDir: "~/far", terminal: tmux };
+          : {
+              target: `ssh:${configured(server, folder)}`,
+              workDir: "~/far",
+              ...(tmux !== undefined && { terminal: tmux }),
+              ...(sandbox && /** @type {const} */ ({ sandbox: "on" })),
+            };
       const toolkit = await createToolkit({
         ...place,
         preset: "workspace",

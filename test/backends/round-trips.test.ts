@@ -1,7 +1,10 @@
+import { execFileSync } from "node:child_process";
 import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { farSandbox } from "../../src/backends/sandbox/far/far-sandbox.ts";
 import { remote } from "../../src/backends/shell/backend.ts";
+import { bubblewrapProblem } from "../sandbox/contained.ts";
 import { type FarTransport, farTransport } from "../support/far-transport.ts";
 import { localTransport } from "../support/local-transport.ts";
 import { temporaryFolder } from "../support/workspace.ts";
@@ -49,6 +52,45 @@ describe("on a distant host, from the beginning of a call to its end", () => {
       fewest = Math.min(fewest, counted());
     }
     expect(fewest).toBe(trips);
+  });
+});
+
+describe.skipIf(bubblewrapProblem() !== undefined)("in the sandbox there", () => {
+  /** The fewest round trips of the first command and of the second, each on a new connection. */
+  async function trips(workDir: string, sandboxed: boolean) {
+    let fewest = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const transport = farTransport(localTransport(["sh"]), ROUND_TRIP_MS);
+      const inner = await remote(transport, { workDir });
+      const options = {
+        required: true,
+        writable: [],
+        hidden: [],
+        isProtected: (path: string) => /\.envrc$/.test(path),
+      };
+      const backend = sandboxed ? farSandbox(inner, options) : inner;
+      const counts: number[] = [];
+      for (const script of ["echo x >made", "echo x >.envrc"]) {
+        const counted = transport.count();
+        const child = await backend.spawn({ argv: ["sh", "-c", script] });
+        expect(await child.exit).toMatchObject({ how: "exited", code: sandboxed && script.includes("env") ? 2 : 0 });
+        counts.push(counted());
+      }
+      fewest = fewest.map((count, index) => Math.min(count, counts[index] ?? count));
+      await backend.close();
+    }
+    return fewest;
+  }
+
+  test("the first command takes at most one round trip more, and the next ones none", async () => {
+    const workDir = temporaryFolder();
+    execFileSync("git", ["init", "-q", workDir]);
+    mkdirSync(join(workDir, "folder"));
+    for (const path of [".envrc", "folder/.envrc"]) writeFileSync(join(workDir, path), "mine\n");
+    const [first = 0, next = 0] = await trips(workDir, false);
+    const [firstInside = 0, nextInside = 0] = await trips(workDir, true);
+    expect(firstInside).toBeLessThanOrEqual(first + 1);
+    expect(nextInside).toBe(next);
   });
 });
 

@@ -17,7 +17,7 @@ import type { View, Views } from "./far-views.ts";
 const VIEW = 6;
 
 /** How often a command is prepared again because files changed meanwhile. */
-const MOST_ATTEMPTS = 5;
+const MOST_ATTEMPTS = 10;
 
 /** After how many commands in a row that bwrap could not start the sandbox counts as one that does not work. */
 const MOST_UNSET = 3;

@@ -180,7 +180,7 @@ function usualAnswers(workDir: string): Answers {
   const known = new Map<string, string>([...kinds, [`n ${quoteWord(git)}`, names]]);
   return {
     get(question) {
-      const answer = known.get(question) ?? (question.startsWith("t ") ? "folder" : undefined);
+      const answer = known.get(question) ?? (question.startsWith("t ") ? "folder\n" : undefined);
       return answer === undefined ? undefined : Buffer.from(answer);
     },
   };
@@ -213,6 +213,7 @@ function reading(
     return answers.get(question);
   };
   const about = (what: string, path: string) => answer(`${what} ${quoteWord(path)}`);
+  const aboutThere = (path: string) => `t ${quoteWord(path)}`;
   const listed = (bytes: Buffer | undefined): readonly string[] => {
     const paths: string[] = [];
     if (bytes === undefined) return paths;
@@ -253,11 +254,13 @@ function reading(
       return text === "" ? undefined : Number(text);
     },
     realOf(path) {
-      const bytes = about("l", path);
+      const known = asked.has(aboutThere(path)) ? about("t", path) : undefined;
+      const bytes =
+        known === undefined || known.length === 0 ? about("l", path) : known.subarray(known.indexOf(10) + 1);
       return bytes === undefined || bytes.length === 0 ? path : pathFrom(bytes);
     },
     isThere: (path) => (about("t", path)?.length ?? 0) > 0,
-    isFolder: (path) => kindIn(about("t", path)) === "folder",
+    isFolder: (path) => about("t", path)?.toString("latin1").startsWith("folder\n") === true,
     found(root) {
       const all = search(root, findWords(root, own), topWords(root, own));
       // What is in its folders cannot be changed.

@@ -3,9 +3,17 @@
 
 hr_z() { printf '\n%s\n' "$hr_end_of_answer"; }
 
-# k PATH: the kind, links not followed. t PATH: the kind, links followed.
+# k PATH: the kind, links not followed. t PATH: the kind, links followed, and the real path; nothing if nothing is there.
 k() { if [ -L "$1" ]; then printf other; else hr_kind "$1"; fi; hr_z; }
-t() { hr_kind "$1"; hr_z; }
+t() {
+  if [ -e "$1" ]; then
+    hr_kind "$1"
+    printf '\n'
+    if hr_file_real "$1"; then printf %s "$hr_real"; fi
+    cd /
+  fi
+  hr_z
+}
 hr_kind() { if [ -d "$1" ]; then printf folder; elif [ -f "$1" ]; then printf 'file'; elif [ -e "$1" ]; then printf other; fi; }
 
 # n FOLDER: the names in a folder, each with a NUL.
@@ -28,7 +36,7 @@ r() { if [ -f "$2" ] && [ -r "$2" ]; then printf +; head -c "$(($1 + 1))" "$2"; 
 s() { if [ -f "$1" ] && [ -r "$1" ]; then wc -c <"$1"; fi; hr_z; }
 
 # l PATH: the path with its links followed, as far as it exists.
-l() { if hr_file_walk "$1" follow; then printf %s "$hr_real"; fi; cd /; hr_z; }
+l() { if hr_file_real "$1"; then printf %s "$hr_real"; fi; cd /; hr_z; }
 
 # f SECONDS WORD...: the paths that find(1) prints, each with a NUL; "!" at the end if it took longer.
 f() {
@@ -43,15 +51,14 @@ f() {
 # folders that commands do not see are left out, unless they are in the workspace (hr_workspace).
 u() {
   if [ -r /proc/net/unix ]; then
-    while read -r _ _ _ hr_flags _ _ _ hr_one; do
-      [ "$hr_flags" = 00010000 ] || continue
+    sed -n 's/^[^ ]* [^ ]* [^ ]* 00010000 [^ ]* [^ ]* *[^ ]* \([^@]\)/\1/p' /proc/net/unix | while IFS= read -r hr_one; do
       case $hr_one in
       "$hr_workspace"/*) ;;
-      @* | '' | /run/* | /var/run/* | /tmp/* | /var/tmp/*) continue ;;
+      /run/* | /var/run/* | /tmp/* | /var/tmp/*) continue ;;
       esac
       case $hr_one in /*) [ -S "$hr_one" ] || continue ;; esac
       printf '%s\0' "$hr_one"
-    done </proc/net/unix
+    done
   fi
   hr_z
 }
