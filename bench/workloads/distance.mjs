@@ -13,7 +13,7 @@ const SSH =
   sshdProblem() === undefined ? execFileSync("sh", ["-c", "command -v ssh"], { encoding: "utf8" }).trim() : "";
 
 /** Long enough to make the work itself negligible. Milliseconds. */
-const ROUND_TRIP_MS = 100;
+const ROUND_TRIP_MS = 400;
 
 /** Run as the user who works there, who may replace the files. */
 const MAKE_FILES =
@@ -42,7 +42,7 @@ export const DISTANCE =
     ? [
         ...CALLS.map((call) => calling(call, `distance-${call.tool}`, {})),
         ...(isThere("bwrap")
-          ? CALLS.slice(0, 1).map((call) => calling({ ...call, most: 1.7 }, "distance-sandbox", { sandbox: true }))
+          ? CALLS.slice(0, 1).map((call) => calling({ ...call, most: 1.5 }, "distance-sandbox", { sandbox: true }))
           : []),
         ...(isThere("tmux")
           ? CALLS.slice(0, 1).map((call) => calling({ ...call, most: 4 }, "distance-tmux", { tmux: "bench" }))

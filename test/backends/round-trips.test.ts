@@ -66,7 +66,7 @@ describe.skipIf(bubblewrapProblem() !== undefined)("in the sandbox there", () =>
         required: true,
         writable: [],
         hidden: [],
-        isProtected: (path: string) => /\.envrc$/.test(path),
+        isProtected: (path: string) => path.endsWith(".envrc"),
       };
       const backend = sandboxed ? farSandbox(inner, options) : inner;
       const counts: number[] = [];
