@@ -375,6 +375,7 @@ describe.skipIf(problem !== undefined)("on a host over SSH", () => {
     const asked = async (backend: Backend) => {
       const toolkit = await toolkitWith({ target: backend, preset: "coding" });
       const all = await Promise.all(EVERYDAY.map((command) => toolkit.judge([{ kind: "exec", command }])));
+      const shown = JSON.stringify(toolkit.tools.get("bash"));
       const result = await toolkit.judge([
         { kind: "exec", command: "npm ci", within: { network: ["registry.npmjs.org"] } },
       ]);
@@ -382,6 +383,8 @@ describe.skipIf(problem !== undefined)("on a host over SSH", () => {
         asks: all.filter(({ verdict }) => verdict === "ask").length,
         refused: all.filter(({ verdict }) => verdict === "deny").length,
         network: result.reason,
+        offersHosts: shown.includes('"network"'),
+        text: /It runs in a sandbox: [^"]*/.exec(shown)?.[0],
       };
     };
     const before = await asked((await opened({ sandboxed: false })).backend);
@@ -389,6 +392,7 @@ describe.skipIf(problem !== undefined)("on a host over SSH", () => {
     expect(before.asks / EVERYDAY.length).toBeGreaterThan(0.3);
     expect(after.asks / EVERYDAY.length).toBeLessThanOrEqual(0.02);
     expect(after.refused).toBe(0);
+    expect(after).toMatchObject({ offersHosts: false, text: expect.stringContaining("sandbox: false") });
     expect(after.network).toMatch(/has no network.*sandbox: false/);
   });
 
