@@ -44,6 +44,11 @@ export type Refusal =
    * the command ended.
    */
   | { readonly kind: "held-back"; readonly path: string }
+  /**
+   * A folder of the workspace that is read-only, and hidden from commands that may send something, because protected
+   * files in it are still being searched for (`isGoingOn`), or because the workspace has too many folders.
+   */
+  | { readonly kind: "unsearched"; readonly path: string; readonly isGoingOn: boolean }
   /** A host that the proxy refused: "registry.example.org:443". `reason`: why asking for the host would not help. */
   | { readonly kind: "host"; readonly host: string; readonly reason?: string }
   /** A limit of the sandbox that the command reached. */

@@ -60,6 +60,11 @@ export interface Before {
   /** The folders that are searched for repositories, and those that the command can write. */
   readonly roots: readonly string[];
   readonly writable: readonly string[];
+  /**
+   * Folders that were read-only because they had not been searched. Those of `writable` in them were writable. Not in
+   * records of older versions.
+   */
+  readonly unsearched?: readonly string[];
   /** Paths that the command was granted to write, with everything in them. */
   readonly lifted: readonly string[];
   /** Work trees and `.git` folders from before any command. */
@@ -113,14 +118,15 @@ export function* holdings(reader: Reader, before: Before, gitFolders: readonly s
   const [operations, replacements] = [new Map(before.operations), new Set(before.replacements)];
   for (const path of before.watched.flatMap((folder) => leadingIn(reader, folder)))
     if (!leading.has(path) && !isLifted(path)) yield { path };
+  const couldWrite = (path: string) =>
+    before.writable.some((root) => isInside(path, root)) && !wasUnsearched(path, before);
   for (const path of before.absent ?? [])
-    if (before.writable.some((root) => isInside(path, root)) && !isLifted(path) && reader.kindOf(path) !== undefined)
-      yield { path };
+    if (couldWrite(path) && !isLifted(path) && reader.kindOf(path) !== undefined) yield { path };
   let made = 0;
   const all = new Set(gitFolders);
   for (const folder of all) {
-    const isMade =
-      before.writable.some((root) => isInside(folder, root)) && !old.has(folder) && !isLifted(join(folder, "config"));
+    if (wasUnsearched(folder, before)) continue;
+    const isMade = couldWrite(folder) && !old.has(folder) && !isLifted(join(folder, "config"));
     if (isMade && ++made > MOST_REPOSITORIES) {
       yield { path: folder };
       continue;
@@ -139,6 +145,15 @@ export function* holdings(reader: Reader, before: Before, gitFolders: readonly s
     yield* newHooks(reader, join(folder, "hooks"));
     for (const path of modulesIn(reader, folder).unknown) yield { path };
   }
+}
+
+/** Whether a path was read-only for a command because its folder had not been searched: the command made nothing there. */
+function wasUnsearched(path: string, { unsearched = [], writable }: Before): boolean {
+  if (unsearched.length === 0) return false;
+  const nearest = (folders: readonly string[]) =>
+    Math.max(-1, ...folders.filter((folder) => isInside(path, folder)).map(({ length }) => length));
+  const closed = nearest(unsearched);
+  return closed >= 0 && closed >= nearest(writable);
 }
 
 /** Hooks are never folders. */

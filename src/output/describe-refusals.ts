@@ -17,6 +17,9 @@ export function describeRefusals(refusals: readonly Refusal[], readOnly = false)
   }
   const read = pathsOf(refusals, "read");
   const heldBack = pathsOf(refusals, "held-back");
+  const unsearched = (isGoingOn: boolean) =>
+    refusals.flatMap((each) => (each.kind === "unsearched" && each.isGoingOn === isGoingOn ? [each.path] : []));
+  const [coming, skipped] = [unsearched(true), unsearched(false)];
   const hosts = refusals.filter((each) => each.kind === "host");
   const askable = [...new Set(hosts.flatMap(({ host, reason }) => (reason === undefined ? [ruleOf(host)] : [])))];
   const sentences = [
@@ -24,6 +27,12 @@ export function describeRefusals(refusals: readonly Refusal[], readOnly = false)
     heldBack.length > 0 &&
       `The sandbox disabled ${named(heldBack)}: it would make git run programs outside the sandbox. ` +
         askFor("write", heldBack),
+    coming.length > 0 &&
+      `${named(coming)} cannot be written for now: it is still being looked at for files to protect. ` +
+        "Try again in a moment.",
+    skipped.length > 0 &&
+      `${named(skipped)} cannot be written: the workspace has too many folders to look for files to protect. ` +
+        askFor("write", skipped),
     ...hosts.map(
       ({ host, reason }) =>
         reason !== undefined && `The sandbox refused to connect to ${host}: ${clip(reason.replace(/\.$/, ""), 300)}.`,

@@ -26,7 +26,7 @@ const made = (files: readonly string[]): string => {
 
 describe("protected files", () => {
   const find = (root: string, isProtected = (path: string) => /\/secret(\/|$)/.test(path)) =>
-    protectedFinder(isProtected)(root);
+    protectedFinder(isProtected).find(root);
 
   test("are found at any depth, also repositories, except in node_modules or behind links", () => {
     const root = made([
@@ -60,9 +60,9 @@ describe("protected files", () => {
     const root = made(["a/plain"]);
     const finder = protectedFinder((path) => path.endsWith("/secret"));
     for (let round = 0; round < 20; round++) {
-      expect(finder(root).paths).toEqual([]);
+      expect(finder.find(root).paths).toEqual([]);
       writeFileSync(join(root, "a/secret"), "");
-      expect(finder(root).paths).toEqual([join(root, "a/secret")]);
+      expect(finder.find(root).paths).toEqual([join(root, "a/secret")]);
       rmSync(join(root, "a/secret"));
     }
   });
@@ -73,17 +73,17 @@ describe("protected files", () => {
     await until("they have not changed for long", () => Date.now() - changed > 200);
     let asked = 0;
     const finder = protectedFinder((path) => ((asked += 1), path.endsWith("/secret")));
-    finder(root);
-    finder(root);
+    finder.find(root);
+    finder.find(root);
     expect(asked).toBe(2);
     const { atime, mtime } = statSync(join(root, "a"));
     writeFileSync(join(root, "a/secret"), "");
     utimesSync(join(root, "a"), atime, mtime);
-    expect(finder(root).paths).toEqual([join(root, "a/secret")]);
+    expect(finder.find(root).paths).toEqual([join(root, "a/secret")]);
   });
 
   test("of a missing folder are none", () => {
-    expect(find("/no/such/folder")).toEqual({ paths: [], repositories: [], sensitive: [] });
+    expect(find("/no/such/folder")).toEqual({ paths: [], repositories: [], sensitive: [], old: [] });
   });
 });
 

@@ -1,5 +1,6 @@
 import type { NetworkSettings } from "../../network/network-settings.ts";
 import type { LimitSettings } from "./limits/limits.ts";
+import type { SearchPace } from "./mounts/protected.ts";
 
 /** The folder of the saved outputs inside the sandbox. */
 export const OUTPUTS_INSIDE = "/run/handrail-outputs";
@@ -24,6 +25,8 @@ export interface SandboxOptions {
   readonly limits?: LimitSettings;
   /** The folder of the session's saved outputs, which commands without a network can read. Default: none. */
   readonly outputs?: string;
+  /** How long the first command waits until the workspace has been searched for protected files. */
+  readonly search?: SearchPace;
   /** True: only one command runs in the sandbox, so no shared network is prepared. Default false. */
   readonly oneCommand?: boolean;
 }

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { realOf } from "../../git/disk.ts";
 import type { Backend, Command, Process } from "../../contract/backend.ts";
 import type { SandboxAccess, SandboxState } from "../../contract/containment.ts";
+import { within } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
-import { isInside } from "../../util/paths.ts";
+import { absolutePath, isInside } from "../../util/paths.ts";
 import { spawner } from "../spawner/connection.ts";
 import { ALL_FEATURES } from "./wrap/bubblewrap.ts";
 import { DEFAULT_CACHE_BYTES } from "./session/cache-cap.ts";
@@ -16,6 +17,7 @@ import { NOT_INSTALLED, explained, impossible, thisMachine } from "./wrap/unavai
 import { factFinder, holdBackLeft } from "./mounts/facts.ts";
 import { folderChanges } from "./mounts/folder-changes.ts";
 import { type Homes } from "./mounts/hidden.ts";
+import { PATIENCE_MS, protectedFinder } from "./mounts/protected.ts";
 import { thisDisk } from "./mounts/this-disk.ts";
 import { createLimits } from "./limits/limits.ts";
 import { openSharedNetwork } from "./egress/shared-network.ts";
@@ -78,13 +80,19 @@ async function furnish(inner: Backend, program: string, options: Prepared, base:
   writeFileSync(filterFile, filter ?? "", { mode: 0o600 });
   writeFileSync(watcherFile, WATCHER, { mode: 0o600 });
   const changes = folderChanges(join(session.folder, "changes"));
-  const disk = thisDisk(isProtected, isSensitive, changes);
-  const given = { writable, hidden, isProtected, disk, temporary: temporaryOf(session) };
+  const finder = protectedFinder(isProtected, { ...options.search, isSensitive, changes });
+  const roots = [base.workDir, ...writable.map((path) => realOf(absolutePath(path, base)))];
+  const searched = Promise.all([session.swept, ...roots.map(finder.readWhole)]);
+  const given = { writable, hidden, isProtected, disk: thisDisk(finder), temporary: temporaryOf(session) };
   const factsFor = factFinder({ ...base, ...given, caches: caches.folder });
   void spawner().catch(() => undefined); // starts meanwhile, which takes as long; the probe reports a failure
-  const [limits, sharedNetwork] = await Promise.all([
+  const [limits, sharedNetwork, isSearched] = await Promise.all([
     createLimits(limitSettings),
     options.oneCommand === true ? undefined : openSharedNetwork(),
+    within(
+      options.search?.patienceMs ?? PATIENCE_MS,
+      searched.then(() => true),
+    ),
   ]);
   const { diskFree = DISK_FREE } = limitSettings;
   const { outputs } = options;
@@ -94,6 +102,7 @@ async function furnish(inner: Backend, program: string, options: Prepared, base:
   const context = { ...shared, inner, program, network, diskFree, settle: changes.settle, factsFor };
   if (options.oneCommand !== true) void caches.use.cap(limitSettings.caches ?? DEFAULT_CACHE_BYTES);
   const close = async () => {
+    finder.close();
     changes.close();
     caches.use.end();
     await limits.close();
@@ -119,6 +128,7 @@ async function furnish(inner: Backend, program: string, options: Prepared, base:
   ];
   const found = { ...context, features: probed.features };
   const ahead = options.oneCommand === true ? undefined : readySandboxes(found);
+  if (isSearched === undefined) void searched.then(() => ahead?.renew());
   return {
     works: true,
     missing,

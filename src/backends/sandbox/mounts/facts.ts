@@ -10,7 +10,7 @@ import { gitFoldersOf, leadingIn, linkedWorktree, worktreesIn } from "../../../g
 import { type Before, stateOf } from "../../../git/hold-back.ts";
 import { type Homes, hiddenPaths, secretAt } from "./hidden.ts";
 import type { Facts } from "./mounts.ts";
-import { protectedFinder } from "./protected.ts";
+import { type Unread, protectedFinder } from "./protected.ts";
 import { heldRepository, holdBack, submoduleFinder } from "./repositories.ts";
 import type { SandboxDisk } from "./sandbox-disk.ts";
 import { isFolder } from "../read-files.ts";
@@ -73,6 +73,8 @@ export interface CommandFacts {
   gitFolders(): readonly string[];
   /** Empty files that were created so that the command may write them. */
   readonly made: readonly string[];
+  /** Folders of the workspace that have not been read: read-only, or hidden with `SandboxAccess.hideSensitive`. */
+  readonly unread?: Unread;
 }
 
 /**
@@ -98,9 +100,9 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
 
   const gitFoldersIn = (folder: string) => gitFoldersOf(disk, folder);
   const repositoriesOf = (root: string) => {
-    const { paths, repositories } = disk.found(root);
+    const { paths, repositories, old = [], unread } = disk.found(root);
     const all = disk.withSubmodules([root, ...repositories]);
-    return { paths, all, below: all.filter((path) => path !== root) };
+    return { paths, all, below: all.filter((path) => path !== root), old, unread };
   };
   /** The paths with secrets in a root, except files that are unchanged in git. */
   const secretsIn = (root: string) => {
@@ -110,11 +112,16 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
     return secrets.filter((path) => !inGit.includes(path));
   };
   const worktreesOf = (root: string) => Object.values(worktreesIn(disk, join(root, ".git"))).flat();
-  /** The repositories of a root, their `.git` folders, and its worktrees, as of the first call. */
-  const oldOnes = (root: string, repositories: readonly string[]) => {
-    const known =
-      atFirst.get(root) ??
-      new Set([...repositories.flatMap((path) => [path, ...gitFoldersIn(path)]), ...worktreesOf(root)]);
+  /**
+   * The repositories of a root, their `.git` folders, and its worktrees, as of the first call, and those that were
+   * found later in folders in which no command could write before.
+   */
+  const oldOnes = (root: string, repositories: readonly string[], late: readonly string[]) => {
+    const known = new Set(
+      atFirst.get(root) ?? [...repositories.flatMap((path) => [path, ...gitFoldersIn(path)]), ...worktreesOf(root)],
+    );
+    for (const path of late.filter((each) => isInside(each, root) && !known.has(each)))
+      for (const each of [path, ...gitFoldersIn(path)]) if (isInside(each, path)) known.add(each);
     atFirst.set(root, known);
     return known;
   };
@@ -129,15 +136,15 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
       ...new Set([...own, ...wanted.filter((each) => !isComing(each)).map((each) => grantedPath(each, ours, disk))]),
     ];
     const found = roots.filter(disk.isFolder).map((root) => {
-      const { paths, all, below } = repositoriesOf(root);
-      const old = oldOnes(root, all);
+      const { paths, all, below, old: late, unread } = repositoriesOf(root);
+      const old = oldOnes(root, all, late);
       const repository = heldRepository(disk, root, {
         linked: root === workDir ? worktree : undefined,
         isHeld: (path) => old.has(path),
         home: options.home,
       });
       return {
-        paths,
+        ...{ root, paths, unread },
         gitFolders: all.flatMap(gitFoldersIn),
         repositories: [
           repository,
@@ -153,13 +160,14 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
       ...repositories.flatMap(({ readOnly }) => readOnly),
       ...(access.git === true ? [] : state.operations.map(([path]) => path)),
     ]);
+    const unread = together(found);
     const made = wanted
       .filter(
         (each) =>
           disk.isHere &&
           isComing(each) &&
           isFolder(dirname(each.path)) &&
-          held.some((path) => isInside(each.path, path)),
+          [...held, ...unread.folders].some((path) => isInside(each.path, path)),
       )
       .map(({ path }) => emptyFile(path));
     const absent = unique(repositories.flatMap((each) => each.absent));
@@ -168,8 +176,9 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
       .filter((path) => held.includes(path) || absent.includes(path) || basename(path) === ".git" || isProtected(path));
     const isLifted = (path: string) => lifting.some((granted) => isInside(path, granted));
     // Includes the workspace if it is read-only.
-    const sensitive =
-      access.hideSensitive === true ? [...new Set([...ours, ...roots])].filter(disk.isFolder).flatMap(secretsIn) : [];
+    const hiding = access.hideSensitive === true ? unique([...ours, ...roots]).filter(disk.isFolder) : [];
+    const sensitive = hiding.flatMap(secretsIn);
+    const closed = hiding.flatMap((root) => disk.found(root).unread?.folders ?? []); // may hold secrets
     const { hidden, reopened } = hiddenPaths(options.hidden, options, "existing", disk);
     // What reaches a host sees little of the home: it could send what people keep there.
     const homes = (access.network ?? []).length === 0 ? [] : homesBeside(workDir, options);
@@ -178,21 +187,27 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
     const watched = repositories
       .flatMap((each) => each.watched)
       .filter((folder) => changeable.some((root) => isInside(folder, root)));
-    const allWritable = [...roots, ...made, ...repositories.flatMap((each) => each.writable), caches];
+    const allWritable = [...roots, ...unread.read, ...made, ...repositories.flatMap((each) => each.writable), caches];
+    const isUnread = new Set(unread.folders);
     return {
       facts: {
-        writable: [...new Set(allWritable)],
-        readOnly: held.filter((path) => !isLifted(path)),
+        writable: unique(allWritable).filter((path) => !isUnread.has(path)),
+        readOnly: [
+          ...held.filter((path) => !isLifted(path)),
+          ...unread.folders.filter((path) => !roots.includes(path)),
+        ],
         hidden: [
           ...homes.map((path) => ({ path, as: "emptied" as const })),
           ...hidden,
           ...sensitive.map((path) => ({ path, as: "closed" as const })),
+          // A closed folder could not be the working directory.
+          ...closed.map((path) => ({ path, as: hiding.includes(path) ? ("emptied" as const) : ("closed" as const) })),
         ]
           .filter(({ path }) => disk.isThere(path))
           .map((each) => ({ ...each, isFolder: disk.isFolder(each.path) })),
         reopened: [
           ...(homes.length > 0 ? homes.flatMap((each) => toolchainsOf(each)) : home),
-          ...ours,
+          ...[...ours, ...roots.filter((path) => isUnread.has(path))].filter((path) => !closed.includes(path)),
           ...reopened,
           ...KEPT_OF_RUN,
           ...(access.read ?? []).map((path) => stillReal(path, disk)),
@@ -208,6 +223,7 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
       before: () => ({
         roots: own,
         writable: allWritable,
+        unsearched: unread.folders,
         lifted: lifting,
         old: unique([...atFirst.values()].flatMap((old) => [...old])),
         watched,
@@ -218,7 +234,20 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
       gitFolders: () =>
         unique(own.filter(disk.isFolder).flatMap((root) => repositoriesOf(root).all.flatMap(gitFoldersIn))),
       made,
+      ...(unread.folders.length > 0 && { unread }),
     };
+  };
+}
+
+/** What is unread of some roots. A root in another one is judged by itself: more of it may have been read. */
+function together(all: readonly { readonly root: string; readonly unread: Unread | undefined }[]): Unread {
+  const isRoot = new Set(all.map(({ root }) => root));
+  return {
+    folders: unique(
+      all.flatMap(({ root, unread }) => (unread?.folders ?? []).filter((path) => path === root || !isRoot.has(path))),
+    ),
+    read: unique(all.flatMap(({ unread }) => unread?.read ?? [])),
+    isGoingOn: all.some(({ unread }) => unread?.isGoingOn === true),
   };
 }
 
@@ -227,11 +256,16 @@ function homesBeside(workDir: string, { home, accountHome = home }: Homes): read
   return unique([home, accountHome]).filter((path) => existsSync(path) && path !== "/" && !isInside(path, workDir));
 }
 
-/** Holds back what a command has left that was running when its owner was killed, or that was detached. */
-export function holdBackLeft(before: Before): void {
-  const find = protectedFinder(() => false);
+/**
+ * Holds back what a command has left that was running when its owner was killed, or that was detached. Searches its
+ * folders in the background. Never rejects.
+ */
+export async function holdBackLeft(before: Before): Promise<void> {
+  const { find, readWhole } = protectedFinder(() => false);
   const withSubmodules = submoduleFinder();
-  const trees = before.roots.filter(isFolder).flatMap((root) => [root, ...find(root).repositories]);
+  const roots = before.roots.filter(isFolder);
+  await Promise.all(roots.map(readWhole));
+  const trees = roots.flatMap((root) => [root, ...find(root).repositories]);
   holdBack(before, unique(withSubmodules(trees).flatMap((tree) => gitFoldersOf(DISK, tree))));
 }
 

@@ -32,10 +32,12 @@ export function folderChanges(own: string) {
   let count = 0;
   let events = 0;
   let resumesAt = 0;
+  let version = 0;
   let signals: FSWatcher | undefined;
   let mounts: string | undefined;
 
   const forget = () => {
+    version++;
     for (const watcher of watchers.values()) watcher.close();
     watchers.clear();
     changed.clear();
@@ -53,8 +55,9 @@ export function folderChanges(own: string) {
   };
   const begin = () => {
     if (watchers.size === 0) mounts = textOf(MOUNTS);
+    if (signals !== undefined) return;
     mkdirSync(own, { recursive: true, mode: 0o700 });
-    signals ??= open(own, (_, name) => waiting.get(name ?? "")?.());
+    signals = open(own, (_, name) => waiting.get(name ?? "")?.());
   };
 
   return {
@@ -80,6 +83,7 @@ export function folderChanges(own: string) {
       if (waiting.size === 0) events = 0; // otherwise calls that still wait would count too few reports
       if (mounts !== textOf(MOUNTS)) forget();
       if (replaced.size === 0) return;
+      version++;
       for (const [folder, watcher] of watchers) {
         if (!isWithin(folder, replaced)) continue;
         watcher.close();
@@ -89,6 +93,9 @@ export function folderChanges(own: string) {
     },
     /** Whether the folder has had the same names since `watch`, as of the last `settle`. */
     isUnchanged: (folder: string) => watchers.has(folder) && !changed.has(folder),
+    isWatched: (folder: string) => watchers.has(folder),
+    /** A number that is the same as long as no unchanged folder has changed or is watched no more. */
+    version: () => version,
     /** Starts to watch a folder (a real path), or forgets its changes so far. Call it before reading the folder. */
     watch(folder: string) {
       changed.delete(folder);
@@ -99,6 +106,7 @@ export function folderChanges(own: string) {
         const watcher = open(folder, (type, name) => {
           events++;
           if (type !== "rename") return;
+          version++;
           changed.add(folder);
           if (name !== null && watchers.has(join(folder, name))) replaced.add(join(folder, name));
         });

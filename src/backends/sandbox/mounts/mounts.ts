@@ -64,7 +64,7 @@ export function mountsOf(facts: Facts): readonly Mount[] {
   const isSeen = (path: string) => !HIDING.includes(at.get(path)?.kind ?? "system");
   put(facts.readOnly.filter(isSeen).map((path) => ({ kind: "read-only", at: path })));
   put(facts.given.map((each) => ({ kind: "given", ...each })));
-  return withHolds(meaningful([...at.values()].toSorted(byPath), hidden));
+  return withHolds(meaningful(byPath([...at.values()]), hidden));
 }
 
 /** The nearest mount at or above a path, which decides about it. `undefined`: the system, read-only. */
@@ -92,10 +92,11 @@ export function hiddenIn(mounts: readonly Mount[]): readonly string[] {
 const HIDING: readonly string[] = ["closed", "emptied", "nothing", "empty", "private"];
 
 /** Sorts a folder before its content, whatever characters the names have. */
-function byPath({ at: one }: Mount, { at: other }: Mount): number {
-  const [first, second] = [one.replaceAll("/", "\0"), other.replaceAll("/", "\0")];
-  if (first === second) return 0;
-  return first < second ? -1 : 1;
+function byPath(mounts: readonly Mount[]): readonly Mount[] {
+  return mounts
+    .map((mount) => ({ mount, key: mount.at.replaceAll("/", "\0") }))
+    .toSorted((one, other) => (one.key === other.key ? 0 : one.key < other.key ? -1 : 1))
+    .map(({ mount }) => mount);
 }
 
 /** Omits mounts without effect: they hide inside what is hidden, or show what is visible. */

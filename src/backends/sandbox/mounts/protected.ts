@@ -1,11 +1,12 @@
 import { type Dirent, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { isRepository } from "../../../git/layout.ts";
 import { bytesOf, pathFrom } from "../../../util/byte-paths.ts";
 import { tried } from "../../../util/errors.ts";
+import { later } from "../../../util/promises.ts";
 import type { FolderChanges } from "./folder-changes.ts";
 
-/** How many folders of one root are searched. Folders beyond that are read-only as a whole. */
+/** How many folders of one root are searched. Folders beyond that are read-only (`Unread`). */
 const MOST_FOLDERS = 100_000;
 
 /** How many files get their own mount. For each further file, the folder of the root that contains it is read-only. */
@@ -20,13 +21,55 @@ const SETTLED_MS = 100;
 /** Roots with at least this many folders are watched: checking each folder would take longer than a command. */
 export const WORTH_WATCHING = 500;
 
+/** How many folders begin to be watched in one search: watching one takes as long as reading it. */
+const MOST_NEW_WATCHES = 2_000;
+
+/** How many mounts keep a command out of what has not been read. Each costs it some 0.4 ms. */
+const MOST_UNREAD = 100;
+
+/** How long the first search of a root may block at once, and each later piece of it, with the pause between. Milliseconds. */
+const FIRST_SLICE_MS = 25;
+const SLICE_MS = 5;
+const PAUSE_MS = 1;
+
+/** How many folders are read below one before others have their turn. Small trees are complete early then. */
+const TURN = 256;
+
 export interface ProtectedFiles {
   /** Real paths of protected files and folders. `repositories`: nested repositories (with `.git`, or bare). */
   readonly paths: readonly string[];
   readonly repositories: readonly string[];
   /** Sensitive files, folders and links that exist; their parent folders are real paths. */
   readonly sensitive: readonly string[];
+  /**
+   * The repositories that were there when their folder was read for the first time: no command could write in it until
+   * then. Default: not known.
+   */
+  readonly old?: readonly string[];
+  /** What has not been read. Default: nothing. */
+  readonly unread?: Unread;
 }
+
+/** The part of a root whose protected files are not all known: a few folders that contain it. */
+export interface Unread {
+  /** These are read-only with everything in them, except for `read`. */
+  readonly folders: readonly string[];
+  /** Folders directly in these that have been read with everything in them. */
+  readonly read: readonly string[];
+  /** True: they are being read. False: the root has too many folders. */
+  readonly isGoingOn: boolean;
+}
+
+/** How the first search of a root is spread over time. */
+export interface SearchPace {
+  /** How long the first command waits for it, in milliseconds. Default: 1,000. */
+  readonly patienceMs?: number;
+  /** Calls a function that reads a few folders when the process has time. Default: after a pause of a millisecond. */
+  readonly later?: (slice: () => void) => void;
+}
+
+/** Default of `SearchPace.patienceMs`. */
+export const PATIENCE_MS = 1_000;
 
 interface Listing {
   readonly changedMs: number;
@@ -36,41 +79,79 @@ interface Listing {
   readonly hasRepository: boolean;
 }
 
-/**
- * Returns a function that finds the protected and sensitive files and the nested repositories in a folder. It reads
- * only what has changed since the last call, and follows no links. `changes`, after `settle`, saves checking each
- * folder of a large tree. Never throws.
- */
+interface FinderOptions extends SearchPace {
+  /** Default: none. */
+  readonly isSensitive?: (path: string) => boolean;
+  /** After `settle`, saves checking each folder of a large tree. */
+  readonly changes?: FolderChanges;
+}
+
+/** The first search of a root. */
+interface Reading {
+  /** Folders that were found and not read, in the order in which they were found. */
+  readonly pending: Set<string>;
+  readonly inOrder: Iterator<string, undefined>;
+  /** The pending folders below one that was read last: read first, from the end, for a turn. */
+  readonly next: string[];
+  turn: number;
+  count: number;
+  isOver: boolean;
+  readonly whole: ReturnType<typeof later<void>>;
+}
+
+/** Finds the protected and sensitive files and the nested repositories in folders. Follows no links. Never throws. */
+export interface ProtectedFinder {
+  /**
+   * Reads what has changed since the last call. The first search of a folder ends when `patienceMs` is over, and goes
+   * on in the background: see `unread`. What appears later in a folder that was read is read at once.
+   */
+  find(folder: string): ProtectedFiles;
+  /** Searches a folder in the background. Resolves when it has been read, or has too many folders. Never rejects. */
+  readWhole(folder: string): Promise<void>;
+  /** Ends what goes on in the background. */
+  close(): void;
+}
+
+/** Creates a finder. `isProtected` and `isSensitive` get absolute paths. */
 export function protectedFinder(
   isProtected: (path: string) => boolean,
-  isSensitive: (path: string) => boolean = () => false,
-  changes?: FolderChanges,
-): (folder: string) => ProtectedFiles {
+  { isSensitive = () => false, changes, patienceMs = PATIENCE_MS, later: schedule = inAMoment }: FinderOptions = {},
+): ProtectedFinder {
   const known = new Map<string, Listing>();
-  const roots = new Map<string, { readonly id: string; readonly folders: number }>();
+  const roots = new Map<string, { readonly id: string; readonly folders: number; readonly quiet?: Quiet }>();
+  const readings = new Map<string, Reading>();
+  const old: string[] = [];
+  let closed = false;
 
-  const listingOf = (folder: string, isLarge: boolean): Listing | undefined => {
+  const isPending = (folder: string) => {
+    for (const { pending } of readings.values()) if (pending.has(folder)) return true;
+    return false;
+  };
+
+  /** `watches`: whether to watch the folder. Default: as it is. */
+  const listingOf = (folder: string, watches = changes?.isWatched(folder) === true): Listing | undefined => {
     const before = known.get(folder);
     if (before !== undefined && changes?.isUnchanged(folder) === true) return before;
-    if (isLarge) changes?.watch(folder);
+    if (watches) changes?.watch(folder);
     // The ctime, because the time of the last modification (mtime) can be set back.
     const changedMs = tried(() => statSync(bytesOf(folder)).ctimeMs);
     if (changedMs === undefined) return undefined;
     if (before?.changedMs === changedMs && Date.now() - changedMs > SETTLED_MS) return before;
     const entries = entriesIn(folder);
+    const inside = folder === "/" ? "/" : `${folder}/`;
     const names = new Set(entries.map(({ name }) => name));
     const protectedPaths = entries
       .filter((entry) => entry.name !== ".git" && (entry.isFile() || entry.isDirectory()))
-      .map(({ name }) => join(folder, name))
+      .map(({ name }) => inside + name)
       .filter(isProtected);
     const listing: Listing = {
       changedMs,
       protectedPaths,
       // A sensitive folder is listed itself, not its content.
-      sensitivePaths: isSensitive(folder) ? [] : entries.map(({ name }) => join(folder, name)).filter(isSensitive),
+      sensitivePaths: isSensitive(folder) ? [] : entries.map(({ name }) => inside + name).filter(isSensitive),
       folders: entries
         .filter((entry) => entry.isDirectory() && !SKIPPED.has(entry.name))
-        .map(({ name }) => join(folder, name))
+        .map(({ name }) => inside + name)
         .filter((path) => !protectedPaths.includes(path)),
       hasRepository: names.has(".git") || isRepository((name) => names.has(name)),
     };
@@ -78,31 +159,158 @@ export function protectedFinder(
     return listing;
   };
 
-  return (root) => {
-    const paths: string[] = [];
-    const repositories: string[] = [];
-    const sensitive: string[] = [];
+  /** All folders of a root that are known, and those that were not read, with their content. */
+  const walk = (root: string, visit: (listing: Listing, folder: string) => void = () => undefined) => {
     const folders = [root];
-    const [last, id] = [roots.get(root), identityOf(root)];
-    if (last !== undefined && last.id !== id) changes?.forget();
-    const isLarge = (last?.folders ?? 0) >= WORTH_WATCHING;
+    const unread: string[] = [];
+    let watches = (roots.get(root)?.folders ?? 0) >= WORTH_WATCHING ? MOST_NEW_WATCHES : 0;
+    let isQuiet = changes !== undefined;
     // Breadth first: folders near the root are always searched.
     for (let next = 0; next < folders.length; next++) {
       const folder = folders[next] ?? root;
-      if (next >= MOST_FOLDERS) {
-        paths.push(folder);
+      if (next >= MOST_FOLDERS || (!known.has(folder) && isPending(folder))) {
+        unread.push(folder);
         continue;
       }
-      const listing = listingOf(folder, isLarge);
+      isQuiet &&= changes?.isUnchanged(folder) === true && known.has(folder);
+      const isNew = watches > 0 && changes?.isWatched(folder) === false;
+      if (isNew) watches--;
+      const listing = isNew ? listingOf(folder, true) : listingOf(folder);
       if (listing === undefined) continue;
-      paths.push(...listing.protectedPaths);
-      sensitive.push(...listing.sensitivePaths);
-      if (listing.hasRepository && folder !== root) repositories.push(folder);
+      visit(listing, folder);
       for (const path of listing.folders) folders.push(path);
     }
-    roots.set(root, { id, folders: folders.length });
-    return { paths: fewer(root, paths), repositories, sensitive };
+    return { folders: folders.length, unread, isQuiet: isQuiet && unread.length === 0 };
   };
+
+  /** Reads pending folders of a root until the time, of `performance.now`. */
+  const readUntil = (until: number, reading: Reading) => {
+    const { pending, inOrder, next } = reading;
+    while (pending.size > 0 && reading.count < MOST_FOLDERS && performance.now() < until) {
+      if (reading.turn-- === 0) {
+        reading.turn = TURN;
+        next.length = 0;
+      }
+      const folder = next.pop() ?? inOrder.next().value;
+      if (folder === undefined) break;
+      if (!pending.has(folder)) continue;
+      const listing = listingOf(folder);
+      reading.count++;
+      if (listing?.hasRepository === true) old.push(folder);
+      for (const each of readings.values()) each.pending.delete(folder);
+      for (const path of listing?.folders ?? []) {
+        if (known.has(path) || isPending(path)) continue;
+        pending.add(path);
+        next.push(path);
+      }
+    }
+    reading.isOver = pending.size === 0 || reading.count >= MOST_FOLDERS;
+    if (reading.isOver) reading.whole.resolve();
+  };
+  const goOn = (reading: Reading) => {
+    schedule(() => {
+      if (closed || reading.isOver) return;
+      readUntil(performance.now() + SLICE_MS, reading);
+      if (!reading.isOver) goOn(reading);
+    });
+  };
+  const begun = (root: string, firstMs: number): Reading => {
+    const there = readings.get(root);
+    if (there !== undefined) return there;
+    const pending = new Set(known.has(root) ? walk(root).unread : [root]);
+    const reading: Reading = {
+      ...{ pending, inOrder: pending.values(), next: [], turn: TURN, count: 0, isOver: false },
+      whole: later(),
+    };
+    readings.set(root, reading);
+    readUntil(performance.now() + firstMs, reading);
+    if (!reading.isOver) goOn(reading);
+    return reading;
+  };
+
+  return {
+    find(root) {
+      begun(root, patienceMs);
+      const [last, id] = [roots.get(root), identityOf(root)];
+      if (last !== undefined && last.id !== id) changes?.forget();
+      if (last?.quiet !== undefined && last.quiet.version === changes?.version()) return last.quiet.found;
+      const paths: string[] = [];
+      const repositories: string[] = [];
+      const sensitive: string[] = [];
+      const version = changes?.version() ?? 0;
+      const { folders, unread, isQuiet } = walk(root, (listing, folder) => {
+        paths.push(...listing.protectedPaths);
+        sensitive.push(...listing.sensitivePaths);
+        if (listing.hasRepository && folder !== root) repositories.push(folder);
+      });
+      const found: ProtectedFiles = {
+        ...{ paths: fewer(root, paths), repositories, sensitive, old },
+        ...(unread.length > 0 && {
+          unread: {
+            ...coverOf(root, new Set(unread), (folder) => known.get(folder)?.folders ?? []),
+            isGoingOn: [...readings.values()].some(({ isOver }) => !isOver),
+          },
+        }),
+      };
+      roots.set(root, { id, folders, ...(isQuiet && { quiet: { version, found } }) });
+      return found;
+    },
+    readWhole: (root) => begun(root, Math.min(FIRST_SLICE_MS, patienceMs)).whole.promise,
+    close() {
+      closed = true;
+    },
+  };
+}
+
+/** What was found when no folder had changed, for as long as none has. */
+interface Quiet {
+  /** Of `FolderChanges.version`. */
+  readonly version: number;
+  readonly found: ProtectedFiles;
+}
+
+function inAMoment(slice: () => void): void {
+  setTimeout(slice, PAUSE_MS).unref();
+}
+
+/**
+ * Chooses few folders that contain all unread ones, as deep as possible. Where a folder has too many of them directly
+ * in it, it is chosen itself, and some of its folders that were read are named in `read`.
+ */
+function coverOf(
+  root: string,
+  unread: ReadonlySet<string>,
+  foldersIn: (folder: string) => readonly string[],
+): Pick<Unread, "folders" | "read"> {
+  /** By folder: the folders directly in it that are unread, or contain one. */
+  const incomplete = new Map<string, Set<string>>();
+  for (const folder of unread) {
+    for (let at = folder; at !== root;) {
+      const above = dirname(at);
+      const siblings = incomplete.get(above) ?? new Set();
+      if (siblings.has(at)) break;
+      incomplete.set(above, siblings.add(at));
+      at = above;
+    }
+  }
+  const folders: string[] = [];
+  const read: string[] = [];
+  const open = [root];
+  let count = 1; // with the folders above the chosen ones, which are mounts too
+  for (let next = 0; next < open.length; next++) {
+    const folder = open[next] ?? root;
+    const inside = unread.has(folder) ? undefined : incomplete.get(folder);
+    if (inside !== undefined && count + inside.size <= MOST_UNREAD) {
+      count += inside.size;
+      open.push(...inside);
+      continue;
+    }
+    folders.push(folder);
+    if (inside === undefined) continue;
+    const whole = foldersIn(folder).filter((path) => !inside.has(path));
+    read.push(...whole.slice(0, MOST_UNREAD - read.length));
+  }
+  return { folders, read };
 }
 
 /** The entries of a folder; none if it cannot be read. */

@@ -6,6 +6,7 @@ import { namesIn } from "../../../git/disk.ts";
 import type { Before } from "../../../git/hold-back.ts";
 import { tried } from "../../../util/errors.ts";
 import { randomName } from "../../../util/identifier.ts";
+import { keepingAlive } from "../../../util/keeping-alive.ts";
 import { type ProcessIdentity, livenessOf, thisProcess } from "../../../util/process-identity.ts";
 import { HOLDER_VARIABLE, environmentOf } from "../../spawner/kill-tree.ts";
 
@@ -17,6 +18,8 @@ export interface Session {
   /** Replaces /tmp inside the sandbox; `varTmp` replaces /var/tmp. */
   readonly tmp: string;
   readonly varTmp: string;
+  /** Resolves when what sessions before have left is held back. Never rejects. */
+  readonly swept: Promise<void>;
   /**
    * Records that a command is running, with what is needed to hold back what it leaves in repositories. The next
    * session holds these back if this process is killed meanwhile, or after the command if it is detached.
@@ -32,13 +35,13 @@ export interface Session {
 
 /**
  * Creates a session in `folder`, and removes sessions whose owners are gone. `left` is called for each command that
- * was running when its owner ended, or that was detached, and that has ended since.
+ * was running when its owner ended, or that was detached, and that has ended since. It never rejects.
  *
  * @throws The system's error when it cannot be created.
  */
-export function openSession(folder: string, left: (before: Before) => void): Session {
+export function openSession(folder: string, left: (before: Before) => Promise<void>): Session {
   const all = join(folder, "sessions");
-  sweep(all, left);
+  const swept = sweep(all, left);
   const id = randomName(12);
   const own = join(all, id);
   const [tmp, varTmp] = [join(own, "tmp"), join(own, "var-tmp")];
@@ -55,6 +58,7 @@ export function openSession(folder: string, left: (before: Before) => void): Ses
   let count = 0;
   return {
     id,
+    swept,
     folder: own,
     tmp,
     varTmp,
@@ -67,6 +71,7 @@ export function openSession(folder: string, left: (before: Before) => void): Ses
       kept = true;
     },
     async close() {
+      await keepingAlive(swept);
       if (kept) rmSync(join(own, "owner"), { force: true });
       else await rm(own, { recursive: true, force: true }).catch(() => removeTree(own));
     },
@@ -76,7 +81,7 @@ export function openSession(folder: string, left: (before: Before) => void): Ses
 /** How the names of records of running commands begin. */
 const RUNNING = "running-";
 
-function sweep(folder: string, left: (before: Before) => void): void {
+async function sweep(folder: string, left: (before: Before) => Promise<void>): Promise<void> {
   const dead = namesIn(folder).filter((name) => isDead(join(folder, name)));
   if (dead.length === 0) return;
   const running = runningSandboxes();
@@ -85,7 +90,7 @@ function sweep(folder: string, left: (before: Before) => void): void {
     const own = join(folder, name);
     for (const record of namesIn(own).filter((each) => each.startsWith(RUNNING))) {
       const before = tried(() => JSON.parse(readFileSync(join(own, record), "utf8")) as Before);
-      if (before !== undefined) left(before);
+      if (before !== undefined) await left(before);
     }
     removeTree(own);
   }

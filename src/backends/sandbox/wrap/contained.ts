@@ -14,6 +14,7 @@ import { realCwd } from "../../process/command.ts";
 import type { CommandLimits } from "../limits/limits.ts";
 import { type Mount, hiddenIn, isHidden, mountAbove } from "../mounts/mounts.ts";
 import type { EgressProxy } from "../egress/proxy.ts";
+import type { Unread } from "../mounts/protected.ts";
 import { holdBack } from "../mounts/repositories.ts";
 import type { EnteredNetwork, JobPorts } from "../egress/ports.ts";
 import type { Ready, ReadySandboxes } from "./ready.ts";
@@ -91,6 +92,7 @@ interface ContainedCommand {
   readonly isReady: boolean;
   readonly files: Files;
   readonly mounts: readonly Mount[];
+  readonly unread: Unread | undefined;
   readonly limits: CommandLimits;
   readonly proxy: EgressProxy | undefined;
   /** The network that the command shares; `undefined` if it has its own. */
@@ -133,6 +135,7 @@ async function contain(
     isReady: used !== undefined,
     files,
     mounts,
+    unread: found.unread,
     limits,
     proxy,
     network: shared && { prefix: shared.prefix, folder: context.session.folder },
@@ -165,9 +168,11 @@ interface Running extends ContainedCommand {
 
 /** Returns the process as it would be without a sandbox, with the refusals added. */
 function watchedOver(child: Process, running: Running): Process {
-  const { program, cwd, mounts, context, files, limits, proxy, cleaning } = running;
+  const { program, cwd, mounts, unread, context, files, limits, proxy, cleaning } = running;
   let isDiskFull = false;
-  const written = mounts.flatMap(({ kind, at }) => (kind === "writable" ? [at] : []));
+  const written = mounts.flatMap(({ kind, at }) =>
+    kind === "writable" && unread?.read.includes(at) !== true ? [at] : [],
+  );
   const disk = guardDisk({
     folders: [...new Set([...written, context.session.folder])],
     diskFree: context.diskFree,
@@ -187,7 +192,7 @@ function watchedOver(child: Process, running: Running): Process {
     await cleaning.run();
     const hosts = proxy?.refused() ?? [];
     const { refusalsIn } = await import("./refusals.ts");
-    const found = refusalsIn({ exit, output, hidden: hiddenIn(mounts), cwd, home: context.inner.home });
+    const found = refusalsIn({ exit, output, hidden: hiddenIn(mounts), unread, cwd, home: context.inner.home });
     return [
       ...Array.from(new Set(appeared), (path): Refusal => ({ kind: "held-back", path: readablePath(path) })),
       ...hosts.slice(0, MAX_HOSTS).map((each): Refusal => ({ kind: "host", ...each })),

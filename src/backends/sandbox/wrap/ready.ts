@@ -64,6 +64,7 @@ export function readySandboxes(context: SandboxContext) {
   const running = { now: 0, most: 0, wanted: 1 };
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
+  let refill: (() => void) | undefined;
 
   const endAll = async (isMeant: (key: string) => boolean) => {
     const ended = waiting.filter(({ key }) => isMeant(key));
@@ -110,9 +111,16 @@ export function readySandboxes(context: SandboxContext) {
           }
           clearTimeout(timer);
           timer = setTimeout(() => void endAll(() => true), IDLE_MS).unref();
-          setImmediate(() => void fill(kind, key));
+          refill = () => void fill(kind, key);
+          setImmediate(refill);
         },
       };
+    },
+    /** Sets up others in the place of those that wait: a new one would be less strict. Never rejects. */
+    async renew() {
+      if (waiting.length === 0) return;
+      await endAll(() => true);
+      refill?.();
     },
     /** Ends those that wait. Never rejects. */
     async close() {

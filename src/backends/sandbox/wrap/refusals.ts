@@ -1,7 +1,9 @@
 import { isAbsolute, relative } from "node:path";
 import type { Exit } from "../../../contract/backend.ts";
 import type { Refusal } from "../../../contract/containment.ts";
+import { isInside } from "../../../util/paths.ts";
 import { either } from "../../../util/text.ts";
+import type { Unread } from "../mounts/protected.ts";
 
 /** Names of system calls and programs that the filter refuses, or that need privileges. */
 const PRIVILEGED = either(
@@ -46,15 +48,18 @@ export interface FailedCommand {
   readonly output: string;
   /** Real paths that the sandbox hides. */
   readonly hidden: readonly string[];
+  /** Folders that are read-only or hidden because they have not been searched. */
+  readonly unread?: Unread | undefined;
   readonly cwd: string;
   readonly home: string;
 }
 
 /**
- * Returns what the sandbox probably refused a failed command: each kind of phrase in its output once, and each hidden
- * path that the output reports as missing or denied. Empty for exit code 0. Never throws.
+ * Returns what the sandbox probably refused a failed command: each kind of phrase in its output once, each hidden path
+ * that the output reports as missing or denied, and the unread folders in which it could not write (all, where the
+ * output does not tell). Empty for exit code 0. Never throws.
  */
-export function refusalsIn({ exit, output, hidden, cwd, home }: FailedCommand): readonly Refusal[] {
+export function refusalsIn({ exit, output, hidden, unread, cwd, home }: FailedCommand): readonly Refusal[] {
   if (exit.how === "exited" && exit.code === 0) return [];
   const lines = output
     .slice(-MAX_OUTPUT)
@@ -63,14 +68,26 @@ export function refusalsIn({ exit, output, hidden, cwd, home }: FailedCommand): 
     .map((line) => line.slice(0, MAX_LINE));
   const has = (phrase: RegExp) => lines.some((line) => phrase.test(line));
   const denied = lines.filter((line) => DENIED.test(line));
-  const read = hidden.filter((path) => {
+  const namedIn = (some: readonly string[]) => (path: string) => {
     const spellings = [path, ...below(path, home).map((rest) => `~/${rest}`), ...below(path, cwd)];
-    return denied.some((line) => spellings.some((spelling) => line.includes(spelling)));
-  });
+    return some.some((line) => spellings.some((spelling) => line.includes(spelling)));
+  };
+  const { folders, isGoingOn }: Pick<Unread, "folders" | "isGoingOn"> = unread ?? { folders: [], isGoingOn: false };
+  const unwritten = lines.filter((line) => PHRASES.write.test(line));
+  const meant = folders.filter(
+    (path) =>
+      (unwritten.length > 0 && (isInside(cwd, path) || namedIn(unwritten)(path))) ||
+      (hidden.includes(path) && namedIn(denied)(path)),
+  );
+  const unsearched = meant.length === 0 && unwritten.length > 0 ? folders : meant;
+  const read = hidden.filter((path) => !folders.includes(path) && namedIn(denied)(path));
   return [
     ...read.map((path): Refusal => ({ kind: "read", path })),
+    ...unsearched.map((path): Refusal => ({ kind: "unsearched", path, isGoingOn })),
     ...Object.entries(PHRASES).flatMap(([what, phrase]): Refusal[] =>
-      has(phrase) ? [{ kind: "likely", what: what as keyof typeof PHRASES }] : [],
+      has(phrase) && (what !== "write" || meant.length === 0)
+        ? [{ kind: "likely", what: what as keyof typeof PHRASES }]
+        : [],
     ),
     ...(has(PROCESSES) ? [{ kind: "limit", what: "processes" } as const] : []),
   ];

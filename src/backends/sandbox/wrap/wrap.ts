@@ -1,9 +1,9 @@
-import { existsSync, writeFileSync } from "node:fs";
-import { unlink } from "node:fs/promises";
+import { existsSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Backend, Command } from "../../../contract/backend.ts";
 import type { SandboxAccess } from "../../../contract/containment.ts";
 import { bytesOf } from "../../../util/byte-paths.ts";
+import { tried } from "../../../util/errors.ts";
 import type { NetworkSettings } from "../../../network/network-settings.ts";
 import { DESCRIPTORS, type Features, bubblewrapWords } from "./bubblewrap.ts";
 import type { Caches } from "../session/caches.ts";
@@ -118,9 +118,9 @@ export function writeFiles({ folder }: Session, words: readonly string[]): Files
   return files;
 }
 
-/** Removes the files of a command that has ended. */
-export async function removeFiles({ args, status }: Files): Promise<void> {
-  await Promise.allSettled([unlink(args), unlink(status)]);
+/** Removes the files of a command that has ended. Never throws. */
+export function removeFiles({ args, status }: Files): void {
+  for (const file of [args, status]) tried(() => unlinkSync(file)); // at once: a command waits for it
 }
 
 /** Handrail's own files inside the sandbox. A command that may send something does not see saved outputs. */
