@@ -163,7 +163,7 @@ function pageReader(
 }
 
 /** The position after which every event is new. */
-async function newestId(database: Sql): Promise<number> {
+export async function newestId(database: Sql): Promise<number> {
   return Math.min(await database.readableTo(), await database.newest());
 }
 

@@ -6,8 +6,10 @@ import { all } from "../db/work.ts";
 import { clip } from "../util/text.ts";
 import { eventOf, keyOf } from "./event-rows.ts";
 
-/** How much one statement looks at, in rows and in bytes: the event loop gets a turn in between. */
-const STEP = { rows: 2_000, bytes: 4_194_304 };
+/** How many rows the first statement looks at, and any other one at most. */
+const STEP_ROWS = { first: 4, most: 10_000 };
+/** About how much a statement looks at, in bytes: the event loop gets a turn in between. */
+const STEP_BYTES = 4_194_304;
 
 /** How much one search looks at, in bytes: some 0.1 s. */
 const MOST_SEARCHED = 67_108_864;
@@ -58,24 +60,24 @@ export async function searchIn(database: Sql, options: SearchOptions): Promise<S
   const pattern = `%${json.replaceAll(/[%_^]/g, "^$&")}%`;
   const within = options.thread === undefined ? [] : [keyOf(options.thread)];
   const chosen = within.map(() => " AND thread = ?").join("");
-  const slice = `SELECT min(id) AS id, min(at) AS at, max(bytes) AS bytes FROM (
-    SELECT id, at, row_number() OVER newest AS place, sum(bytes) OVER newest AS bytes FROM (
-      SELECT id, at, octet_length(body) + ${ROW_BYTES} AS bytes FROM events WHERE id < ?${chosen}
-      ORDER BY id DESC LIMIT ${STEP.rows}) AS step WINDOW newest AS (ORDER BY id DESC)) AS steps
-    WHERE place = 1 OR bytes <= ${STEP.bytes}`;
+  const slice = `SELECT min(id) AS id, min(at) AS at, sum(bytes) AS bytes FROM (
+    SELECT id, at, octet_length(body) + ${ROW_BYTES} AS bytes FROM events WHERE id < ?${chosen}
+    ORDER BY id DESC LIMIT ?) AS step`;
   const candidates = `SELECT id, body FROM events WHERE id >= ? AND id < ?${chosen}
     AND type IN ('message.added', 'call.started', 'call.finished') AND ${database.dialect.like("body")}
     ORDER BY id DESC`;
   let end: { readonly id: number; readonly at: number } | undefined;
+  let rowsAStep = STEP_ROWS.first;
   for (let bytes = 0; bytes < MOST_SEARCHED && !search.isFull();) {
     const to = end?.id ?? options.before ?? Number.MAX_SAFE_INTEGER;
-    const [next] = await database.read(() => all<Slice>(slice, [to, ...within]));
+    const [next] = await database.read(() => all<Slice>(slice, [to, ...within, rowsAStep]));
     if (next === undefined || next.id === null) return search.result();
     const from = next.id;
     const rows = await database.read(() => all<Candidate>(candidates, [from, to, ...within, pattern]));
     for (const { id, body } of rows) search.look(Object.assign(eventOf(body), { id }));
     end = next;
     bytes += next.bytes;
+    rowsAStep = Math.max(1, Math.min(STEP_ROWS.most, Math.floor((rowsAStep * STEP_BYTES) / next.bytes)));
     await nextTurn();
   }
   return search.result(end);

@@ -83,6 +83,16 @@ function* sessionStates(dialect: Dialect): Work<readonly { readonly session: Ses
   });
 }
 
+/** The keys of the calls in progress, and of those that are parked. Of a process, only the newest calls count. */
+export function* callsInProgress(): Work<readonly string[]> {
+  const parked = yield* all<{ call: string }>("SELECT call FROM parked_calls WHERE state <> 'ended'");
+  const calls = new Set(parked.map(({ call }) => call));
+  for (const { id } of yield* all<{ id: number }>("SELECT id FROM sessions"))
+    for (const { type, call } of yield* inProgress(id, NEWEST_BEGUN))
+      if (type === "call.started") calls.add(keyOf(call));
+  return [...calls];
+}
+
 /** How many calls and jobs of a process are looked at: some milliseconds of work. */
 const NEWEST_BEGUN = 1_000;
 

@@ -5,7 +5,7 @@ import { lock, run } from "../db/work.ts";
 import { pause } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
 import { createAttendance } from "./attendance.ts";
-import { createEventFeed } from "./event-feed.ts";
+import { createEventFeed, newestId } from "./event-feed.ts";
 import { insertEvents, keyOf, rowOf } from "./event-rows.ts";
 import { type EventWriter, createEventWriter } from "./event-writer.ts";
 import { outcomeOf, parkedNow } from "./parked.ts";
@@ -15,6 +15,7 @@ import { jobsIn } from "./recorded-jobs.ts";
 import { type RetentionOptions, createRetention } from "./retention.ts";
 import { searchIn } from "./search.ts";
 import { endTurn, giveBack, takeThread } from "./taken-threads.ts";
+import { tailsIn } from "./thread-tails.ts";
 import { threadsIn } from "./threads.ts";
 import { closeSession, liveProcesses, othersWork, sessionsThatAre } from "./sessions.ts";
 import { claimIn, createPresent, deliverIn, holdsIn, isWaitingIn, reportIn, workersIn } from "./worker-calls.ts";
@@ -114,6 +115,11 @@ export function sqlStore({ database: openDatabase, limits, liveOutput, askMs, no
     commit: writer.commit,
     events: feed.events,
     threads: () => using(({ dialect, read }) => read(() => threadsIn(dialect))),
+    tails: () =>
+      using(async (database) => {
+        const last = await newestId(database);
+        return { tails: await tailsIn(database, last), last };
+      }),
     search: (options) => using((database) => searchIn(database, options)),
     questions: () => afterClosing(({ dialect, read }) => read(() => questionsIn(dialect))),
     async answer(question, approval, by) {

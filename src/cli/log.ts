@@ -102,6 +102,7 @@ export function loggedStore(store: Store, log: DebugLog): Store {
     },
     events: (options) => store.events(options),
     threads: () => store.threads(),
+    ...(store.tails && { tails: store.tails.bind(store) }),
     search: (options) => store.search(options),
     questions: () => store.questions(),
     answer: (question, approval, by) => store.answer(question, approval, by).catch(fail),

@@ -1,4 +1,4 @@
-import type { Store } from "../contract/activity.ts";
+import type { Store, ThreadTail } from "../contract/activity.ts";
 import type { ThreadId } from "../contract/identity.ts";
 import { messageOf } from "../util/errors.ts";
 import { type ThreadState, STATE_EVENTS, foldThread } from "./thread-state.ts";
@@ -10,11 +10,12 @@ export interface Overview {
 }
 
 /**
- * Reads all events once and then follows them, so that requests are answered at once.
+ * Reads the ends of all threads, or of a store without `tails` all events, and then follows the events, so that requests
+ * are answered at once.
  *
  * @param signal stops following
  */
-export function createOverview(store: Pick<Store, "events">, signal: AbortSignal): Overview {
+export function createOverview(store: Pick<Store, "events" | "tails">, signal: AbortSignal): Overview {
   const threads = new Map<ThreadId, ThreadState>();
   let last = 0;
 
@@ -24,7 +25,12 @@ export function createOverview(store: Pick<Store, "events">, signal: AbortSignal
       last = event.id;
     }
   };
-  const ready = take(false);
+  const ready = (async () => {
+    if (store.tails === undefined) return await take(false);
+    const begun = await store.tails();
+    for (const tail of begun.tails) if (tail.events.length > 0) threads.set(tail.summary.thread, stateOf(tail));
+    last = begun.last;
+  })();
   // A failure is thrown by the next `read`.
   let failure: Error | undefined;
   ready.then(() => take(true)).catch((error: unknown) => (failure = new Error(messageOf(error), { cause: error })));
@@ -36,4 +42,12 @@ export function createOverview(store: Pick<Store, "events">, signal: AbortSignal
       return { threads: [...threads.values()], last };
     },
   };
+}
+
+/** The state of a thread at its tail. */
+function stateOf({ summary, calls, events }: ThreadTail): ThreadState {
+  const { startedWith: _, fork: __, ...known } = summary;
+  const inTail = events.filter(({ type }) => type === "call.started").length;
+  const before: ThreadState = { ...known, calls: calls - inTail, recent: [], awaitsModel: false };
+  return events.reduce<ThreadState>(foldThread, before);
 }

@@ -296,6 +296,19 @@ export interface ThreadSummary {
   readonly changedMs: number;
 }
 
+/** A thread, and the events that its present state follows from. */
+export interface ThreadTail {
+  readonly summary: ThreadSummary;
+  /** How many calls were made in it. */
+  readonly calls: number;
+  /**
+   * In order: the begins, questions, answers and ends of its three newest calls and of those that run (of a process:
+   * among its newest 1,000), the thread's newest event, the newest of its messages, begun calls and ended turns, and the
+   * newest of its users' messages and ended turns.
+   */
+  readonly events: readonly StoredEvent[];
+}
+
 export interface SearchOptions {
   /** The text to search for, at most 1,000 characters. ASCII letters match in both cases. */
   readonly text: string;
@@ -351,6 +364,11 @@ export interface Store {
   events(options?: FeedOptions): AsyncIterable<StoredEvent>;
   /** All threads. The thread with the newest event comes last. */
   threads(): Promise<readonly ThreadSummary[]>;
+  /**
+   * All threads with their newest events, and the newest event included: those after it are not. Takes as long for long
+   * threads as for short ones. Absent where reading all events is as fast.
+   */
+  tails?(): Promise<{ readonly tails: readonly ThreadTail[]; readonly last: number }>;
   /**
    * Searches messages and results, newest first, until it has enough hits or has searched much (a database: 64 MB of
    * events). Rejects with a RangeError for a text of 0 or over 1,000 characters.

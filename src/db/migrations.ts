@@ -111,6 +111,7 @@ export const RECORD_TABLES: readonly string[] = [
      DELETE FROM open_questions WHERE call = NEW.call;
    END;
    CREATE INDEX parked_calls_timeline ON parked_calls (timeline) WHERE timeline IS NOT NULL`,
+  "CREATE INDEX events_calls ON events (thread) WHERE type = 'call.started'",
 ];
 
 /**

@@ -191,4 +191,5 @@ export const POSTGRES_TABLES: readonly string[] = [
      RETURN NULL;
    END $$;
    CREATE INDEX parked_calls_timeline ON parked_calls (timeline) WHERE timeline IS NOT NULL`,
+  "CREATE INDEX events_calls ON events (thread, id) WHERE type = 'call.started'",
 ];

@@ -8,6 +8,7 @@ import { verifyRecord } from "../../src/activity/verify.ts";
 import { inOneState, openPostgres } from "../../src/db/postgres.ts";
 import type { Sql } from "../../src/db/sql.ts";
 import { all as rows } from "../../src/db/work.ts";
+import { overviewTests } from "../console/overviews.ts";
 import { storeSuite } from "../suites/store-suite.ts";
 import { asked, finished } from "../suites/store/scene.ts";
 import { mustBeHere } from "../support/here.ts";
@@ -36,6 +37,8 @@ describe.skipIf(problem !== undefined)("a store on PostgreSQL", async () => {
     onTestFinished(() => sql.close());
     return sql;
   };
+
+  overviewTests(async () => storeOn(await server.create(`overview${++opened}`)), 5);
 
   storeSuite(
     { name: "postgres", open: async (place) => postgresStore({ url: apart(await server.create(place)) }) },
