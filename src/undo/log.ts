@@ -1,3 +1,4 @@
+import { lstatSync, statSync } from "node:fs";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { randomName } from "../util/identifier.ts";
@@ -84,6 +85,12 @@ export async function writeLog(store: string, log: Log): Promise<void> {
   await rename(temporary, join(store, "log.json"));
 }
 
+/** Returns a text that changes whenever the record of the store is replaced. */
+export function versionOf(store: string): string {
+  const info = statSync(join(store, "log.json"), { bigint: true, throwIfNoEntry: false });
+  return info === undefined ? "" : `${info.ino} ${info.mtimeNs}`;
+}
+
 let acts = 0;
 const running = new Set<string>();
 
@@ -124,5 +131,29 @@ export function liveActs({ entries }: Log): readonly string[] {
  * @throws Error when another process holds the lock for longer than 60 seconds, and what `work` throws.
  */
 export function withLock<T>(store: string, work: () => Promise<T>): Promise<T> {
-  return withLockFile(join(store, "lock"), "the store of undo", work);
+  return withLockFile(lockOf(store), "the store of undo", work);
+}
+
+/**
+ * Runs `work`, which only adds to the store. Takes no lock unless a process holds it, or has replaced the record
+ * meanwhile: that process may not have seen what was added, so `work` runs again, with the lock.
+ *
+ * @param work may run twice with the effect of once
+ * @throws as `withLock` does
+ */
+export async function adding<T>(store: string, work: () => Promise<T>): Promise<T> {
+  const before = versionOf(store);
+  if (!isLocked(store)) {
+    const done = await work();
+    if (!isLocked(store) && versionOf(store) === before) return done;
+  }
+  return withLock(store, work);
+}
+
+function isLocked(store: string): boolean {
+  return lstatSync(lockOf(store), { throwIfNoEntry: false }) !== undefined;
+}
+
+function lockOf(store: string): string {
+  return join(store, "lock");
 }

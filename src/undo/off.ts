@@ -1,4 +1,4 @@
-import { readFileSync, unlinkSync } from "node:fs";
+import { existsSync, readFileSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { tried } from "../util/errors.ts";
 import { replacePrivateFile } from "../util/private-file.ts";
@@ -60,6 +60,7 @@ export async function recordFull({ path, maxBytes }: UndoStore, message: string)
  * @throws UndoOff if the workspace has too much content otherwise.
  */
 export function requireRoom({ path, maxBytes }: UndoStore): void {
+  if (!existsSync(fileOf(path))) return;
   const full = tried(() => JSON.parse(readFileSync(fileOf(path), "utf8")) as Full);
   if (full === undefined) return;
   if (maxBytes <= full.maxBytes && Date.now() - full.at < FULL_MS) throw new UndoOff(full.message);

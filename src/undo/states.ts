@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ApprovedCall } from "../contract/call.ts";
-import { endKeptAct, keepAct, leftBehind, readActs, versionOf } from "./acts.ts";
+import { endKeptAct, keepAct, leftBehind, readActs } from "./acts.ts";
 import { hasPoint, pointsOf } from "./fold.ts";
-import { type Log, type Point, type UndoStore, endAct, liveActs, withLock } from "./log.ts";
+import { type Log, type Point, type UndoStore, adding, endAct, liveActs, versionOf } from "./log.ts";
 import { changeLog, prunedWhenDue, withActing, withState } from "./store.ts";
 
 /** How many acts of file tools may follow each other before a state is stored, so that the record stays short. */
@@ -87,7 +87,7 @@ export function createStates(messageOf: (thread: string) => string | undefined, 
         await beginAny(store, beginning);
         return undefined;
       }
-      return withLock(store.path, async () => {
+      return adding(store.path, async () => {
         if (!isLate()) await keepAct(store, files, { act, point: pointOf(call) });
         return versionOf(store.path);
       });
@@ -96,7 +96,7 @@ export function createStates(messageOf: (thread: string) => string | undefined, 
       if (files === undefined) return endAny(store, act);
       const after = await leftBehind(store, files); // at once: what is written later is not the act's
       await nextTurn(); // the result of the call is sent first
-      await withLock(store.path, () => endKeptAct(store, after, act));
+      await adding(store.path, () => endKeptAct(store, after, act));
       actsSinceState++;
       if (mark === versionOf(store.path) && actsSinceState < MAX_ACTS) return endAct(act);
       actsSinceState = 0;

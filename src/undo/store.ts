@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readdir, realpath, stat, unlink } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { type FileAct, readActs } from "./acts.ts";
+import { type FileAct, readActs, storeContents } from "./acts.ts";
 import { folded, hasPoint, pointsOf } from "./fold.ts";
 import { formatSize } from "../output/size.ts";
 import { randomName } from "../util/identifier.ts";
@@ -90,7 +90,7 @@ export async function saveLog({ path }: UndoStore, log: Log): Promise<void> {
  * @throws UndoOff when there is no room; Error when something fails.
  */
 export async function withState(store: UndoStore, log: Log, next: Next, signal?: AbortSignal): Promise<Log> {
-  const acts = readActs(store.path, log);
+  const acts = await storedActs(store, log);
   const { kept, state, added } = await takeWithRoom(store, log, acts, signal);
   const before = acts.length === 0 ? [] : await folded(store, kept.entries, acts, state);
   const entries = [...kept.entries, ...before];
@@ -149,7 +149,14 @@ async function takeWithRoom(
 /** Removes old states from the record if that is due. Call only within `changeLog`. */
 export async function prunedWhenDue(store: UndoStore, log: Log): Promise<Log> {
   const isDue = Date.now() - log.prunedAt > PRUNE_EVERY_MS || log.entries.length > MAX_ENTRIES;
-  return isDue ? pruned(store, log, readActs(store.path, log), 0) : log;
+  return isDue ? pruned(store, log, await storedActs(store, log), 0) : log;
+}
+
+/** Returns the recorded acts since the last state, whose content is then in the store. */
+async function storedActs({ path }: UndoStore, log: Log): Promise<readonly FileAct[]> {
+  const acts = readActs(path, log);
+  await storeContents(path, acts);
+  return acts;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ActFollowUp, ApprovedCall, BeforeAct } from "../contract/call.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import { Stop, pause } from "../util/abort.ts";
@@ -146,6 +147,8 @@ async function waitFor(
   waitMs: number,
   { signal, update }: { readonly signal: AbortSignal; readonly update: Parameters<BeforeAct>[2] },
 ): Promise<{ readonly outcome: typeof KEPT | typeof LATE | Error; readonly tookMs: number }> {
+  const soon = await Promise.race([done, nextTurn(LATE)]); // the file of a file tool is kept by then
+  if (soon !== LATE) return { outcome: soon, tookMs: 0 };
   const started = performance.now();
   const waiting = new Stop(signal);
   const shown = setTimeout(() => update({ displayMessage: KEEPING }), SHOWN_MS);

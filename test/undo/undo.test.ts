@@ -10,13 +10,15 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { shown } from "../../src/undo/keep.ts";
-import { readLog } from "../../src/undo/log.ts";
+import { startGit } from "../../src/undo/git.ts";
+import { type Log, adding, readLog, withLock, writeLog } from "../../src/undo/log.ts";
 import { cases } from "../support/cases.ts";
 import { until } from "../support/until.ts";
-import { repository } from "../support/workspace.ts";
+import { repository, temporaryFolder, workspace } from "../support/workspace.ts";
 import { undoing } from "./undoing.ts";
 
 /** Everything below a folder: kind, mode and content by path. */
@@ -101,6 +103,40 @@ test("an act of a file tool keeps its files only; commands of the same turn are 
   expect(shared.plan.conflicts.map(({ path: at }) => at)).toEqual(["b.txt"]);
   expect(readFileSync(join(folder, "b.txt"), "utf8")).toBe("by somebody else again\n");
   expect(await points.list()).toHaveLength(5);
+});
+
+test("files of each size are kept before acts: in the record, as a compressed object, as a plain one", async () => {
+  const sizes = [0, 16_384, 16_386, 300_000, 17_000_000];
+  const folder = await workspace(Object.fromEntries(sizes.map((size) => [`${size}.txt`, "é".repeat(size / 2)])));
+  const { write, undo, store } = await undoing(folder);
+  const before = treeOf(folder);
+  for (const size of sizes) await write(`${size}.txt`, "changed\n");
+  const { failures } = await undo();
+  expect(failures).toEqual([]);
+  expect(treeOf(folder)).toEqual(before);
+  const check = startGit(store, ["fsck", "--no-dangling", "--full"]);
+  expect(await new Promise((resolve) => check.on("close", resolve))).toBe(0);
+});
+
+const EMPTY: Log = { entries: [], bytes: 0, prunedAt: 0 };
+
+const holdLock = (store: string): void => void withLock(store, async (): Promise<void> => nextTurn());
+const replaceRecord = (store: string): Promise<void> => writeLog(store, EMPTY);
+
+test.for([
+  ["no process works on the store is added once", () => undefined, 1],
+  ["a process takes the lock is added again", holdLock, 2],
+  ["a process replaces the record is added again", replaceRecord, 2],
+] as const)("what is added while %s", async ([, meanwhile, times]) => {
+  const store = temporaryFolder();
+  await writeLog(store, EMPTY);
+  let added = 0;
+  const work = async () => {
+    if (++added === 1) await meanwhile(store);
+    return added;
+  };
+  expect(await adding(store, work)).toBe(times);
+  expect(added).toBe(times);
 });
 
 test("an undo goes back to the last turn of the thread that changed something, and names its message", async () => {
