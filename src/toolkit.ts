@@ -92,8 +92,8 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     judge: (thread, effect) => toolkit.with({ thread }).judge([effect]),
     openNetwork: async () => (await import("./backends/sandbox/egress/shared-network.ts")).openSharedNetwork(),
   });
-  const toolsFor = (shell?: ScriptShell) => {
-    const [sandboxed, terminal] = [sandboxedAt(place), hasTerminal(place)];
+  const toolsFor = (shell?: ScriptShell, workerHasTerminal = false) => {
+    const [sandboxed, terminal] = [sandboxedAt(place), hasTerminal(place) || workerHasTerminal];
     const about = { sandboxed, terminal, memoryScope, hasSources: sources.length > 0, browsers };
     return toolset(chosenTools(options, { ...about, ...(shell !== undefined && { shell }) }));
   };
@@ -107,7 +107,8 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const owned = { stateDir, allState, outputOwner, outputs, oneCommand, store };
   const around = surroundings(options.policy, limits, owned);
   const backend = await openBackend(place, around);
-  const tools = backend.shell === "sh" ? toolsFor("sh") : usualTools;
+  const isOther = backend.shell === "sh" || backend.workerHasTerminal === true;
+  const tools = isOther ? toolsFor(backend.shell, backend.workerHasTerminal) : usualTools;
   if (tools.has("cron_add")) await loadWords();
 
   const mask = options.mask === false ? NO_MASK : createMask(process.env, options.mask);

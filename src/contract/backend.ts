@@ -33,6 +33,8 @@ export interface Backend {
    * Present when workers make the calls of this target: their name. The backend then gives access to nothing itself.
    */
   readonly worker?: string;
+  /** Whether the commands of these workers run in a live terminal of theirs. */
+  readonly workerHasTerminal?: boolean;
   readonly files: Files;
   /** Files as uncontained programs see them, if contained commands see others. Default: `files`. */
   readonly outside?: Files;

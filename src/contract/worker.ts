@@ -18,6 +18,8 @@ export interface WorkerReport {
   /** The names of its tools. */
   readonly tools: readonly string[];
   readonly sandboxed: boolean;
+  /** Whether its commands run in a live terminal, which people of its machine share. */
+  readonly hasTerminal?: boolean;
   /** How many calls it makes at once, and how many calls may wait for its name. */
   readonly concurrency: number;
   readonly maxWaiting: number;

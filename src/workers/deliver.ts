@@ -330,7 +330,8 @@ function requireDelivered(
     case "full": {
       const { waiting, waitMs } = outcome;
       throw new ToolFailure(
-        `${target} has no room: ${plural(waiting, "call")} wait there, for about ${Math.ceil(waitMs / 1_000)} s`,
+        `${target} has no room: ${plural(waiting, "call")} ${waiting === 1 ? "waits" : "wait"} there, for about ` +
+          `${Math.ceil(waitMs / 1_000)} s`,
         { hint: "Nothing was run. Try again later." },
       );
     }

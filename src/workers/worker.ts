@@ -113,6 +113,7 @@ export async function startWorker(
   const report = (): WorkerReport => ({
     ...{ id, name, host: hostname(), pid: process.pid, workDir: backend.workDir, home: backend.home },
     ...{ tools: [...toolkit.tools.keys()], sandboxed: backend.sandbox !== undefined },
+    ...{ hasTerminal: backend.terminal !== undefined },
     ...{ concurrency, maxWaiting, running: running.size, averageMs: Math.round(averageMs), startedMs },
   });
 

@@ -32,6 +32,7 @@ export async function worker(address: string, { store, workDir }: TargetOptions)
   return {
     name: `worker:${address}`,
     worker: address,
+    workerHasTerminal: found.hasTerminal === true,
     ...place,
     access: { program: [], options: ["--worker", address] },
     files: {
