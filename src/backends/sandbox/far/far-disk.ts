@@ -43,9 +43,8 @@ export interface FarDisk {
    * answer are asked together, with all others again, until there are none: so all answers are of one moment. The first
    * questions are those that a usual repository raises.
    *
-   * A folder whose search takes longer than `SEARCH_SECONDS` is not searched again. Then all folders in it are protected.
-   *
-   * @throws what the function throws, and what the shells throw
+   * @throws what the function throws, what the shells throw, and ToolFailure for a folder that takes longer than
+   * `SEARCH_SECONDS` to search: it is not searched again
    */
   ask<T>(work: (disk: SandboxDisk) => T, look?: Look): Promise<{ readonly value: T; readonly look: Look }>;
   /** The folders that took too long to search. */
@@ -191,9 +190,6 @@ type Answers = Pick<Look["answers"], "get">;
 /** How long a folder may be searched. */
 const SEARCH_SECONDS = 3;
 
-/** Why a folder is not searched. */
-export const TOO_LONG = "a search for protected files takes too long";
-
 /** Whether a search took longer. */
 const isCutOff = (found: Buffer | undefined) => found?.at(-1) === 33; // "!"
 
@@ -225,20 +221,21 @@ function reading(
     }
     return paths;
   };
-  /**
-   * What find(1) prints with the words for a folder, or with those for its top if a search of it took too long.
-   * `undefined`: even that took too long.
-   */
-  const search = (root: string, whole: readonly string[], top: readonly string[]): readonly string[] | undefined => {
-    const question = (all: readonly string[], seconds = searchSeconds) => `f ${seconds} ${quoteWords(all)}`;
+  /** What find(1) prints. @throws ToolFailure if a search of the folder took too long. */
+  const search = (root: string, all: readonly string[]): readonly string[] => {
+    const question = `f ${searchSeconds} ${quoteWords(all)}`;
     if (!slow.has(root)) {
-      const found = answer(question(whole));
+      const found = answer(question);
       if (!isCutOff(found)) return listed(found);
-      asked.delete(question(whole));
+      asked.delete(question);
       slow.add(root);
     }
-    const found = answer(question(top, SEARCH_SECONDS));
-    return isCutOff(found) ? undefined : listed(found);
+    throw new ToolFailure(
+      `the folder ${root} is too large for the sandbox: a search for protected files takes too long`,
+      {
+        hint: "Use a folder in it that has one project.",
+      },
+    );
   };
   const kindOf: SandboxDisk["kindOf"] = (path) => kindIn(about("k", path));
   const disk: SandboxDisk = {
@@ -262,13 +259,7 @@ function reading(
     isThere: (path) => (about("t", path)?.length ?? 0) > 0,
     isFolder: (path) => about("t", path)?.toString("latin1").startsWith("folder\n") === true,
     found(root) {
-      const all = search(root, findWords(root, own), topWords(root, own));
-      // What is in its folders cannot be changed.
-      if (all === undefined || (slow.has(root) && all.length > MOST_FILES))
-        throw new ToolFailure(`the folder ${root} is too large for the sandbox: ${TOO_LONG}`, {
-          hint: "Use a folder in it that has one project.",
-        });
-      if (slow.has(root)) return { paths: all, repositories: [], sensitive: [] };
+      const all = search(root, findWords(root, own));
       const folders = all.flatMap((path) => {
         const [name, folder] = [posix.basename(path), posix.dirname(path)];
         if (name === ".git") return [folder];
@@ -285,12 +276,8 @@ function reading(
     listeningSockets(except) {
       const names = listed(answer("u"));
       const relative = new Set(names.filter((name) => !name.startsWith("/")).map((name) => posix.basename(name)));
-      const ending = ["-o", "-type", "s", "-print0"];
-      const [whole, top] = [
-        [...leavingOut(workDir, own), ...ending],
-        [workDir, "-maxdepth", "1", ...ending.slice(1)],
-      ];
-      const inside = relative.size === 0 ? [] : (search(workDir, whole, top) ?? []);
+      const finding = [...leavingOut(workDir, own), "-o", "-type", "s", "-print0"];
+      const inside = relative.size === 0 ? [] : search(workDir, finding);
       const sockets = [
         ...names.filter((name) => name.startsWith("/")),
         ...inside.filter((path) => relative.has(posix.basename(path))),
@@ -320,16 +307,6 @@ function findWords(root: string, own: string): readonly string[] {
     ...leavingOut(root, own),
     ...["-o", "-name", ".git", "-prune", "-print0"],
     ...["-o", "(", "-type", "f", "-o", "-type", "d", ")", "(", "-name", "HEAD", ...NAMES, ")", "-print0"],
-  ];
-}
-
-/** Arguments of find(1): the folders in a folder, and the start-up files beside them. */
-function topWords(root: string, own: string): readonly string[] {
-  const [, ...except] = leavingOut(root, own);
-  return [
-    ...[root, "-mindepth", "1", "-maxdepth", "1", ...except.slice(0, 3)],
-    ...["-o", "-name", ".git", "-prune"],
-    ...["-o", "(", "-type", "d", "-o", "-type", "f", "(", "-name", "HEAD", ...NAMES, ")", ")", "-print0"],
   ];
 }
 

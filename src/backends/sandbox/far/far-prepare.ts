@@ -11,7 +11,7 @@ import { ALL_FEATURES, DESCRIPTORS, bubblewrapWords } from "../wrap/bubblewrap.t
 import { type Probed, missingOf, probe } from "../wrap/probe.ts";
 import { seccompFilter } from "../wrap/seccomp/filter.ts";
 import { type Machine, NOT_INSTALLED, THROW_AWAY, explained, impossible } from "../wrap/unavailable.ts";
-import { TOO_LONG, farDisk } from "./far-disk.ts";
+import { farDisk } from "./far-disk.ts";
 import { type Running, spawnContained } from "./far-command.ts";
 import type { FarSandboxOptions } from "./options.ts";
 import { contained, viewsOf } from "./far-views.ts";
@@ -71,6 +71,10 @@ export async function prepare(
   });
   const views = viewsOf({ inner, host, disk, own, folder, options });
   const close = async () => void (await host.ask(`rm -rf ${quoteWord(folder)}`).catch(() => undefined));
+  const whenTooLarge = (error: unknown): Broken | undefined =>
+    error instanceof ToolFailure && [inner.workDir, ...options.writable].some((path) => disk.tooLarge().includes(path))
+      ? broken(host, `${error.message.replace(/^the/, "The")}.`, error.hint ?? "")
+      : undefined;
   void host.warm(); // opens a shell for the command meanwhile
   const trial = await views.mounts({}).catch((error: unknown) => error);
   if (problem !== undefined) return problem;
@@ -80,8 +84,8 @@ export async function prepare(
     return prepare(inner, host, options, failed, posix.dirname(posix.dirname(real)));
   }
   if (found === undefined || typeof trial !== "function") {
-    if (trial instanceof ToolFailure && disk.tooLarge().length > 0)
-      return broken(host, `${trial.message.replace("the", "The")}.`, trial.hint ?? "");
+    const tooLarge = whenTooLarge(trial);
+    if (tooLarge !== undefined) return tooLarge;
     throw trial;
   }
   const { field, machine } = found;
@@ -115,9 +119,13 @@ export async function prepare(
       ...missingOf(probed.features),
       "Commands have no network: those that need it run outside the sandbox, after approval.",
       "Processes and memory are not limited.",
-      ...disk.tooLarge().map((path) => `The folders in ${path} are read-only: ${TOO_LONG} there.`),
     ],
-    spawn: (command, access) => spawnContained(command, access, running),
+    spawn: (command, access) =>
+      spawnContained(command, access, running).catch((error: unknown) => {
+        const tooLarge = whenTooLarge(error); // it has become so
+        if (tooLarge !== undefined) failed(tooLarge);
+        throw error;
+      }),
     close,
   };
 }
