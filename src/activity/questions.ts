@@ -47,24 +47,33 @@ const isOpen = ({ facet }: Dialect) => `NOT EXISTS (
   AND NOT EXISTS (
     SELECT 1 FROM events AS finished WHERE finished.call = asked.call AND finished.type = 'call.finished')`;
 
+/** How many questions one statement reads. More, and PostgreSQL would read all events instead of these. */
+const PAGE_QUESTIONS = 500;
+
 /** The open questions in a database, oldest first. */
 export function* questionsIn(dialect: Dialect): Work<readonly OpenQuestion[]> {
-  const rows = yield* all<{ asked: string; started: string | null; parked: string | null }>(
-    `SELECT asked.body AS asked,
-       (SELECT body FROM parked_calls WHERE call = asked.call AND state = 'parked') AS parked,
-       (SELECT body FROM events AS started
-        WHERE started.call = asked.call AND started.type = 'call.started' LIMIT 1) AS started
-     FROM open_questions JOIN events AS asked ON asked.id = open_questions.asked
-     WHERE ${isOpen(dialect)}
-     ORDER BY id`,
-  );
-  return rows.map(({ asked, started, parked }) => {
-    const question = openQuestion(
-      JSON.parse(asked) as Requested,
-      started === null ? undefined : (JSON.parse(started) as Started),
+  const found: OpenQuestion[] = [];
+  for (let after = 0; ;) {
+    // Of a question that is answered while its call ends in another transaction, a row may be left.
+    const rows = yield* all<{ id: number; asked: string | null; started: string | null; parked: string | null }>(
+      `SELECT open.asked AS id, CASE WHEN ${isOpen(dialect)} THEN asked.body END AS asked,
+         (SELECT body FROM parked_calls WHERE call = asked.call AND state = 'parked') AS parked,
+         (SELECT body FROM events AS started
+          WHERE started.call = asked.call AND started.type = 'call.started' LIMIT 1) AS started
+       FROM (SELECT asked FROM open_questions WHERE asked > ? ORDER BY asked LIMIT ${PAGE_QUESTIONS}) AS open
+       LEFT JOIN events AS asked ON asked.id = open.asked
+       ORDER BY open.asked`,
+      [after],
     );
-    return parked === null ? question : parkedQuestion(question, JSON.parse(parked) as ParkedCall);
-  });
+    for (const { id, asked, started, parked } of rows) {
+      after = id;
+      if (asked === null) continue;
+      const begun = started === null ? undefined : (JSON.parse(started) as Started);
+      const question = openQuestion(JSON.parse(asked) as Requested, begun);
+      found.push(parked === null ? question : parkedQuestion(question, JSON.parse(parked) as ParkedCall));
+    }
+    if (rows.length < PAGE_QUESTIONS) return found;
+  }
 }
 
 /** Answers a question in a database if it is open. Call it inside a transaction. */
