@@ -12,13 +12,13 @@ import { projectRoot } from "../scripts/lib/project.mjs";
 
 /** Measured: CPU milliseconds of the servers, commits and syncs. */
 const COSTS = {
-  call: { postgresMs: 4.8 },
+  call: { postgresMs: 3.6 },
   /** Reports, and looks at the record. */
-  workerASecond: { postgresMs: 3.7 },
+  workerASecond: { postgresMs: 1.2 },
   /** One notification to one listener. Each worker listens. */
-  listenerMs: 0.016,
+  listenerMs: 0.01,
   /** A caller reads the reports of the workers of a name once a second. */
-  reportReadMs: 0.009,
+  reportReadMs: 0.0005,
 };
 /** Assumed: the server's cores, its disk and network. */
 const SERVER = { cores: 16, syncMs: 1, roundTripMs: 0.5 };
@@ -37,18 +37,11 @@ const KINDS = /** @type {const} */ ([
   [1, "#1a5fb4"],
   [30, "#26794a"],
 ]);
-/** Workers of a name: a caller reads their reports. */
-const NAMES = /** @type {const} */ ([
-  [Number.POSITIVE_INFINITY, "one name", "5 4"],
-  [10, "names of 10", ""],
-]);
 
-const lines = KINDS.flatMap(([seconds, color]) =>
-  NAMES.map(([perName, name, dashes]) => ({
-    ...{ label: `${seconds} s, ${name}`, color, dashes },
-    outcomes: WORKERS.map((workers) => ({ workers, ...simulated(workers, seconds * 1_000, perName) })),
-  })),
-);
+const lines = KINDS.map(([seconds, color]) => ({
+  ...{ label: `${seconds} s`, color },
+  outcomes: WORKERS.map((workers) => ({ workers, ...simulated(workers, seconds * 1_000) })),
+}));
 for (const { label, outcomes } of lines) {
   process.stdout.write(`\n${label}\n workers  calls/s  of ideal  median ms   p99 ms   CPU  at its limit\n`);
   for (const each of outcomes) process.stdout.write(`${row(each)}\n`);
@@ -91,16 +84,16 @@ function draw(file, title, label, ends, value) {
  * All places of all workers are kept busy: each has a caller that makes one call after the other. A call is three
  * transactions (delivery, claim, end); each waits for a core, then for the next sync, which all that wait share.
  *
- * @param {number} workers @param {number} callMs @param {number} perName
+ * @param {number} workers of one name @param {number} callMs
  * @returns {Outcome}
  */
-function simulated(workers, callMs, perName) {
+function simulated(workers, callMs) {
   const random = randomNumbers(43);
   const places = workers * PLACES;
   const total = Math.max(FEWEST, places * ROUNDS);
   const perTransaction = COSTS.call.postgresMs / 3;
   // Reports, their readers and looks take their share of the cores all the time.
-  const readMs = (places / CALLS_OF_PROCESS) * Math.min(workers, perName) * COSTS.reportReadMs;
+  const readMs = (places / CALLS_OF_PROCESS) * workers * COSTS.reportReadMs;
   const own = (workers * COSTS.workerASecond.postgresMs + readMs) / 1_000 / SERVER.cores;
   const ideal = (places / callMs) * 1_000;
   if (own >= 1) return { perSecond: 0, ideal, median: Infinity, slowest: Infinity, own, cpu: 1 };

@@ -98,7 +98,7 @@ async function inFile() {
       for (const row of events) event.run(...row.slice(1, 6));
       for (const row of parked) call.run(...row);
       database.exec("COMMIT");
-      return async () => {};
+      return async () => database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     });
   } finally {
     database.close();
