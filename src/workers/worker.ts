@@ -158,12 +158,11 @@ export async function startWorker(
     const ended = toolkitOf(row.thread)
       .resume(row, { signal: stop.signal })
       .finally(() => {
-        const mayWait = isFull() || toolLimits[row.name] !== undefined;
         running.delete(row.call);
         averageMs += (performance.now() - startedAt - averageMs) * (averageMs === 0 ? 1 : NEWEST);
         change.resolve();
         change = createWake();
-        if (mayWait) void fill();
+        void fill(); // the look also writes the call's end at once
       });
     const made = { row, stop, ended };
     running.set(row.call, made);
