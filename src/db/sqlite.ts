@@ -3,7 +3,7 @@ import { SQLITE } from "./dialect.ts";
 import type { DatabaseConnection, Value } from "./driver.ts";
 import { noticeWrites, ring } from "./notice-writes.ts";
 import { type Change, type Interest, type Sql, type TransactionOptions, changeOf, isOfInterest } from "./sql.ts";
-import { sealOf } from "./seals.ts";
+import { type Seal, sealOf } from "./seals.ts";
 import type { EventColumns, Step, Work } from "./work.ts";
 import { tried } from "../util/errors.ts";
 
@@ -22,12 +22,13 @@ function overDatabase(database: Database, file: string, lookMs: number): Sql {
   const watchers = new Map<(change?: Change) => void, Interest>();
   let stopNoticing: (() => void) | undefined;
   let version: number | undefined;
+  let newestSeal: Seal | undefined;
 
   const transactionNow = <T>(work: () => Work<T>, { durable = false, committed }: TransactionOptions<T> = {}): T => {
     const events: EventColumns[] = [];
-    const result = database.transaction(() => runWork(connection, work(), watchers.size > 0 ? events : undefined), {
-      durable,
-    });
+    const recording: Recording = { newest: newestSeal, ...(watchers.size > 0 && { events }) };
+    const result = database.transaction(() => runWork(connection, work(), recording), { durable });
+    newestSeal = recording.newest; // committed
     committed?.(result);
     if (events.length > 0) report(changeOf(events));
     ring(file);
@@ -106,22 +107,28 @@ function overDatabase(database: Database, file: string, lookMs: number): Sql {
 /** How many unused pages are returned at a time: some milliseconds of work. */
 const STEP_PAGES = 200;
 
-/**
- * Runs work on an open connection, at once. Throws what it throws, and the engine's own errors.
- *
- * @param recorded gets the events that the work records
- */
-export function runWork<T>(connection: DatabaseConnection, work: Work<T>, recorded?: EventColumns[]): T {
+/** What a transaction records. */
+interface Recording {
+  /** The newest seal that this process knows. */
+  newest?: Seal | undefined;
+  /** Gets the events. */
+  readonly events?: EventColumns[];
+}
+
+/** Runs work on an open connection, at once. Throws what it throws, and the engine's own errors. */
+export function runWork<T>(connection: DatabaseConnection, work: Work<T>, recording: Recording = {}): T {
   let next = work.next();
-  while (next.done !== true) {
-    if ("events" in next.value) recorded?.push(...next.value.events);
-    next = work.next(perform(connection, next.value));
-  }
+  while (next.done !== true) next = work.next(perform(connection, next.value, recording));
   return next.value;
 }
 
-function perform(connection: DatabaseConnection, step: Step): unknown {
-  if ("events" in step) return insertEvents(connection, step.session, step.events);
+function perform(connection: DatabaseConnection, step: Step, recording: Recording): unknown {
+  if ("events" in step) {
+    recording.events?.push(...step.events);
+    const from = insertEvents(connection, step.session, step.events);
+    recording.newest = seal(connection, step, from, recording.newest);
+    return undefined;
+  }
   if ("lock" in step) return undefined;
   if (step.gives === "rows") return connection.all(step.sql, step.values);
   return connection.run(step.sql, step.values).changes;
@@ -131,7 +138,8 @@ function perform(connection: DatabaseConnection, step: Step): unknown {
 const INSERT = "INSERT INTO events (session, call, thread, at, type, body) VALUES (?, ?, ?, ?, ?, ?)";
 const INSERTS = [64, 8, 1].map((count) => ({ count, sql: INSERT + ", (?, ?, ?, ?, ?, ?)".repeat(count - 1) }));
 
-function insertEvents(connection: DatabaseConnection, session: number, rows: readonly EventColumns[]): void {
+/** Returns the id of the first row. */
+function insertEvents(connection: DatabaseConnection, session: number, rows: readonly EventColumns[]): number {
   let next = 0;
   let last = 0;
   for (const { count, sql } of INSERTS) {
@@ -143,21 +151,30 @@ function insertEvents(connection: DatabaseConnection, session: number, rows: rea
       last = connection.run(sql, values).lastId;
     }
   }
-  seal(connection, session, rows, last - rows.length + 1);
+  return last - rows.length + 1;
 }
 
-/** Transactions come one after the other, so that the seals of a file are one chain. */
-function seal(connection: DatabaseConnection, session: number, rows: readonly EventColumns[], from: number): void {
-  const [newest] = connection.all<{ first: number; hash: string }>(NEWEST_SEAL);
-  const above = newest === undefined ? [] : [[newest.first, newest.hash] as const];
+/**
+ * Transactions come one after the other, so that the seals of a file are one chain. SQLite never uses an id twice: the
+ * newest seal that this process knows is the newest of all if no ids are missing after it.
+ */
+function seal(
+  connection: DatabaseConnection,
+  { events, session }: { readonly events: readonly EventColumns[]; readonly session: number },
+  from: number,
+  known: Seal | undefined,
+): Seal {
+  const [newest] = known?.last === from - 1 ? [known] : connection.all<Pick<Seal, "first" | "hash">>(NEWEST_SEAL);
   // One by one: spreading a row costs as much as its hash.
-  const sealed = rows.map(({ call, thread, at, type, body }, place) => {
+  const rows = events.map(({ call, thread, at, type, body }, place) => {
     return { id: from + place, session, call, thread, at, type, body };
   });
-  const { first, last, above: links, calls, hash } = sealOf(sealed, above);
+  const sealed = sealOf(rows, newest === undefined ? [] : [[newest.first, newest.hash]]);
+  const { first, last, above, calls, hash } = sealed;
   connection.run("INSERT INTO seals (first, last, above, calls, hash) VALUES (?, ?, ?, ?, ?)", [
-    ...[first, last, links, calls, hash],
+    ...[first, last, above, calls, hash],
   ]);
+  return sealed;
 }
 
 const NEWEST_SEAL = "SELECT first, hash FROM seals ORDER BY first DESC LIMIT 1";
