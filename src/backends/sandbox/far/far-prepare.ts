@@ -84,6 +84,7 @@ export async function prepare(
     return prepare(inner, host, options, failed, posix.dirname(posix.dirname(real)));
   }
   if (found === undefined || typeof trial !== "function") {
+    await close();
     const tooLarge = whenTooLarge(trial);
     if (tooLarge !== undefined) return tooLarge;
     throw trial;
