@@ -2,14 +2,15 @@
  * What a long life costs: `npm run bench -- long-life`, which takes some minutes and 2 GB in the temporary folder.
  *
  * In:  dist/; parts as arguments after `long-life`: `turns`, `serve`, `size` (default: all).
- * Out: a table for each part, with times in milliseconds (median of nine) and memory in MB.
+ * Out: a table for each part, with times in milliseconds (median of nine) and memory in MB; of the first two also
+ *      docs/pictures/long-life-turns.svg and long-life-serve.svg.
  *      turns: an agent's turn of one call, and the memory of its process after a collection of garbage.
  *      serve: requests of `handrail serve` as the number of events grows. Retention, which keeps 200,000 events, is
  *      held off.
  *      size: a store near its default limits of 1 GiB and 200,000 events, beside a small one.
  */
 import { spawn } from "node:child_process";
-import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
@@ -17,12 +18,13 @@ import { runInNewContext } from "node:vm";
 import { createToolkit, defineTool, sqliteStore } from "handrail";
 import { createAgent } from "../dist/agent.js";
 import { scriptedModel } from "../dist/testing.js";
+import { linePlot } from "../scripts/lib/plot.mjs";
 import { projectRoot } from "../scripts/lib/project.mjs";
 import { openRaw } from "./workloads/events.mjs";
 
 const ROUNDS = 9;
 const THREAD_EVENTS = 1_000;
-const TURNS = [100, 300, 1_000];
+const TURNS = [10, 30, 100, 300, 1_000];
 const EVENTS = [10_000, 100_000, 200_000, 1_000_000];
 const SIZES = [
   { events: 2_000, bytes: 16_000 },
@@ -34,9 +36,16 @@ const collect = /** @type {() => void} */ (runInNewContext("gc"));
 
 /** Prints the tables. @param {string} folder for state; it exists @param {readonly string[]} parts */
 export async function longLife(folder, parts = []) {
-  const all = { turns, serve, size };
-  for (const [name, part] of Object.entries(all))
-    if (parts.length === 0 || parts.includes(name)) process.stdout.write(table(name, await part(join(folder, name))));
+  for (const [name, part] of /** @type {const} */ ([
+    ["turns", turns],
+    ["serve", serve],
+    ["size", size],
+  ])) {
+    if (parts.length > 0 && !parts.includes(name)) continue;
+    const rows = await part(join(folder, name));
+    process.stdout.write(table(name, rows));
+    if (name !== "size") draw(name, rows);
+  }
 }
 
 /** @typedef {Readonly<Record<string, number>>} Row */
@@ -198,6 +207,28 @@ async function filled(folder, count, bytes) {
   database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").all();
   database.close();
   return file;
+}
+
+/** The powers of ten at the ends of the axes, and a title. */
+const PLOTS = {
+  turns: { title: "What a turn costs as a thread grows", x: [1, 3], y: [-1, 3] },
+  serve: { title: "What handrail serve costs as the number of events grows", x: [4, 6], y: [0, 4] },
+};
+const COLORS = ["#2266bb", "#cc6611", "#228844", "#884499", "#bb3344", "#557788", "#998822", "#444444"];
+
+/** Draws all columns over the first. @param {"turns" | "serve"} name @param {readonly Row[]} rows */
+function draw(name, rows) {
+  const [across = "", ...columns] = Object.keys(rows[0] ?? {});
+  const { title, x, y } = PLOTS[name];
+  const text = linePlot({
+    ...{ title, x: { label: across, ends: [x[0] ?? 0, x[1] ?? 0] } },
+    y: { label: "ms, MB", ends: [y[0] ?? 0, y[1] ?? 0] },
+    series: columns.map((label, number) => ({
+      ...{ label, color: COLORS[number] ?? "", dashes: label.endsWith("MB") ? "6 3" : "" },
+      points: rows.map((row) => [row[across] ?? 0, Math.max(10 ** (y[0] ?? 0), row[label] ?? 0)]),
+    })),
+  });
+  writeFileSync(join(projectRoot, `docs/pictures/long-life-${name}.svg`), text);
 }
 
 /** @param {number} number @param {number} at @param {string} text */

@@ -63,7 +63,6 @@ export interface Present {
   readonly workers: readonly WorkerState[];
   /** Whom this process has asked to make a call since, and when. */
   readonly asked: { readonly id: string; readonly atMs: number }[];
-  readonly readMs: number;
 }
 
 /**
@@ -71,17 +70,21 @@ export interface Present {
  * has asked them to make since.
  */
 export function createPresent(read: (name: string) => Promise<readonly WorkerState[]>, now: () => number) {
-  const known = new Map<string, Present>();
+  const known = new Map<string, { readonly present: Promise<Present>; readonly readMs: number }>();
+  const readOf = async (target: string): Promise<Present> => {
+    const workers = await read(/^worker:([^#]*)/.exec(target)?.[1] ?? "");
+    const meant = workers.filter(({ id, name, silentMs }) => {
+      return silentMs < PRESENT_MS && [workerTargetName(name), workerTargetName(name, id)].includes(target);
+    });
+    return { workers: meant, asked: [] };
+  };
   return {
-    async of(target: string, { afresh }: { readonly afresh: boolean }): Promise<Present> {
+    of(target: string, { afresh }: { readonly afresh: boolean }): Promise<Present> {
       const before = known.get(target);
-      if (!afresh && before !== undefined && Math.abs(now() - before.readMs) < KNOWN_MS) return before;
-      const workers = await read(/^worker:([^#]*)/.exec(target)?.[1] ?? "");
-      const meant = workers.filter(({ id, name, silentMs }) => {
-        return silentMs < PRESENT_MS && [workerTargetName(name), workerTargetName(name, id)].includes(target);
-      });
-      const present = { workers: meant, asked: [], readMs: now() };
-      known.set(target, present);
+      if (!afresh && before !== undefined && Math.abs(now() - before.readMs) < KNOWN_MS) return before.present;
+      const present = readOf(target); // deliveries at the same time share it, so that they ask different workers
+      known.set(target, { present, readMs: now() });
+      present.catch(() => known.delete(target));
       return present;
     },
   };
@@ -134,7 +137,8 @@ export function* deliverIn(dialect: Dialect, call: DeliveredCall, present: Prese
   const worker = asked.worker.id;
   const hasRoom = asked.load < asked.worker.concurrency;
   const place = Math.max(first, own + 1);
-  const aloneMs = hasRoom ? ALONE_MS : 0;
+  // The processes of a file see every write when it happens; nothing would wake the others later.
+  const aloneMs = hasRoom && dialect.clock !== "?" ? ALONE_MS : 0;
   yield* writeParked(row, NO_SESSION, { tool: keyOf(name), place, asked: worker, aloneMs, in: dialect });
   yield* insertEvents(NO_SESSION, [rowOf({ type: "call.delivered", call: call.call, thread, at, target, worker })]);
   present.asked.push({ id: worker, atMs: at });

@@ -58,6 +58,7 @@ export function farBackend(inner: Backend): FarBackend {
   return {
     backend: {
       name: inner.name,
+      isFar: true,
       workDir: inner.workDir,
       home: inner.home,
       ...(inner.programFolders !== undefined && { programFolders: inner.programFolders }),
