@@ -4,7 +4,7 @@
  * In:  dist/; parts as arguments after `long-life`: `turns`, `serve`, `size` (default: all).
  * Out: a table for each part, with times in milliseconds (median of nine) and memory in MB; of the first two also
  *      docs/pictures/long-life-turns.svg and long-life-serve.svg.
- *      turns: an agent's turn of one call, and the memory of its process after a collection of garbage.
+ *      turns: an agent's turn of one call, and the heap of its process after a collection of garbage.
  *      serve: requests of `handrail serve` as the number of events grows. Retention, which keeps 200,000 events, is
  *      held off.
  *      size: a store near its default limits of 1 GiB and 200,000 events, beside a small one.
@@ -79,7 +79,7 @@ async function turns(folder) {
     times.push(cpuMs(before));
     if (!TURNS.includes(count)) continue;
     collect();
-    rows.push({ turns: count, "CPU ms a turn": middle(times.slice(-ROUNDS)), "heap MB": heapMb(), "RSS MB": rssMb() });
+    rows.push({ turns: count, "CPU ms a turn": middle(times.slice(-ROUNDS)), "heap MB": heapMb() });
     times = [];
   }
   await agent.close();
