@@ -66,8 +66,8 @@ export interface Present {
 }
 
 /**
- * The workers of targets. A process reads their reports once a second, not for each delivery, and adds the calls that it
- * has asked them to make since.
+ * The workers of targets. A process reads their reports once a second, not for each delivery, and adds the calls that
+ * it has asked them to make since.
  */
 export function createPresent(read: (name: string) => Promise<readonly WorkerState[]>, now: () => number) {
   const known = new Map<string, { readonly present: Promise<Present>; readonly readMs: number }>();

@@ -10,8 +10,8 @@ export interface Overview {
 }
 
 /**
- * Reads the ends of all threads, or of a store without `tails` all events, and then follows the events, so that requests
- * are answered at once.
+ * Reads the ends of all threads, or of a store without `tails` all events, and then follows the events, so that
+ * requests are answered at once.
  *
  * @param signal stops following
  */

@@ -303,8 +303,8 @@ export interface ThreadTail {
   readonly calls: number;
   /**
    * In order: the begins, questions, answers and ends of its three newest calls and of those that run (of a process:
-   * among its newest 1,000), the thread's newest event, the newest of its messages, begun calls and ended turns, and the
-   * newest of its users' messages and ended turns.
+   * among its newest 1,000), the thread's newest event, the newest of its messages, begun calls and ended turns, and
+   * the newest of its users' messages and ended turns.
    */
   readonly events: readonly StoredEvent[];
 }

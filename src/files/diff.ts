@@ -17,8 +17,8 @@ interface Hunk {
 }
 
 /**
- * Returns the unified diff of replacements in a text in UTF-8, in the form that `git apply` accepts. Compares only the lines
- * around each replacement, so its cost does not depend on the size of the file.
+ * Returns the unified diff of replacements in a text in UTF-8, in the form that `git apply` accepts. Compares only the
+ * lines around each replacement, so its cost does not depend on the size of the file.
  *
  * @param replacements in order, not overlapping
  */

@@ -19,10 +19,10 @@ export interface Replacement {
 }
 
 /**
- * Finds all edits in the original, a text in UTF-8, and returns them in order of position. A line break in `old_text` matches any line
- * break ("\n", "\r\n"), and those in `new_text` become the ones used at that place. So a model that only writes "\n"
- * can edit files from Windows without mixing line breaks. Lines that `old_text` and `new_text` share keep their line
- * breaks, even if those are mixed.
+ * Finds all edits in the original, a text in UTF-8, and returns them in order of position. A line break in `old_text`
+ * matches any line break ("\n", "\r\n"), and those in `new_text` become the ones used at that place. So a model that
+ * only writes "\n" can edit files from Windows without mixing line breaks. Lines that `old_text` and `new_text` share
+ * keep their line breaks, even if those are mixed.
  *
  * @throws ToolFailure when an edit's text does not occur, occurs more than once without `replace_all`, or stays the
  * same, and when two edits overlap. Nothing must be changed then.

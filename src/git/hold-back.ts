@@ -147,7 +147,9 @@ export function* holdings(reader: Reader, before: Before, gitFolders: readonly s
   }
 }
 
-/** Whether a path was read-only for a command because its folder had not been searched: the command made nothing there. */
+/**
+ * Whether a path was read-only for a command because its folder had not been searched: the command made nothing there.
+ */
 function wasUnsearched(path: string, { unsearched = [], writable }: Before): boolean {
   if (unsearched.length === 0) return false;
   const nearest = (folders: readonly string[]) =>

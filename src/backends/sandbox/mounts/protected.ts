@@ -27,7 +27,10 @@ const MOST_NEW_WATCHES = 2_000;
 /** How many mounts keep a command out of what has not been read. Each costs it some 0.4 ms. */
 const MOST_UNREAD = 100;
 
-/** How long the first search of a root may block at once, and each later piece of it, with the pause between. Milliseconds. */
+/**
+ * How long the first search of a root may block at once, and each later piece of it, with the pause between.
+ * Milliseconds.
+ */
 const FIRST_SLICE_MS = 25;
 const SLICE_MS = 5;
 const PAUSE_MS = 1;
