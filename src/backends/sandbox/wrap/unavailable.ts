@@ -64,7 +64,7 @@ export function explained(output: string, { isContainer, isRemote = false, setti
       `${isRemote ? "The container" : "Handrail runs in a container that"} does not allow a sandbox in it (${line}).`,
       "Start the container with --security-opt seccomp=unconfined, and where AppArmor is active with --security-opt " +
         "apparmor=unconfined. With --security-opt systempaths=unconfined (Podman: unmask=ALL) commands also do not see " +
-        `the container's other processes. ${isRemote ? THROW_AWAY : "Or leave the sandbox off: the container already isolates commands."}`,
+        `the container's other processes. ${THROW_AWAY}`,
     );
   }
   if (isNamespace && isDenied && setting("kernel.apparmor_restrict_unprivileged_userns") === "1") {
