@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { ActivityEvent, StoredEvent, ThreadTail } from "../contract/activity.ts";
+import type { StoredEvent, ThreadTail } from "../contract/activity.ts";
 import type { ThreadId } from "../contract/identity.ts";
 import type { Value } from "../db/driver.ts";
 import type { Dialect } from "../db/dialect.ts";
 import type { Sql } from "../db/sql.ts";
 import { type Work, all } from "../db/work.ts";
-import { keyOf, threadKey } from "./event-rows.ts";
+import { eventOf, keyOf, threadKey } from "./event-rows.ts";
 import { callsInProgress } from "./sessions.ts";
 import { threadsIn } from "./threads.ts";
 
@@ -95,5 +95,5 @@ function* eventsWhere(column: string, values: readonly Value[], condition: strin
     `SELECT id, body FROM events WHERE ${column} IN (${values.map(() => "?").join(", ")}) AND ${condition}`,
     values,
   );
-  return rows.map(({ id, body }) => ({ ...(JSON.parse(body) as ActivityEvent), id }));
+  return rows.map(({ id, body }) => Object.assign(eventOf(body), { id }));
 }

@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { rowOf } from "../activity/event-rows.ts";
-import type { ActivityEvent } from "../contract/activity.ts";
+import { eventOf, rowOf } from "../activity/event-rows.ts";
 import { openDatabase } from "../db/database.ts";
 import { type DatabaseConnection, type Value, loadTextEngine } from "../db/driver.ts";
 import { RECORD_TABLES } from "../db/migrations.ts";
@@ -157,6 +156,6 @@ type Row = { readonly [column: string]: Value };
 function valuesOf(name: string, row: Row, columns: readonly string[]): readonly Value[] {
   const values = columns.map((column) => row[column] ?? null);
   if (name !== "events") return values;
-  const { at, facet } = rowOf(JSON.parse(String(row["body"])) as ActivityEvent);
+  const { at, facet } = rowOf(eventOf(String(row["body"])));
   return [...values.with(columns.indexOf("at"), Math.round(at)), facet];
 }

@@ -102,6 +102,9 @@ describe.skipIf(problem !== undefined)("handrail with store: postgres://…", { 
     const at = Date.now() - 86_400_000;
     const thread = { type: "thread.created", thread: "old", at, target: "local", workDir: "/w" } as const;
     await old.commit(thread);
+    const words = "read and shown ".repeat(100);
+    const read = { type: "call.finished", call: "reads", thread: "old", at, status: "ok", data: { words } } as const;
+    await old.commit({ ...read, content: [{ type: "text", text: words } as const] });
     for (let index = 0; index < 1_200; index++) old.append({ ...event(`call-${index}`, "old"), at: at + index });
     const question = {
       type: "approval.requested",
@@ -120,7 +123,7 @@ describe.skipIf(problem !== undefined)("handrail with store: postgres://…", { 
     await memories.close();
     const { code, stdout, stderr } = await line.here(migrate);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toContain("Copied 1202 events, memories and schedules.");
+    expect(stdout).toContain("Copied 1203 events, memories and schedules.");
     const store = storeOn(url);
     const [before, after] = [await all(sqliteStore({ file })), await all(store)];
     expect(after).toEqual(before);

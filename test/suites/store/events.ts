@@ -51,6 +51,10 @@ export const events: StoreCases = {
       hits.map(({ call }) => call),
       ["c", "b", "a"],
     );
+    const last = { ...ended, call: "d", data: { text: file } };
+    store.append(last);
+    const tails = await store.tails?.();
+    if (tails !== undefined) deepEqual(tails.tails.flatMap((tail) => tail.events.map(withoutId)).at(-1), last);
   },
 
   "are selected by thread, by call, by type and by the last seen id": async ({ store }) => {
