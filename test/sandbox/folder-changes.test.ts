@@ -1,5 +1,5 @@
 // Compares changes reported by inotify with reading all folders.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
@@ -122,4 +122,20 @@ test("another tree in place of the root is found, even if only a folder above wa
   expect((await found()).paths).toEqual([join(root, "p1/q1/.vscode")]);
   expect(existsSync(join(root, "p2"))).toBe(false);
   expect(await found()).toEqual({ ...looked(), old: expect.any(Array) });
+});
+
+test("a folder in place of another one that changed at the same moment is read", async () => {
+  const root = join(temporaryFolder(), "ws");
+  const finder = protectedFinder(isProtected);
+  const changedMs = (path: string) => statSync(join(root, path)).ctimeMs;
+  do {
+    rmSync(root, { recursive: true, force: true });
+    mkdirSync(join(root, "old/inner"), { recursive: true });
+    mkdirSync(join(root, "new/inner/.vscode"), { recursive: true });
+  } while (changedMs("old/inner") !== changedMs("new/inner")); // clocks of file systems tick slowly
+  await expect.poll(() => Date.now() - changedMs("new/inner")).toBeGreaterThan(200); // a younger listing is not kept
+  expect(finder.find(root).paths).toEqual([join(root, "new/inner/.vscode")]);
+  renameSync(join(root, "old"), join(root, "other"));
+  renameSync(join(root, "new"), join(root, "old"));
+  expect(finder.find(root).paths).toEqual([join(root, "old/inner/.vscode")]);
 });

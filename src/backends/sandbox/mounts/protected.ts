@@ -76,6 +76,7 @@ export const PATIENCE_MS = 1_000;
 
 interface Listing {
   readonly changedMs: number;
+  readonly ino: number;
   readonly protectedPaths: readonly string[];
   readonly sensitivePaths: readonly string[];
   readonly folders: readonly string[];
@@ -136,10 +137,12 @@ export function protectedFinder(
     const before = known.get(folder);
     if (before !== undefined && changes?.isUnchanged(folder) === true) return before;
     if (watches) changes?.watch(folder);
-    // The ctime, because the time of the last modification (mtime) can be set back.
-    const changedMs = tried(() => statSync(bytesOf(folder)).ctimeMs);
-    if (changedMs === undefined) return undefined;
-    if (before?.changedMs === changedMs && Date.now() - changedMs > SETTLED_MS) return before;
+    const info = tried(() => statSync(bytesOf(folder)));
+    if (info === undefined) return undefined;
+    // The ctime, because the time of the last modification (mtime) can be set back. Not alone: a folder that was moved
+    // here with the one around it keeps its ctime, which may be that of the folder that was here.
+    const { ctimeMs: changedMs, ino } = info;
+    if (before?.changedMs === changedMs && before.ino === ino && Date.now() - changedMs > SETTLED_MS) return before;
     const entries = entriesIn(folder);
     const inside = folder === "/" ? "/" : `${folder}/`;
     const names = new Set(entries.map(({ name }) => name));
@@ -148,7 +151,7 @@ export function protectedFinder(
       .map(({ name }) => inside + name)
       .filter(isProtected);
     const listing: Listing = {
-      changedMs,
+      ...{ changedMs, ino },
       protectedPaths,
       // A sensitive folder is listed itself, not its content.
       sensitivePaths: isSensitive(folder) ? [] : entries.map(({ name }) => inside + name).filter(isSensitive),
