@@ -1,6 +1,7 @@
 /**
- * `npm test` (the project "core"), `npm run test:hosts` (the project "hosts") and `npm run coverage`. Test files run in a few processes
- * (tests start programs and change into folders), one after another in each, which share the modules of `src` and what those hold.
+ * `npm test` (the project "core"), `npm run test:system` ("system"), `npm run test:hosts` ("hosts") and `npm run coverage`. Test files
+ * run in a few processes (tests start programs and change into folders), one after another in each, which share the modules of `src`
+ * and what those hold.
  */
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -10,8 +11,11 @@ import { projectRoot, readManifest } from "./scripts/lib/project.mjs";
 import { shellText } from "./scripts/lib/shell-text.mjs";
 import { LongestFirst } from "./scripts/vitest-order.mjs";
 
-/** Tests that need another host, a container, a terminal pane or a second user, and tests of the suites for those. Everything else is "core". */
+/** Tests that need another host, a container, a terminal pane or a second user, and tests of the suites for those. */
 const HOSTS = "test/**/*.hosts.test.ts";
+
+/** Long ones: loops that kill, races in rounds, whole corpora of attacks. A part of each is in "core", which has everything else. */
+const SYSTEM = "test/**/*.system.test.ts";
 
 export default defineConfig({
   plugins: [shellText()],
@@ -29,9 +33,10 @@ export default defineConfig({
         test: {
           name: "core",
           include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, HOSTS],
+          exclude: [...configDefaults.exclude, HOSTS, SYSTEM],
         },
       },
+      { extends: true, test: { name: "system", include: [SYSTEM] } },
       { extends: true, test: { name: "hosts", include: [HOSTS] } },
     ],
     pool: "forks",
