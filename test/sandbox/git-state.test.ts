@@ -1,14 +1,14 @@
 // What contained commands write into a repository's own folder, and what a person's git does with it afterwards,
 // outside.
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import type { SandboxAccess, Refusal } from "../../src/contract/containment.ts";
 import { startUpFile } from "../../src/provenance/start-up.ts";
 import { mustBeHere } from "../support/here.ts";
-import { type World, noSandbox, world } from "./world.ts";
+import { type World, noSandbox, world, worldFolder } from "./world.ts";
 
 mustBeHere("the sandbox", noSandbox);
 
@@ -32,21 +32,25 @@ function git(folder: string, ...args: readonly string[]): string {
   return stdout + stderr;
 }
 
-/** A repository with two branches that change the same line. */
+/** A repository with two branches that change the same line, set up once for the file. */
+let original: string | undefined;
+afterAll(() => {
+  original = undefined;
+});
+
+function repositoryToCopy(): string {
+  if (original !== undefined) return original;
+  const script = `git init -q -b main; commit() { echo "$1" >file; git add .; git commit -qm "$1"; }
+    commit one; git checkout -qb side; commit side; commit 'side two'; git checkout -q main; commit main`;
+  original = worldFolder();
+  execFileSync("bash", ["-c", script], { cwd: original, env: { ...process.env, ...AUTHOR } });
+  return original;
+}
+
+/** A copy of it. Git knows the files of the copy. */
 function repository(folder: string): void {
-  mkdirSync(folder, { recursive: true });
-  git(folder, "init", "-q", "-b", "main");
-  const commit = (text: string) => {
-    writeFileSync(join(folder, "file"), text);
-    git(folder, "add", ".");
-    git(folder, "commit", "-qm", text.trim());
-  };
-  commit("one\n");
-  git(folder, "checkout", "-qb", "side");
-  commit("side\n");
-  commit("side two\n");
-  git(folder, "checkout", "-q", "main");
-  commit("main\n");
+  cpSync(repositoryToCopy(), folder, { recursive: true, preserveTimestamps: true });
+  git(folder, "update-index", "-q", "--refresh");
 }
 
 const heldBack = (refusals: readonly Refusal[], root: string) =>
