@@ -14,7 +14,10 @@ import { LongestFirst } from "./scripts/vitest-order.mjs";
 /** Tests that need another host, a container, a terminal pane or a second user, and tests of the suites for those. */
 const HOSTS = "test/**/*.hosts.test.ts";
 
-/** Long ones: loops that kill, races in rounds, whole corpora of attacks. A part of each is in "core", which has everything else. */
+/**
+ * Tests of "core" again, with all rows of their tables and many times their rounds and random cases (test/support/cases.ts): loops that
+ * kill, races, corpora of attacks.
+ */
 const SYSTEM = "test/**/*.system.test.ts";
 
 export default defineConfig({
@@ -36,7 +39,7 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, HOSTS, SYSTEM],
         },
       },
-      { extends: true, test: { name: "system", include: [SYSTEM] } },
+      { extends: true, test: { name: "system", include: [SYSTEM], env: { TIMES: process.env["TIMES"] ?? "10" } } },
       { extends: true, test: { name: "hosts", include: [HOSTS] } },
     ],
     pool: "forks",

@@ -5,6 +5,7 @@ import { readThread } from "../../src/activity/messages.ts";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import type { StoredEvent } from "../../src/contract/activity.ts";
 import { loadEngine } from "../../src/db/driver.ts";
+import { cases } from "../support/cases.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { all } from "./events.ts";
@@ -36,46 +37,52 @@ async function recordUntilKilled(
   return output.split("\n").slice(0, -1); // an incomplete line is ignored
 }
 
+const ROUNDS = cases(3);
+
 describe("kill -9", () => {
   // The moments are random on purpose: the invariant must hold at each of them.
-  test("at 24 random moments of four processes on two files loses no acknowledged event and leaves no half", async () => {
-    const folder = temporaryFolder();
-    const files = [`${folder}/state/one.db`, `${folder}/state/two.db`] as const;
-    const told = new Map<string, readonly string[]>(files.map((file) => [file, []]));
-    for (let round = 0; round < 6; round++) {
-      await Promise.all(
-        [0, 1, 2, 3].map(async (place) => {
-          const file = files[place % 2 === 0 ? 0 : 1];
-          const early = round % 4 === 0; // while it opens the database, and in the first rounds while it is created
-          const lines = await recordUntilKilled(
-            file,
-            `p${round}-${place}`,
-            early ? "start" : "first line",
-            Math.random() * (early ? 400 : 60),
-          );
-          told.set(file, [...(told.get(file) ?? []), ...lines]);
-        }),
-      );
-    }
-    for (const file of files) {
-      const store = sqliteStore({ file });
-      const calls = byCall(await all(store));
-      await store.close();
-      const database = (await loadEngine())(file);
-      expect(database.all("PRAGMA integrity_check")).toMatchObject([{ integrity_check: "ok" }]);
-      database.close();
-      expect(told.get(file)?.length).toBeGreaterThan(20);
-      for (const line of told.get(file) ?? []) {
-        const [call = "", stage = ""] = line.split(" ");
-        const types = calls.get(call)?.map(({ type }) => type) ?? [];
-        expect(types.slice(0, 2), line).toEqual(["call.started", "call.approved"]);
-        if (stage === "finished") expect(calls.get(call)?.find(isFinished)?.status, line).toBe("ok");
+  test(
+    `at ${4 * ROUNDS} random moments of four processes on two files loses no acknowledged event and leaves no half`,
+    async () => {
+      const folder = temporaryFolder();
+      const files = [`${folder}/state/one.db`, `${folder}/state/two.db`] as const;
+      const told = new Map<string, readonly string[]>(files.map((file) => [file, []]));
+      for (let round = 0; round < ROUNDS; round++) {
+        await Promise.all(
+          [0, 1, 2, 3].map(async (place) => {
+            const file = files[place % 2 === 0 ? 0 : 1];
+            const early = round % 4 === 0; // while it opens the database, and in the first rounds while it is created
+            const lines = await recordUntilKilled(
+              file,
+              `p${round}-${place}`,
+              early ? "start" : "first line",
+              Math.random() * (early ? 400 : 60),
+            );
+            told.set(file, [...(told.get(file) ?? []), ...lines]);
+          }),
+        );
       }
-      for (const events of calls.values()) expectClosed(events);
-      const endings = [...calls.values()].map((events) => events.find(isFinished)?.status);
-      expect(new Set(endings)).toEqual(new Set(["ok", "interrupted"]));
-    }
-  }, 120_000);
+      for (const file of files) {
+        const store = sqliteStore({ file });
+        const calls = byCall(await all(store));
+        await store.close();
+        const database = (await loadEngine())(file);
+        expect(database.all("PRAGMA integrity_check")).toMatchObject([{ integrity_check: "ok" }]);
+        database.close();
+        expect(told.get(file)?.length).toBeGreaterThan(3 * ROUNDS);
+        for (const line of told.get(file) ?? []) {
+          const [call = "", stage = ""] = line.split(" ");
+          const types = calls.get(call)?.map(({ type }) => type) ?? [];
+          expect(types.slice(0, 2), line).toEqual(["call.started", "call.approved"]);
+          if (stage === "finished") expect(calls.get(call)?.find(isFinished)?.status, line).toBe("ok");
+        }
+        for (const events of calls.values()) expectClosed(events);
+        const endings = [...calls.values()].map((events) => events.find(isFinished)?.status);
+        expect(new Set(endings)).toEqual(new Set(["ok", "interrupted"]));
+      }
+    },
+    cases(60_000),
+  );
 });
 
 describe("followers of writers that are killed", () => {

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { readThread } from "../../src/activity/messages.ts";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import { all } from "../activity/events.ts";
+import { cases } from "../support/cases.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
@@ -13,7 +14,7 @@ const PROGRAM = fileURLToPath(new URL("../fixtures/agent/parked.mjs", import.met
 /** How many steps of the store a process lives for at most, before and after each of them. */
 const KILL_POINTS = 60;
 
-const ROUNDS = Number(process.env["HANDRAIL_KILLS"] ?? 6);
+const ROUNDS = Number(process.env["HANDRAIL_KILLS"] ?? cases(3));
 
 test(`kill -9 at ${ROUNDS} points between question and result, with two runners: nothing runs twice`, async () => {
   const file = `${temporaryFolder()}/state/parked.db`;

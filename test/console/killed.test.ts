@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { LIBRARY } from "../backends/program.ts";
+import { cases } from "../support/cases.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { type Received, receive } from "./served.ts";
 
 const CLI = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
-const CALLS = 334;
+const CALLS = cases(50);
 
 /** Starts `handrail serve` with this state. Resolves to its address with the token. */
 async function serving(state: string, workDir: string): Promise<{ url: URL; child: ChildProcess }> {
@@ -39,7 +40,7 @@ async function writing(file: string, name: string): Promise<void> {
   expect(code).toBe(0);
 }
 
-test("a server killed during 1,002 calls of three processes loses none; its follower resumes whole", async () => {
+test(`a server killed during ${3 * CALLS} calls of three processes loses none; its follower resumes whole`, async () => {
   const [state, workDir] = [temporaryFolder(), temporaryFolder()];
   const follow = async ({ url }: { readonly url: URL }, after: string, enough: (event: Received) => boolean) => {
     const headers = { authorization: `Bearer ${url.searchParams.get("token")}`, "last-event-id": after };

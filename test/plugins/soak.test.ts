@@ -6,10 +6,11 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { projectRoot } from "../../scripts/lib/project.mjs";
 import { plugin } from "../../src/plugins/plugin.ts";
+import { cases } from "../support/cases.ts";
 import { until } from "../support/until.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 
-const SECONDS = Number(process.env["SOAK_SECONDS"] ?? 3);
+const SECONDS = Number(process.env["SOAK_SECONDS"] ?? cases(1));
 /** The maximum duration of a call, which may have to wait for a restarted plugin. Milliseconds. */
 const LONGEST = 15_000;
 
@@ -59,7 +60,7 @@ test(
     await Promise.all(Array.from({ length: 6 }, (_, worker) => work(worker)));
     await until("it answers again", async () => (await toolkit.call({ name: "one_echo", input: {} })).status === "ok");
     const [early = 0, late = 0] = [memory.at(Math.floor(memory.length / 4)), memory.at(-1)];
-    if (SECONDS > 3)
+    if (SECONDS > 10)
       console.log({
         SECONDS,
         calls,

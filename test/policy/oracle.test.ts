@@ -4,12 +4,13 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { findCommands } from "../../src/policy/commands/find-commands.ts";
 import { nameOf } from "../../src/policy/commands/search.ts";
+import { cases } from "../support/cases.ts";
 import { mustBeHere } from "../support/here.ts";
 import { layout } from "../support/layout.ts";
 import { HARMLESS, HIDDEN, PASSERS, shellScripts } from "./oracle-grammar.ts";
 import { type Execution, type Reading, containmentProblem, executionsOf, smallest, unseen } from "./oracle.ts";
 
-const SCRIPTS = Number(process.env["FUZZ_SCRIPTS"] ?? 200);
+const SCRIPTS = Number(process.env["FUZZ_SCRIPTS"] ?? cases(80));
 /** Constant in the suite, so that tests do not depend on chance; `npm run fuzz` uses others. */
 const SEED = Number(process.env["FUZZ_SEED"] ?? 4);
 const CHUNK = 1_000;

@@ -20,6 +20,7 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { projectRoot } from "../../scripts/lib/project.mjs";
 import { pause } from "../../src/util/abort.ts";
+import { representatives } from "../support/cases.ts";
 import { afterFile } from "../support/after-file.ts";
 import { requireProgram } from "../support/here.ts";
 import { noSandbox } from "./world.ts";
@@ -87,12 +88,13 @@ export const SECOND_USER: User = { name: "user", id: 65_534 };
 const LIBRARY = join(projectRoot, "dist");
 const DRIVER = join(projectRoot, "test/fixtures/sandbox/toolkit.mjs");
 
-/** Registers tests of every escape as a user. */
+/** Registers tests of escapes as a user: of all for a second one, for the runner of the tests as `ofEachMechanism`. */
 export function tryEscapes(user: User, escapes: readonly Escape[], options: object = {}): void {
   describe.skipIf(noSandbox !== undefined)(`as ${user.name}`, () => {
     const sites = siteOf(user, options);
     const mine = escapes.filter(({ as = user.name }) => as === user.name);
-    test.each(mine.map((escape) => [escape.name, escape] as const))("%s is held", async (_, escape) => {
+    const chosen = user === RUNNER ? ofEachMechanism(mine) : mine;
+    test.each(chosen.map((escape) => [escape.name, escape] as const))("%s is held", async (_, escape) => {
       const [held, free] = await Promise.all([
         tried(escape, sites.walled()),
         escape.notOutside === undefined ? tried(escape, sites.free()) : undefined,
@@ -101,6 +103,12 @@ export function tryEscapes(user: User, escapes: readonly Escape[], options: obje
       if (free !== undefined) expect(free.escaped, `without the sandbox: ${free.said}`).toBe(true);
     });
   });
+}
+
+/** Returns one escape for each mechanism; in the project "system" all. */
+function ofEachMechanism(escapes: readonly Escape[]): readonly Escape[] {
+  const firsts = escapes.filter((one) => one === escapes.find(({ heldBy }) => heldBy === one.heldBy));
+  return representatives([...firsts, ...escapes.filter((one) => !firsts.includes(one))], firsts.length);
 }
 
 function siteOf(user: User, options: object): { walled(): Site; free(): Site } {

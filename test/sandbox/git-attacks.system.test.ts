@@ -1,6 +1,2 @@
-import { mustBeHere } from "../support/here.ts";
-import { tryGitAttacks } from "./git-attacks.ts";
-import { noSandbox } from "./world.ts";
-
-mustBeHere("the sandbox", noSandbox);
-tryGitAttacks();
+// All attacks, not one of each kind.
+import "./git-attacks.test.ts";

@@ -12,7 +12,7 @@ import { noSandbox, world } from "./world.ts";
 
 mustBeHere("the sandbox", noSandbox);
 
-const ROUNDS = cases(200);
+const ROUNDS = cases(30);
 /** Everything outside has this in its name and in its lines; nothing inside has. */
 const OUTSIDE = "swordfish";
 
@@ -70,7 +70,7 @@ test.skipIf(noSandbox !== undefined).each([["ripgrep"], ["a folder that packages
     expect(looked).toBeGreaterThan(ROUNDS / 10);
     expect(shown.length, `${shown.length} of ${ROUNDS}: ${shown[0] ?? ""}`).toBe(0);
   },
-  120_000,
+  cases(60_000),
 );
 
 test.skipIf(noSandbox !== undefined)("a search works where Handrail's own state is in the workspace", async () => {

@@ -6,46 +6,51 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
 import { edited, rewritten } from "../fixtures/files/versions.mjs";
+import { cases } from "../support/cases.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { toolsOn } from "./tools.ts";
 
 const PROGRAM = join(import.meta.dirname, "../fixtures/files/loop.mjs");
 /** Used if none of the first kills hit the two most important moments. */
-const [ROUNDS, MOST_ROUNDS] = [6, 40];
+const [ROUNDS, MOST_ROUNDS] = [cases(1), cases(40)];
 
 // Around the edited line: a text that takes time to write, in an encoding in which each byte counts.
 const [HEAD, TAIL] = ["Überschrift: Käse\n".repeat(6_000), "Ende für heute\n".repeat(6_000)];
 
-test("kill -9 at any moment of writes and edits leaves every file whole, old or new", async () => {
-  const { folder, text } = await toolsOn({ "rewritten.txt": rewritten(0), "edited.txt": fileWith(0) });
-  const stateDir = temporaryFolder();
-  let version = 0;
-  let between = 0;
-  let left: readonly string[] = [];
-  for (let round = 0; round < ROUNDS || (round < MOST_ROUNDS && (between === 0 || left.length === 0)); round++) {
-    const done = await killedAfter(Math.floor(Math.random() * 6), folder, stateDir, version + 1);
-    version = Math.max(version, done);
-    const [first, second] = await Promise.all([
-      readFile(join(folder, "rewritten.txt"), "utf8"),
-      readFile(join(folder, "edited.txt")),
-    ]);
-    // Of the version in which it was killed, the first file may exist without the second.
-    const steps = [version, version + 1].filter((each) => first === rewritten(each));
-    expect(steps, `rewritten.txt is version ${version} or the next`).toHaveLength(1);
-    const edits = [version, version + 1].filter((each) => second.equals(fileWith(each)));
-    expect(edits, `edited.txt is version ${version} or the next`).toHaveLength(1);
-    if (steps[0] !== edits[0]) between++;
-    left = (await readdir(folder)).filter((name) => name !== "rewritten.txt" && name !== "edited.txt");
-    version = edits[0] ?? 0;
-    await writeFile(join(folder, "rewritten.txt"), rewritten(version));
-  }
-  expect(between, "rounds that were stopped between the two files").toBeGreaterThan(0);
+test(
+  "kill -9 at any moment of writes and edits leaves every file whole, old or new",
+  async () => {
+    const { folder, text } = await toolsOn({ "rewritten.txt": rewritten(0), "edited.txt": fileWith(0) });
+    const stateDir = temporaryFolder();
+    let version = 0;
+    let between = 0;
+    let left: readonly string[] = [];
+    for (let round = 0; round < ROUNDS || (round < MOST_ROUNDS && (between === 0 || left.length === 0)); round++) {
+      const done = await killedAfter(Math.floor(Math.random() * 6), folder, stateDir, version + 1);
+      version = Math.max(version, done);
+      const [first, second] = await Promise.all([
+        readFile(join(folder, "rewritten.txt"), "utf8"),
+        readFile(join(folder, "edited.txt")),
+      ]);
+      // Of the version in which it was killed, the first file may exist without the second.
+      const steps = [version, version + 1].filter((each) => first === rewritten(each));
+      expect(steps, `rewritten.txt is version ${version} or the next`).toHaveLength(1);
+      const edits = [version, version + 1].filter((each) => second.equals(fileWith(each)));
+      expect(edits, `edited.txt is version ${version} or the next`).toHaveLength(1);
+      if (steps[0] !== edits[0]) between++;
+      left = (await readdir(folder)).filter((name) => name !== "rewritten.txt" && name !== "edited.txt");
+      version = edits[0] ?? 0;
+      await writeFile(join(folder, "rewritten.txt"), rewritten(version));
+    }
+    expect(between, "rounds that were stopped between the two files").toBeGreaterThan(0);
 
-  expect(left.length, "rounds that were stopped in the middle of a write").toBeGreaterThan(0);
-  for (const name of left) expect(name).toMatch(/^\.handrail-\w+\.tmp$/);
-  expect(await text("ls", {})).toMatch(/^\S+ \S+ +\S+ {2}edited\.txt\n\S+ \S+ +\S+ {2}rewritten\.txt$/);
-  expect(await text("write", { path: "rewritten.txt", content: "over\n" })).toBe("Replaced rewritten.txt (5B)");
-}, 120_000);
+    expect(left.length, "rounds that were stopped in the middle of a write").toBeGreaterThan(0);
+    for (const name of left) expect(name).toMatch(/^\.handrail-\w+\.tmp$/);
+    expect(await text("ls", {})).toMatch(/^\S+ \S+ +\S+ {2}edited\.txt\n\S+ \S+ +\S+ {2}rewritten\.txt$/);
+    expect(await text("write", { path: "rewritten.txt", content: "over\n" })).toBe("Replaced rewritten.txt (5B)");
+  },
+  cases(120_000),
+);
 
 /** Runs the program, and kills it after this many versions. Returns the last completed one; 0 if none. */
 async function killedAfter(versions: number, folder: string, stateDir: string, next: number): Promise<number> {

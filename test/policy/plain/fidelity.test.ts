@@ -11,10 +11,11 @@ import { matching, newBudget, readPattern } from "../../../src/policy/plain/patt
 import { type PlainScript, type PlainWord, readPlainScript } from "../../../src/policy/plain/script.ts";
 import { writeScript } from "../../../src/policy/plain/write.ts";
 import { localFiles } from "../../../src/backends/local/files.ts";
+import { cases } from "../../support/cases.ts";
 import { temporaryFolder } from "../../support/workspace.ts";
 import { ODD_RECORDERS, RECORDERS, plainScripts } from "./plain-scripts.ts";
 
-const SCRIPTS = Number(process.env["FUZZ_SCRIPTS"] ?? 150);
+const SCRIPTS = Number(process.env["FUZZ_SCRIPTS"] ?? cases(60));
 const SEED = Number(process.env["FUZZ_SEED"] ?? 4);
 const CHUNK = 1_000;
 

@@ -16,11 +16,12 @@ import { pathJudge } from "../../../src/policy/paths.ts";
 import { type PlainRun, createPlainJudge } from "../../../src/policy/plain/judge.ts";
 import { readPlainScript } from "../../../src/policy/plain/script.ts";
 import { quoteWord, quoteWords } from "../../../src/util/quote.ts";
+import { cases } from "../../support/cases.ts";
 import { type Layout, layout } from "../../support/layout.ts";
 import { containmentProblem } from "../oracle.ts";
 import { CASES } from "./cases.ts";
 
-const SCRIPTS = Number(process.env["FUZZ_SCRIPTS"] ?? 300);
+const SCRIPTS = Number(process.env["FUZZ_SCRIPTS"] ?? cases(80));
 const SEED = Number(process.env["FUZZ_SEED"] ?? 4);
 const CHUNK = 500;
 const SECRET = "canary-b7c1";

@@ -1,0 +1,2 @@
+// Ten times as many kills.
+import "./crash.test.ts";

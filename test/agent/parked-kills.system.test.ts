@@ -1,0 +1,2 @@
+// Ten times as many kills.
+import "./parked-kills.test.ts";

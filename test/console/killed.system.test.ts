@@ -1,0 +1,2 @@
+// Ten times as many calls.
+import "./killed.test.ts";

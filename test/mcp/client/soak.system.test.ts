@@ -1,0 +1,2 @@
+// Ten times as long.
+import "./soak.test.ts";

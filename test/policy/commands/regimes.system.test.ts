@@ -1,0 +1,2 @@
+// All attacks, not two of each kind.
+import "./regimes.test.ts";

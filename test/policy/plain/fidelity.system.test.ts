@@ -1,0 +1,2 @@
+// Ten times as many scripts.
+import "./fidelity.test.ts";

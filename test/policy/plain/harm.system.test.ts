@@ -1,0 +1,2 @@
+// Ten times as many scripts.
+import "./harm.test.ts";

@@ -1,0 +1,2 @@
+// All escapes, not one for each mechanism.
+import "./escapes-files.test.ts";

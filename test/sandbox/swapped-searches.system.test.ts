@@ -1,0 +1,2 @@
+// Ten times as many searches.
+import "./swapped-searches.test.ts";

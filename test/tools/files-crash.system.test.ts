@@ -1,0 +1,2 @@
+// Ten times as many kills at least.
+import "./files-crash.test.ts";
