@@ -149,9 +149,9 @@ describe.skipIf(noSandbox !== undefined)("in a large workspace", () => {
 });
 
 test.each([
-  ["a tree", Array.from({ length: 400 }, (_, number) => `a${number % 7}/b${number % 31}/many/c${number}/file`)],
-  ["a folder of hundreds", Array.from({ length: 400 }, (_, number) => `many/${number}/file`)],
-  ["a root of hundreds", Array.from({ length: 400 }, (_, number) => `x${number}/many/file`)],
+  ["a tree", Array.from({ length: 250 }, (_, number) => `a${number % 7}/b${number % 31}/many/c${number}/file`)],
+  ["a folder of hundreds", Array.from({ length: 250 }, (_, number) => `many/${number}/file`)],
+  ["a root of hundreds", Array.from({ length: 250 }, (_, number) => `x${number}/many/file`)],
 ])("while %s is read, a few folders contain all that is unread", (_, files) => {
   const root = temporaryFolder();
   put(root, files);
