@@ -64,6 +64,14 @@ export default {
       to: { path: "^src/tools/", pathNot: ["^src/tools/$1/", "^src/tools/shared/"] },
     },
     {
+      name: "one-door-for-programs",
+      comment:
+        "Programs are found where no tool can write, and started, in one place. The spawner starts what it finds; the bridge runs in the sandbox.",
+      severity: "error",
+      from: { path: "^src/", pathNot: "^src/(machine/start\\.ts$|backends/(spawner|bridge)/)" },
+      to: { path: "^(node:)?(child_process|cluster)$", dependencyTypesNot: ["type-only"] },
+    },
+    {
       name: "no-circle",
       comment: "Circles hide what depends on what; type imports count.",
       severity: "error",

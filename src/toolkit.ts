@@ -1,8 +1,9 @@
+import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { createAlarms } from "./activity/alarms.ts";
 import { createJobs } from "./activity/jobs.ts";
 import { memoryStore } from "./activity/memory-store.ts";
-import { type ProcessIdentity, identityText, livenessOf, thisProcess } from "./util/process-identity.ts";
+import { type ProcessIdentity, identityText, livenessOf, thisProcess } from "./machine/process-identity.ts";
 import { type Surroundings, openBackend, openPrograms } from "./backends/open.ts";
 import { describeCall } from "./policy/describe.ts";
 import type { Notice } from "./contract/notice.ts";
@@ -34,6 +35,7 @@ import { openToolkit } from "./engine/toolkit.ts";
 import { createWatch } from "./engine/watch.ts";
 import { toolset } from "./engine/toolset.ts";
 import { realOf } from "./git/disk.ts";
+import { keepProgramsOutOf } from "./machine/places.ts";
 import { createSeenFiles } from "./files/seen.ts";
 import { openMemories } from "./memory/memories.ts";
 import type { Fetcher } from "./network/fetch.ts";
@@ -106,6 +108,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const oneCommand = options.lifetime === "call";
   const owned = { stateDir, allState, outputOwner, outputs, oneCommand, store };
   const around = surroundings(options.policy, limits, owned);
+  const onceMoreOpen = keepProgramsOut(options, allState);
   const backend = await openBackend(place, around);
   const isOther = backend.shell === "sh" || backend.workerHasTerminal === true;
   const tools = isOther ? toolsFor(backend.shell, backend.workerHasTerminal) : usualTools;
@@ -225,6 +228,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     watch.close();
     await delivering?.close();
     await store.close();
+    onceMoreOpen();
   });
   return toolkit;
 }
@@ -412,6 +416,15 @@ const CLOSING_MS = 4_000;
 function places({ workDir, home }: Backend, allState: string, { policy }: ToolkitOptions): BeforeAct {
   const writable = (policy?.allowedRoots ?? []).map((path) => realOf(absolutePath(path, { workDir, home })));
   return keepPlaces(writtenPlaces(allState), { workDir, home, writable });
+}
+
+/** Programs that Handrail starts are never taken from where tools can write. Returns the function that ends that. */
+function keepProgramsOut({ target, workDir = ".", policy }: ToolkitOptions, allState: string): () => void {
+  const base = { workDir: resolve(target === undefined ? workDir : "."), home: homedir() };
+  const open = target === undefined ? [base.workDir, ...(policy?.allowedRoots ?? [])] : [];
+  const real = open.map((path) => realOf(absolutePath(path, base)));
+  const written = writtenPlaces(allState);
+  return keepProgramsOutOf(() => [...real, ...written.now()]);
 }
 
 /** Loads the fetcher, with its client, for the first request. */

@@ -13,6 +13,7 @@
 export const LEVELS = [
   [{ name: "contract", holds: "types and tiny constructors" }],
   [{ name: "util", holds: "small pure functions" }],
+  [{ name: "machine", holds: "the programs of this machine: found where no tool can write, and started" }],
   [
     { name: "output", holds: "what does not fit: truncation, saved outputs, size words, terminal-safe text" },
     { name: "files", holds: "text files as bytes: encodings, lines, exact edits, diffs; pictures; what was seen" },

@@ -1,7 +1,7 @@
 import { silentProcesses } from "../db/dialect.ts";
 import type { Sql } from "../db/sql.ts";
 import { type Work, all, run } from "../db/work.ts";
-import { type ProcessIdentity, identityText, livenessOf, thisProcess } from "../util/process-identity.ts";
+import { type ProcessIdentity, identityText, livenessOf, thisProcess } from "../machine/process-identity.ts";
 
 /**
  * How often an attending process reports, and after how long without a report it no longer counts if its death cannot

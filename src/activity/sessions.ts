@@ -11,7 +11,7 @@ import {
   identityText,
   livenessOf,
   thisProcess,
-} from "../util/process-identity.ts";
+} from "../machine/process-identity.ts";
 
 /** The text for people about a call that was approved, perhaps started, and never finished. */
 const OUTCOME_UNKNOWN =

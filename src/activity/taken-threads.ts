@@ -2,7 +2,7 @@ import type { ThreadId } from "../contract/identity.ts";
 import { keyOf } from "./event-rows.ts";
 import { type Dialect, silentProcesses } from "../db/dialect.ts";
 import { type Work, all, lock, run } from "../db/work.ts";
-import { type ProcessIdentity, identityText, livenessOf, thisProcess } from "../util/process-identity.ts";
+import { type ProcessIdentity, identityText, livenessOf, thisProcess } from "../machine/process-identity.ts";
 
 /** The turns of this process that have not ended. */
 const turns = new Set<string>();

@@ -6,6 +6,7 @@ import { ToolFailure } from "../contract/failure.ts";
 import type { SourceProgram } from "../contract/tool-source.ts";
 import { sandboxModeOn } from "../contract/containment.ts";
 import { realOf } from "../git/disk.ts";
+import { ProgramMissing, findProgram, programPath } from "../machine/programs.ts";
 import { isInside } from "../util/paths.ts";
 import { makePrivateFolder } from "../util/private-file.ts";
 import { local } from "./local/backend.ts";
@@ -88,17 +89,28 @@ export function openPrograms(place: TargetOptions, surroundings: Surroundings, o
       const backend = await backendFor(within);
       if (within !== "none") await requireSandbox(backend, argv[0]);
       const [first, ...args] = argv;
+      if (within === "none") requireClosed(first);
       return backend.spawn({
         ...{ stdin: "pipe", streams: "live", passEnv: false },
         ...(within === "none" && { cwd: await privateFolder(surroundings, workDir, first) }),
         ...program,
         // A relative path is a path in the workspace, wherever the program starts.
         argv: [first.includes("/") ? resolve(workDir, first) : first, ...args],
-        env: { HANDRAIL_WORKSPACE: workDir, ...env },
+        env: { HANDRAIL_WORKSPACE: workDir, ...(within === "none" && { PATH: programPath() }), ...env },
       });
     },
     close: async () => (await own?.catch(() => undefined))?.close(),
   };
+}
+
+/** @throws ToolFailure if a program with this name is only where tools can write. A path is trusted by its bytes. */
+function requireClosed(name: string): void {
+  try {
+    if (!name.includes("/")) findProgram(name);
+  } catch (error) {
+    if (!(error instanceof ProgramMissing)) throw error;
+    if (error.onlyIn !== undefined) throw new ToolFailure(`cannot start ${name}: ${error.message}`, { cause: error });
+  }
 }
 
 /**

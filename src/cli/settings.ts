@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
+import { homedir } from "node:os";
 import { resolve } from "node:path";
 import type { TargetOptions } from "../backends/targets.ts";
 import { MCP_FILE, findConfig, findProjectFile } from "../config/find.ts";
@@ -7,11 +8,15 @@ import type { McpChoices } from "../config/mcp.ts";
 import { type Loaded, loadSettings } from "../config/load.ts";
 import type { ToolSettings } from "../config/values.ts";
 import { type Settings, flagsIn } from "../config/settings.ts";
-import { databaseFile, keyFile, tenantFolder } from "../config/state.ts";
+import { databaseFile, keyFile, stateFolder, tenantFolder } from "../config/state.ts";
 import type { Store } from "../contract/activity.ts";
 import type { ToolSource } from "../contract/tool-source.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
+import { realOf } from "../git/disk.ts";
+import { keepProgramsOutOf } from "../machine/places.ts";
+import { writtenPlaces } from "../provenance/written-places.ts";
 import { messageOf } from "../util/errors.ts";
+import { absolutePath } from "../util/paths.ts";
 import type { ToolOptionsByName } from "../tools/presets/built-in.ts";
 import { NO_SUCH_TOOL, type ToolChoice } from "../tools/presets/choose.ts";
 import { PRESET_NAMES } from "../tools/presets/names.ts";
@@ -87,6 +92,7 @@ export async function startWatching(command: string, options: GlobalOptions): Pr
     (loaded) => loaded.settings,
     () => undefined,
   );
+  keepProgramsOutOfTools(options, settings);
   const collector = settings?.telemetry.traces;
   const tracing = collector && { tracing: (await import("./tracing.ts")).startTracing(collector) };
   const file = options.logFile ?? settings?.logFile;
@@ -108,6 +114,18 @@ export async function startWatching(command: string, options: GlobalOptions): Pr
     settings: settings && { ...settings, store: settings.store.replace(/:\/\/.*/s, "://…") }, // it may have a password
   });
   return { log, ...tracing };
+}
+
+let ofThisRun: (() => void) | undefined;
+
+/** This run starts no programs from where tools can write, or could in an earlier session. */
+function keepProgramsOutOfTools({ target, workDir }: GlobalOptions, settings: Settings | undefined): void {
+  const written = writtenPlaces(stateFolder());
+  const folder = target === undefined ? (workDir ?? settings?.tools.workDir ?? ".") : ".";
+  const base = { workDir: resolve(folder), home: homedir() };
+  const open = ["", ...(settings?.policy.allowedRoots ?? [])].map((path) => realOf(absolutePath(path, base)));
+  ofThisRun?.();
+  ofThisRun = keepProgramsOutOf(() => [...open, ...written.now()]);
 }
 
 /**

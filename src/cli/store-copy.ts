@@ -7,7 +7,7 @@ import { RECORD_TABLES } from "../db/migrations.ts";
 import type { Ask } from "../db/postgres.ts";
 import { MEMORY_TABLES } from "../memory/tables.ts";
 import { SCHEDULE_TABLES } from "../schedule/tables.ts";
-import { type ProcessIdentity, livenessOf } from "../util/process-identity.ts";
+import { type ProcessIdentity, livenessOf } from "../machine/process-identity.ts";
 import { plural } from "../util/text.ts";
 
 interface Table {

@@ -1,8 +1,9 @@
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { plainGit } from "../git/plain.ts";
+import { runProgram } from "../machine/start.ts";
+import { messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
 import { quoteWords } from "../util/quote.ts";
 import type { AgentOptions } from "./options.ts";
@@ -99,16 +100,13 @@ async function git(
   args: readonly string[],
   { env = {}, options = QUIET }: Partial<ReturnType<typeof plainGit>> = {},
 ): Promise<string> {
-  const own = { ...process.env, ...env, LC_ALL: "C" };
-  const child = spawn("git", [...options, "-C", folder, ...args], { env: own, stdio: ["ignore", "pipe", "pipe"] });
-  const [out, errors] = [[] as Buffer[], [] as Buffer[]];
-  child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
-  child.stderr.on("data", (chunk: Buffer) => errors.push(chunk));
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.on("error", (cause) => reject(new Error(`--worktree needs git: ${cause.message}`, { cause })));
-    child.on("close", resolve);
+  const ran = await runProgram(["git", ...options, "-C", folder, ...args], {
+    cwd: folder,
+    env: { ...env, LC_ALL: "C" },
+  }).catch((cause: unknown) => {
+    throw new Error(`--worktree needs git: ${messageOf(cause)}`, { cause });
   });
-  if (code === 0) return Buffer.concat(out).toString("utf8").trimEnd();
-  const why = Buffer.concat(errors).toString("utf8").trim().split("\n").at(-1);
-  throw new Error(`--worktree: git ${args[0]} failed: ${why || `exit code ${code}`}`);
+  if (ran.code === 0) return ran.stdout.toString("utf8").trimEnd();
+  const why = ran.stderr.toString("utf8").trim().split("\n").at(-1);
+  throw new Error(`--worktree: git ${args[0]} failed: ${why || `exit code ${ran.code}`}`);
 }

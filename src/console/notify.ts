@@ -1,6 +1,6 @@
-import { spawn } from "node:child_process";
 import { homedir } from "node:os";
 import type { Notice } from "../contract/notice.ts";
+import { runProgram } from "../machine/start.ts";
 import { messageOf } from "../util/errors.ts";
 import type { PushSender } from "./push.ts";
 
@@ -31,17 +31,12 @@ export async function sendNotice(notice: Notice, { program, push, onFailure }: N
 }
 
 async function run([program = "", ...args]: readonly string[], notice: Notice): Promise<void> {
-  const child = spawn(program, [...args, notice.title], {
-    ...{ cwd: homedir(), stdio: ["pipe", "ignore", "ignore"], timeout: PROGRAM_MS, killSignal: "SIGKILL" },
+  const { code, signal } = await runProgram([program, ...args, notice.title], {
+    ...{ cwd: homedir(), timeout: PROGRAM_MS, input: `${JSON.stringify(notice)}\n` },
+  }).catch((cause: unknown) => {
+    throw new Error(`notify: ${program} cannot be run: ${messageOf(cause)}`, { cause });
   });
-  child.stdin?.on("error", () => undefined); // the program need not read its input
-  child.stdin?.end(`${JSON.stringify(notice)}\n`);
-  await new Promise<void>((resolve, reject) => {
-    child.once("error", (error) => reject(new Error(`notify: ${program} cannot be run: ${error.message}`)));
-    child.once("close", (code, signal) => {
-      if (code === 0) return resolve();
-      const how = signal === null ? `exit code ${code}` : `killed after ${PROGRAM_MS / 1_000} s`;
-      reject(new Error(`notify: ${program} failed (${how})`));
-    });
-  });
+  if (code === 0) return;
+  const how = signal === null ? `exit code ${code}` : `killed after ${PROGRAM_MS / 1_000} s`;
+  throw new Error(`notify: ${program} failed (${how})`);
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Client, ClientConfig, PoolClient, QueryConfig, QueryResult, types } from "pg";
 import { messageOf } from "../util/errors.ts";
 import { isFulfilled } from "../util/promises.ts";
-import { identityText, thisProcess } from "../util/process-identity.ts";
+import { identityText, thisProcess } from "../machine/process-identity.ts";
 import { IDS, NAMES, POSTGRES, SERVER_CLOCK, SILENT_MS } from "./dialect.ts";
 import type { Value } from "./driver.ts";
 import { LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS, notifier, watchersOf } from "./postgres-listening.ts";

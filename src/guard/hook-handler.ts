@@ -1,5 +1,5 @@
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { startProgram } from "../machine/start.ts";
 import { messageOf } from "../util/errors.ts";
 import { clip } from "../util/text.ts";
 import type { ToolInput } from "./clients.ts";
@@ -42,11 +42,11 @@ export async function runHandler(
 }
 
 async function run(handler: HookHandler, event: ToolInput, folder: string, signal: AbortSignal): Promise<HookOutput> {
-  const [program, ...args] = argvOf(handler, folder);
   const { code, stdout, stderr } = await new Promise<Ended>((resolve, reject) => {
-    const child = spawn(program, args, {
+    const child = startProgram(argvOf(handler, folder), {
       cwd: folder,
-      env: { ...process.env, CLAUDE_PROJECT_DIR: folder },
+      env: { CLAUDE_PROJECT_DIR: folder },
+      stdio: "pipe",
       detached: true, // a group of its own, to be stopped as a whole
     });
     let [out, problem] = ["", ""];

@@ -1,8 +1,9 @@
+import { readFileSync, statSync } from "node:fs";
 import { appendFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ApprovedCall, BeforeAct } from "../contract/call.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import { messageOf } from "../util/errors.ts";
+import { messageOf, tried } from "../util/errors.ts";
 import { parseJson } from "../util/json.ts";
 import { isInside } from "../util/paths.ts";
 import { isMissing, makePrivateFolder, replacePrivateFile } from "../util/private-file.ts";
@@ -13,6 +14,8 @@ export interface WrittenPlaces {
   add(paths: readonly string[]): Promise<void>;
   /** The real paths, oldest first. Rejects with the system's error if they cannot be read. */
   list(): Promise<readonly string[]>;
+  /** As `list`, at once: for what is about to start a program. A list that cannot be read is empty. */
+  now(): readonly string[];
   /** Resolves to false if the list does not have the path. */
   forget(path: string): Promise<boolean>;
 }
@@ -28,11 +31,18 @@ export function writtenPlaces(stateFolder: string): WrittenPlaces {
       if (isMissing(error)) return "";
       throw error;
     });
-    const paths = text.split("\n").map((line) => parseJson(line));
-    return [...new Set(paths.flatMap((path) => (path.ok && typeof path.value === "string" ? [path.value] : [])))];
+    return pathsIn(text);
   };
+  let last: { readonly version: string; readonly paths: readonly string[] } | undefined;
   return {
     list,
+    now() {
+      const info = tried(() => statSync(file, { throwIfNoEntry: false }));
+      if (info === undefined) return [];
+      const version = `${info.ino} ${info.size} ${info.mtimeMs}`;
+      if (last?.version !== version) last = { version, paths: tried(() => pathsIn(readFileSync(file, "utf8"))) ?? [] };
+      return last.paths;
+    },
     async add(paths) {
       if (paths.every((path) => known.has(path))) return;
       for (const path of await list()) known.add(path);
@@ -53,6 +63,11 @@ export function writtenPlaces(stateFolder: string): WrittenPlaces {
       return true;
     },
   };
+}
+
+function pathsIn(text: string): readonly string[] {
+  const paths = text.split("\n").map((line) => parseJson(line));
+  return [...new Set(paths.flatMap((path) => (path.ok && typeof path.value === "string" ? [path.value] : [])))];
 }
 
 /** The folders of a backend, as real paths. */

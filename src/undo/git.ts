@@ -1,9 +1,9 @@
-import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { OWN_CONFIGURATION_ONLY } from "../git/plain.ts";
+import { ProgramMissing, findProgram } from "../machine/programs.ts";
+import { startProgram } from "../machine/start.ts";
 import { makePrivateFolder } from "../util/private-file.ts";
-import { onPath } from "../util/executable.ts";
 
 /** Undo cannot work in this folder at all. The message is a sentence for people: why, and what they can do. */
 export class UndoOff extends Error {}
@@ -131,8 +131,8 @@ export function openReader(store: string): ObjectReader {
 
 /** Starts git on a store. */
 export function startGit(store: string, args: readonly string[], { workTree = store, index, signal }: GitRun = {}) {
+  requireGit();
   const env = {
-    PATH: process.env["PATH"],
     HOME: store,
     LC_ALL: "C",
     GIT_DIR: store,
@@ -141,23 +141,23 @@ export function startGit(store: string, args: readonly string[], { workTree = st
     GIT_NO_REPLACE_OBJECTS: "1",
     ...(index !== undefined && { GIT_INDEX_FILE: index }),
   };
-  return spawn(gitProgram(), args, {
+  return startProgram(["git", ...args], {
     cwd: workTree,
     env,
+    isBare: true,
     stdio: "pipe",
     killSignal: "SIGKILL",
     ...(signal !== undefined && { signal }),
   });
 }
 
-/** @throws UndoOff when git is not installed. */
+/** @throws UndoOff when git is not installed where no tool can write. */
 export function requireGit(): void {
-  gitProgram();
-}
-
-/** Returns the git that the user would start. */
-function gitProgram(): string {
-  const found = onPath("git");
-  if (found === undefined) throw new UndoOff("git is not installed. Install it to be able to undo what tools change");
-  return found;
+  try {
+    findProgram("git");
+  } catch (error) {
+    if (!(error instanceof ProgramMissing)) throw error;
+    const why = error.onlyIn === undefined ? "git is not installed. Install it" : `${error.message},`;
+    throw new UndoOff(`${why} to be able to undo what tools change`);
+  }
 }

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { livenessOf, startByPs, thisProcess } from "../../src/util/process-identity.ts";
+import { livenessOf, startByPs, thisProcess } from "../../src/machine/process-identity.ts";
 import { isAlive, until } from "../support/until.ts";
 
 function sleeper() {

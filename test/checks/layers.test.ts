@@ -52,6 +52,12 @@ const plants: readonly Plant[] = [
     to: "src/tools/planted.ts",
   },
   {
+    rule: "one-door-for-programs",
+    files: { "src/guard/planted.ts": 'export { spawn } from "node:child_process";\n' },
+    from: "src/guard/planted.ts",
+    to: "child_process",
+  },
+  {
     rule: "no-circle",
     files: {
       "src/memory/planted.ts": 'import type { Other } from "./planted-other.ts";\nexport type One = Other | 1;\n',

@@ -1,5 +1,5 @@
 // The chat at a real terminal: a pane of tmux.
-import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Fixture, LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -9,6 +9,7 @@ import { quoteWords } from "../../src/util/quote.ts";
 import { testServer, tmuxProblem } from "../backends/tmux-server.ts";
 import { mustBeHere } from "../support/here.ts";
 import { until } from "../support/until.ts";
+import { temporaryFolder } from "../support/workspace.ts";
 import { type CommandLine, PROGRAM, commandLine } from "./program.ts";
 
 const problem = tmuxProblem();
@@ -426,10 +427,11 @@ describe.skipIf(problem !== undefined)("handrail chat in a pane of tmux", () => 
   });
 
   test("the pager shows what was folded, $EDITOR writes, and an own command is read with the next message", async () => {
-    const line = await commandLine({ "ed.sh": "#!/bin/sh\nprintf '\\nmore' >> \"$1\"\n", "notes.md": "hello\n" });
-    await chmod(join(line.folder, "ed.sh"), 0o755);
+    const line = await commandLine({ "notes.md": "hello\n" });
+    const editor = join(temporaryFolder(), "ed.sh"); // not in the workspace, where a tool could write it
+    await writeFile(editor, "#!/bin/sh\nprintf '\\nmore' >> \"$1\"\n", { mode: 0o755 });
     const { sees, types } = await person(line, [...replies(runs("seq 1000 1999"), says("Done.")), "--yes"], {
-      env: { PAGER: "less -R", EDITOR: "./ed.sh", VISUAL: "" },
+      env: { PAGER: "less -R", EDITOR: editor, VISUAL: "" },
     });
     await sees(IDLE);
     await types("Count", "Enter");

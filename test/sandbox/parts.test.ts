@@ -11,7 +11,7 @@ import { heldRepository } from "../../src/backends/sandbox/mounts/repositories.t
 import { socketNames } from "../../src/backends/sandbox/mounts/sockets.ts";
 import { DISK } from "../../src/git/disk.ts";
 import { linkedWorktree } from "../../src/git/folders.ts";
-import { thisProcess } from "../../src/util/process-identity.ts";
+import { thisProcess } from "../../src/machine/process-identity.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 

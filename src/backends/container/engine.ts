@@ -1,5 +1,5 @@
-import { execFile } from "node:child_process";
-import { codeOf } from "../../util/errors.ts";
+import { ProgramMissing } from "../../machine/programs.ts";
+import { runProgram } from "../../machine/start.ts";
 import { clip } from "../../util/text.ts";
 
 /** A container engine; its name is its command. */
@@ -13,7 +13,8 @@ const LIMIT_MS = 15_000;
 /** How the client of an engine has ended. */
 export type Ran =
   | { readonly is: "ended"; readonly code: number; readonly stdout: string; readonly stderr: string }
-  | { readonly is: "missing" }
+  /** `why` tells where it is, if it is only where tools can write. */
+  | { readonly is: "missing"; readonly why?: string }
   | { readonly is: "hung" };
 
 /** Why an engine or a container cannot be used. */
@@ -33,21 +34,16 @@ export interface EngineFinding {
   readonly hint?: string;
 }
 
-/** Runs an engine's client with this process's environment and without input. Never rejects. */
-export function runEngine(engine: Engine, args: readonly string[]): Promise<Ran> {
-  return new Promise((resolve) => {
-    const child = execFile(
-      engine,
-      args,
-      { timeout: LIMIT_MS, killSignal: "SIGKILL", maxBuffer: 16 * 1024 * 1024 },
-      (error, stdout, stderr) => {
-        if (codeOf(error) === "ENOENT" || codeOf(error) === "EACCES") return resolve({ is: "missing" });
-        if (error?.killed === true) return resolve({ is: "hung" });
-        resolve({ is: "ended", code: child.exitCode ?? 1, stdout, stderr });
-      },
-    );
-    child.stdin?.end();
-  });
+/** Runs an engine's client without input. Never rejects. */
+export async function runEngine(engine: Engine, args: readonly string[]): Promise<Ran> {
+  try {
+    const ran = await runProgram([engine, ...args], { cwd: "/", timeout: LIMIT_MS });
+    if (ran.signal === "SIGKILL") return { is: "hung" };
+    return { is: "ended", code: ran.code ?? 1, stdout: ran.stdout.toString(), stderr: ran.stderr.toString() };
+  } catch (error) {
+    const isOpen = error instanceof ProgramMissing && error.onlyIn !== undefined;
+    return { is: "missing", ...(isOpen && { why: error.message }) };
+  }
 }
 
 /** Checks each engine itself, not only its client. The order is always the same. Never rejects. */
@@ -67,7 +63,11 @@ async function probe(engine: Engine): Promise<EngineFinding> {
 /** Explains the failure of an engine's client. */
 export function troubleOf(engine: Engine, ran: Ran): Trouble {
   if (ran.is === "missing")
-    return { problem: `${engine} is not installed`, hint: `Install ${engine}, or put it on the PATH.`, mayPass: false };
+    return {
+      problem: ran.why ?? `${engine} is not installed`,
+      hint: `Install ${engine}, or put it on the PATH.`,
+      mayPass: false,
+    };
   if (ran.is === "hung") {
     return {
       problem: `${engine} did not answer within ${LIMIT_MS / 1_000} s`,

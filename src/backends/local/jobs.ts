@@ -20,7 +20,7 @@ import {
 } from "../process/detached.ts";
 import { type JobFolder, type JobHandle, runJob } from "../process/folder.ts";
 import { type JobStatus, parseNotes, removedStatus } from "../process/status.ts";
-import { startFailure } from "./spawn.ts";
+import { programOf, startFailure } from "./spawn.ts";
 import { spawner } from "../spawner/connection.ts";
 import { startOf } from "../spawner/process-start.ts";
 
@@ -58,7 +58,7 @@ export async function startJob(command: JobCommand, options: StartJobOptions): P
       const kept: JobPlan = isLeased ? { ...plan, owner: { pid: process.pid, start: startOf(process.pid) } } : plan;
       await writeFile(join(own, "job"), JSON.stringify(kept), { mode: 0o600 });
       const pid = await service.startJob({
-        ...{ argv, cwd, env, mark, job: own, stdout: join(own, "pipe") },
+        ...{ argv, program: programOf(argv[0], env, cwd), cwd, env, mark, job: own, stdout: join(own, "pipe") },
         ...(lease !== undefined && { lease }),
         ...(stdin === "pipe" && { stdin: join(own, "in") }),
       });

@@ -4,6 +4,7 @@ import { resolve as resolvePath } from "node:path";
 import type { Command, Process } from "../../contract/backend.ts";
 import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import { ProgramMissing, findProgram } from "../../machine/programs.ts";
 import { messageOf, tried } from "../../util/errors.ts";
 import { later } from "../../util/promises.ts";
 import { type Input, requireUnstopped, run, untilOver } from "../process/run.ts";
@@ -38,6 +39,7 @@ export async function spawnLocal(command: Command, options: SpawnOptions): Promi
   return run(command, {
     async start() {
       const service = await spawner();
+      const program = programOf(argv[0], env, cwd);
       const ends = await endsFor({ streams, stdin }, service, options);
       const { out, errors, input } = ends;
       const captures = errors === undefined ? [out] : [out, errors];
@@ -45,7 +47,7 @@ export async function spawnLocal(command: Command, options: SpawnOptions): Promi
       try {
         requireUnstopped(command);
         child = await service.start({
-          ...{ argv, cwd, env, stdout: out.pipe },
+          ...{ argv, program, cwd, env, stdout: out.pipe },
           ...(errors !== undefined && { stderr: errors.pipe }),
           ...(input !== undefined && { stdin: input.pipe }),
           ...(mark !== undefined && { mark }),
@@ -130,18 +132,35 @@ async function endsFor(
   }
 }
 
+/**
+ * Returns the file to start for a name: a program of the machine that no tool could write. A path is as the call has it.
+ *
+ * @throws ToolFailure
+ */
+export function programOf(name: string, { PATH }: Env, cwd: string): string {
+  if (name.includes("/")) return name;
+  try {
+    return findProgram(name, { path: PATH }).real;
+  } catch (error) {
+    throw startFailure(error, name, cwd);
+  }
+}
+
 /** Creates the error for a program that could not be started. */
 export function startFailure(error: unknown, program: string, cwd: string): ToolFailure {
   if (error instanceof ToolFailure) return error;
-  const why = error instanceof StartError ? reasonOf(error, program, cwd) : messageOf(error);
+  const isMissing = error instanceof ProgramMissing && error.onlyIn === undefined;
+  const why = error instanceof StartError ? reasonOf(error, program, cwd) : isMissing ? MISSING : messageOf(error);
   return new ToolFailure(`cannot start ${program}: ${why}`, { cause: error });
 }
+
+const MISSING = "no such program on the PATH";
 
 function reasonOf({ code, message, isFolderMissing }: StartError, program: string, cwd: string): string {
   if (isFolderMissing) return `there is no folder ${cwd}`;
   if (code === "ENOENT" && program.includes("/"))
     return "no such file, or its first line names no interpreter of this machine";
-  if (code === "ENOENT") return "no such program on the PATH";
+  if (code === "ENOENT") return MISSING;
   if (
     code === "EACCES" &&
     program.includes("/") &&

@@ -1,6 +1,7 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import type { Readable } from "node:stream";
+import { startProgram } from "../../machine/start.ts";
 import { pause, within } from "../../util/abort.ts";
 import { tried } from "../../util/errors.ts";
 import { later } from "../../util/promises.ts";
@@ -51,7 +52,7 @@ const octal = (character: string) => `\\0${character.charCodeAt(0).toString(8).p
 
 export interface LineProgram {
   readonly argv: readonly [program: string, ...args: string[]];
-  /** Variables that are added to this process's environment. */
+  /** Variables that are added to this process's environment (`programEnvironment`). */
   readonly env?: Readonly<Record<string, string>>;
   /** A file to which the program writes messages; they become part of `LineEnd.message`. */
   readonly log?: string;
@@ -81,12 +82,12 @@ const DRAIN_MS = 500;
 
 /**
  * Starts a program on this machine as a line. It has its own session, so Ctrl-C does not end it, and inherits this
- * process's environment and folder.
+ * process's environment.
  *
- * @throws The system's error when it cannot be started (ENOENT: no such program).
+ * @throws ProgramMissing; the system's error when it cannot be started.
  */
-export async function startLine({ argv: [program, ...args], env, log }: LineProgram): Promise<Line> {
-  const child = spawn(program, args, { stdio: "pipe", detached: true, env: { ...process.env, ...env } });
+export async function startLine({ argv, env, log }: LineProgram): Promise<Line> {
+  const child = startProgram(argv, { cwd: "/", stdio: "pipe", detached: true, ...(env !== undefined && { env }) });
   // `ended` reports it
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => undefined);
   const ended = endOf(child, log);

@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Exit } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import { startProgram } from "../../machine/start.ts";
 import { pause } from "../../util/abort.ts";
 import { tried } from "../../util/errors.ts";
 import { processStatus } from "../../util/process-status.ts";
@@ -261,12 +262,13 @@ function connectionTo(child: ChildProcess, onDeath: () => void) {
 }
 
 function begin(): ChildProcess {
-  const { PATH, TMPDIR, [MARK_VARIABLE]: mark } = process.env;
-  return spawn(process.execPath, [fileURLToPath(new URL(__SPAWNER__, import.meta.url))], {
+  const { TMPDIR, [MARK_VARIABLE]: mark } = process.env;
+  return startProgram([process.execPath, fileURLToPath(new URL(__SPAWNER__, import.meta.url))], {
     cwd: "/", // it must not keep a folder in use
     detached: true, // Ctrl-C in a terminal must reach only this process, which ends commands in order
+    isBare: true,
+    systemFirst: true, // its own helpers are programs of the system
     env: {
-      ...(PATH !== undefined && { PATH }),
       ...(TMPDIR !== undefined && { TMPDIR }),
       // If a command of another Handrail started this process, that one can find our commands too.
       ...(mark !== undefined && { [MARK_VARIABLE]: mark }),

@@ -81,8 +81,8 @@ async function answer(request: Request): Promise<void> {
 }
 
 function start(request: StartRequest): void {
-  const { id, argv, cwd, env, mark, lease, job } = request;
-  const [program, ...args] = argv;
+  const { id, argv, program, cwd, env, mark, lease, job } = request;
+  const [argv0, ...args] = argv;
   const ends: number[] = [];
   const open = (path: string, flags: number) => {
     const end = openEnd(path, flags);
@@ -96,6 +96,7 @@ function start(request: StartRequest): void {
     const stderr = request.stderr === undefined ? stdout : open(request.stderr, O_WRONLY);
     const helpers = job === undefined ? undefined : helpersOf(request, job);
     const child = spawn(program, args, {
+      argv0,
       cwd,
       env: mark === undefined ? env : { ...env, ...marked(mark) },
       detached: true, // its own session: no terminal to ask on, one group to signal

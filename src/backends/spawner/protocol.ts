@@ -22,6 +22,8 @@ export interface StartRequest {
   readonly op: "start";
   readonly id: number;
   readonly argv: readonly [program: string, ...args: string[]];
+  /** The file that is started, with argv[0] as its name for itself. */
+  readonly program: string;
   readonly cwd: string;
   readonly env: Env;
   /** Paths of pipes. Without `stdin`, stdin is empty; without `stderr`, errors go to `stdout`. */

@@ -1,4 +1,5 @@
 import type { TargetAddress, TargetKind } from "../../contract/target.ts";
+import { messageOf } from "../../util/errors.ts";
 import { quoteWord } from "../../util/quote.ts";
 
 /** Hosts over SSH: "ssh:deploy@host", "ssh://deploy@host:2222", or "ssh:" and a Host of ssh_config(5). */
@@ -14,8 +15,13 @@ export const sshTarget: TargetKind = {
     program: "ssh",
     package: "openssh-client",
     async look() {
-      const version = await (await import("./version.ts")).sshVersion();
-      return { works: version !== undefined, detail: version ?? "not on the PATH" };
+      const { sshVersion } = await import("./version.ts");
+      try {
+        const version = await sshVersion();
+        return { works: version !== undefined, detail: version ?? "not on the PATH" };
+      } catch (error) {
+        return { works: false, detail: messageOf(error) };
+      }
     },
     fix: (target) => `ssh ${quoteWord(hostOf(target))} true`,
   },

@@ -17,6 +17,7 @@ import { type Line, type LineEnd, type Transport, unreachable } from "../shell/t
 import { type SshSettings, configArguments, requireTarget, sshArguments } from "./arguments.ts";
 import { type Host, whyLost, whyNotOpened } from "./failures.ts";
 import { removeLeftFolders, socketFolder, socketIn } from "./socket-folder.ts";
+import { ProgramMissing } from "../../machine/programs.ts";
 import { sshVersion } from "./version.ts";
 
 export interface SshTransportOptions {
@@ -180,7 +181,7 @@ function killWhenOver(line: Line, secret: string): void {
 }
 
 async function requireSsh(): Promise<string> {
-  const version = await sshVersion();
+  const version = await sshVersion().catch(cannotStart);
   if (version === undefined) throw noSsh();
   if (version.startsWith("OpenSSH_")) return version;
   throw unreachable(
@@ -190,6 +191,7 @@ async function requireSsh(): Promise<string> {
 }
 
 function cannotStart(error: unknown): never {
+  if (error instanceof ProgramMissing && error.onlyIn !== undefined) throw unreachable(error.message, undefined, error);
   if (codeOf(error) === "ENOENT") throw noSsh();
   throw unreachable(`ssh cannot be started here: ${messageOf(error)}`, undefined, error);
 }

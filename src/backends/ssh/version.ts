@@ -1,16 +1,22 @@
-import { execFile } from "node:child_process";
+import { ProgramMissing } from "../../machine/programs.ts";
+import { runProgram } from "../../machine/start.ts";
 
 /** Time limit in milliseconds. It is generous: `ssh -V` opens no connection. */
 const LIMIT_MS = 10_000;
 
-/** The version of the ssh on the PATH ("OpenSSH_9.2p1 …"); `undefined` if it reports none. Never rejects. */
-export function sshVersion(): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    execFile("ssh", ["-V"], { timeout: LIMIT_MS, killSignal: "SIGKILL" }, (_error, stdout, stderr) => {
-      const [line = ""] = `${stderr}\n${stdout}`.trim().split("\n");
-      resolve(line === "" ? undefined : line);
-    });
+/**
+ * The version of the ssh on the PATH ("OpenSSH_9.2p1 …"); `undefined` if there is none, or it reports none.
+ *
+ * @throws ProgramMissing when ssh is only where tools can write.
+ */
+export async function sshVersion(): Promise<string | undefined> {
+  const ran = await runProgram(["ssh", "-V"], { cwd: "/", timeout: LIMIT_MS }).catch((error: unknown) => {
+    if (error instanceof ProgramMissing && error.onlyIn !== undefined) throw error;
   });
+  if (ran === undefined) return undefined;
+  const { stdout, stderr } = ran;
+  const [line = ""] = `${stderr.toString()}\n${stdout.toString()}`.trim().split("\n");
+  return line === "" ? undefined : line;
 }
 
 /** Whether a version of OpenSSH is this version or newer: `isAtLeast(version, [8, 7])`. */

@@ -4,6 +4,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { later } from "../../util/promises.ts";
 import { closedFailure } from "../process/run.ts";
 import PROCESSES from "../shell/processes.sh";
+import { spawnOwn } from "./own-programs.ts";
 import PANE_STATE from "./pane-state.sh";
 import SET_UP from "./set-up.sh";
 
@@ -103,7 +104,7 @@ interface Shell {
 }
 
 async function startShell(inner: Backend, token: string, heard: (line: string) => void): Promise<Shell> {
-  const program = await inner.spawn({ argv: ["sh"], stdin: "pipe", streams: "split" });
+  const program = await spawnOwn(inner, { argv: ["sh"], stdin: "pipe", streams: "split" });
   const waiting: { readonly nonce: string; settle(answer: Answer | Error): void }[] = [];
   let isOpen = true;
   const ended = later();

@@ -4,6 +4,7 @@ import { pause } from "../../util/abort.ts";
 import { randomName } from "../../util/identifier.ts";
 import { type Base, absolutePath } from "../../util/paths.ts";
 import { quoteWord, quoteWords } from "../../util/quote.ts";
+import { spawnOwn } from "./own-programs.ts";
 import { clearingKeys } from "./clearing-keys.ts";
 import { shownCommand } from "./shown.ts";
 import { type RunScript, capture, paneAt, sendKeys } from "./pane-io.ts";
@@ -25,13 +26,13 @@ export interface PaneOptions {
 
 /** The pane in which this process runs (`$TMUX_PANE`), as a terminal. @throws ToolFailure if there is none. */
 export async function paneTerminal(
-  inner: Pick<Backend, "spawn" | "workDir" | "home">,
+  inner: Pick<Backend, "spawn" | "workDir" | "home" | "access" | "isFar">,
   pane: string,
   { socketPath }: PaneOptions = {},
 ): Promise<Terminal> {
   const tmux = ["tmux", ...(socketPath === undefined ? [] : ["-S", socketPath])];
   const run: RunScript = async (script) => {
-    const process = await inner.spawn({ argv: ["sh", "-c", script] });
+    const process = await spawnOwn(inner, { argv: ["sh", "-c", script] });
     const exit = await process.exit;
     const out = Buffer.from(await process.output.read(0, process.output.kept));
     await process.output.dispose();

@@ -4,6 +4,7 @@ import { later } from "../../util/promises.ts";
 import { quoteWord } from "../../util/quote.ts";
 import type { Ended, Stopped } from "../process/life.ts";
 import type { Input, Started } from "../process/run.ts";
+import { spawnOwn } from "./own-programs.ts";
 import type { Plan } from "./command-files.ts";
 import type { HelperShell } from "./helper-shell.ts";
 import type { CommandProgress } from "./command-progress.ts";
@@ -50,7 +51,7 @@ export async function openReading(options: ReadingOptions): Promise<Reading> {
   const { inner, command, plan, helper, progress, ended: whenEnded } = options;
   const own = `${plan.folder}/${plan.number}.d`;
   const { streams = "merged", lifetime = "call" } = command;
-  const reader = await inner.spawn({
+  const reader = await spawnOwn(inner, {
     argv: ["sh", "-c", streams === "split" ? READ_BOTH : READ, "sh", own],
     streams,
     lifetime,
@@ -116,7 +117,7 @@ echo "${plan.number} stopped $hr_how" 1<>"$F/events"`;
 /** Starts the program that writes a command's piped input; `undefined` if it has none. */
 async function feederOf({ inner, plan }: ReadingOptions, own: string): Promise<Process | undefined> {
   if (plan.mode !== "pipe") return undefined;
-  return inner.spawn({ argv: ["sh", "-c", 'exec cat >"$1/stdin"', "sh", own], stdin: "pipe" });
+  return spawnOwn(inner, { argv: ["sh", "-c", 'exec cat >"$1/stdin"', "sh", own], stdin: "pipe" });
 }
 
 /** Without a feeder the input is typed into the pane. */

@@ -4,6 +4,7 @@ import { pause } from "../../util/abort.ts";
 import { randomName } from "../../util/identifier.ts";
 import { shared } from "../../util/promises.ts";
 import { quoteWord, quoteWords } from "../../util/quote.ts";
+import { requireClosedTmux } from "./own-programs.ts";
 import { type Commands, createCommands } from "./commands.ts";
 import { type HelperShell, openHelperShell } from "./helper-shell.ts";
 import { type Panes, createPanes } from "./panes.ts";
@@ -50,6 +51,7 @@ export async function tmux(
   if (inner.sandbox !== undefined) {
     throw new ToolFailure("commands in a shared terminal are not contained, so tmux needs a backend without a sandbox");
   }
+  requireClosedTmux(inner);
   const program = ["tmux", ...(socket === undefined ? [] : ["-L", socket])];
   const token = randomName(8);
   const notices: string[] = [];

@@ -4,6 +4,7 @@ import { type TerminalAnswer, ringBell } from "../terminal.ts";
 import type { Alone } from "./alone.ts";
 import type { AnswerEditor } from "./answer-text.ts";
 import type { Attention } from "./attention.ts";
+import { messageOf } from "../../util/errors.ts";
 import { page } from "./away.ts";
 import { type Place, answerTo, askedTitle, callQuestion } from "./call-question.ts";
 import { paint } from "./draw/paint.ts";
@@ -63,7 +64,10 @@ export function createAsking(parts: AskingParts): Asking {
   };
   const answerBy = (how: string, question: Question): void => {
     if (how === "explain") return printer.print("notice", (question.explained ?? []).flatMap(printer.rows));
-    if (how === "view") return void alone.run(() => page(question.whole ?? ""));
+    if (how === "view") {
+      const shown = alone.run(() => page(question.whole ?? ""));
+      return void shown.catch((error: unknown) => printer.print("notice", printer.rows(messageOf(error))));
+    }
     if (how === "edit" || (how === "refuse" && question.takesReason)) return answers.begin(how, question);
     return question.answer(how);
   };

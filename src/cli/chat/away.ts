@@ -1,23 +1,27 @@
-import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { homedir, tmpdir } from "node:os";
+import { join, resolve as resolvePath } from "node:path";
+import { findProgram } from "../../machine/programs.ts";
+import { startProgram } from "../../machine/start.ts";
 import { quoteWords } from "../../util/quote.ts";
 
 /**
  * Shows a text in `$PAGER`, by default `less -R`. Resolves when it has ended.
  *
  * @param toEnd whether to begin at the end of the text
+ * @throws ProgramMissing
  */
 export async function page(text: string, toEnd = false): Promise<void> {
   const chosen = process.env["PAGER"] ?? "";
   const pager = chosen === "" ? `less -R${toEnd ? " +G" : ""}` : chosen;
-  await runs(pager, { input: text });
+  await runs(pager, { cwd: homedir(), input: text });
 }
 
 /**
  * Lets the person write in `$VISUAL` or `$EDITOR`, by default `vi`. Resolves to the text without the newline at its
  * end, or to `undefined` if the editor failed.
+ *
+ * @throws ProgramMissing
  */
 export async function writtenOutside(text: string): Promise<string | undefined> {
   const editor = process.env["VISUAL"] || process.env["EDITOR"] || "vi";
@@ -25,7 +29,7 @@ export async function writtenOutside(text: string): Promise<string | undefined> 
   const file = join(folder, "message.md");
   try {
     await writeFile(file, text, { mode: 0o600 });
-    if ((await runs(`${editor} ${quoteWords([file])}`, {})) !== 0) return undefined;
+    if ((await runs(`${editor} ${quoteWords([file])}`, { cwd: folder })) !== 0) return undefined;
     return (await readFile(file, "utf8")).replace(/\n$/, "");
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -41,15 +45,24 @@ export async function suspended(): Promise<void> {
   clearInterval(keepAlive);
 }
 
-/** Runs a command line of the person's environment at the terminal. Resolves to its exit code. */
-function runs(command: string, { input }: { readonly input?: string }): Promise<number | null> {
-  return new Promise((resolve) => {
-    const child = spawn("/bin/sh", ["-c", command], {
-      stdio: [input === undefined ? "inherit" : "pipe", "inherit", "inherit"],
-    });
-    child.on("error", () => resolve(null));
-    child.on("close", resolve);
-    child.stdin?.on("error", () => {}); // a pager that was closed early
-    child.stdin?.end(input);
+/**
+ * Runs a command line of the person's environment at the terminal, not in the folder in which tools write. Resolves to
+ * its exit code.
+ *
+ * @throws ProgramMissing for a program that a tool could write: npm sets these variables too.
+ */
+async function runs(command: string, { cwd, input }: { readonly cwd: string; readonly input?: string }) {
+  const [first = ""] = /'[^']*'|"[^"]*"|[^\s'"]+/.exec(command) ?? [];
+  const program = first.replace(/^(['"])(.*)\1$/s, "$2");
+  findProgram(program.includes("/") ? resolvePath(program) : program);
+  const child = startProgram(["/bin/sh", "-c", command], {
+    cwd,
+    stdio: [input === undefined ? "inherit" : "pipe", "inherit", "inherit"],
+  });
+  child.stdin?.on("error", () => {}); // a pager that was closed early
+  child.stdin?.end(input);
+  return new Promise<number | null>((done) => {
+    child.on("error", () => done(null));
+    child.on("close", done);
   });
 }

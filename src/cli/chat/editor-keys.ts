@@ -1,6 +1,7 @@
 import type { Alone } from "./alone.ts";
 import type { AnswerEditor } from "./answer-text.ts";
 import type { Attention } from "./attention.ts";
+import { messageOf } from "../../util/errors.ts";
 import { page, writtenOutside } from "./away.ts";
 import type { Draft, MessageEditor } from "./editor.ts";
 import type { History } from "./history.ts";
@@ -40,12 +41,15 @@ export function createEditorKeys(parts: EditorKeysParts): EditorKeys {
   const { lists, leaving, printer, screen, alone, submit } = parts;
   let isFoldOpened = false;
 
+  /** Leaves the screen to another program. */
+  const away = (work: () => Promise<void>) =>
+    void alone.run(work).catch((error: unknown) => printer.print("notice", printer.rows(messageOf(error))));
   /** Shows what was folded last; pressed again, the whole turn. */
   const expand = () => {
     const fold = printer.lastFold();
     const isTurn = isFoldOpened || fold === undefined;
     isFoldOpened = true;
-    void alone.run(() => page(isTurn ? printer.turn() : fold, isTurn));
+    away(() => page(isTurn ? printer.turn() : fold, isTurn));
   };
   const writeOutside = async () => {
     const written = await writtenOutside(editor.opened(editor.draft()));
@@ -75,7 +79,7 @@ export function createEditorKeys(parts: EditorKeysParts): EditorKeys {
       if (keys.is(data, "interrupt")) return leaving.interrupt();
       if (keys.is(data, "leave") && editor.isEmpty() && isForMessages()) return leaving.end();
       if (keys.is(data, "expand")) return expand();
-      if (keys.is(data, "external-editor")) return void alone.run(writeOutside);
+      if (keys.is(data, "external-editor")) return away(writeOutside);
       if (keys.is(data, "search")) return void search();
       if (keys.is(data, "stop") && !editor.hasList()) return leaving.escape();
       if (keys.is(data, "complete") && !editor.hasList() && toQuestion()) return undefined;

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { readFile, unlink } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, resolve } from "node:path";
@@ -7,6 +6,7 @@ import { configFolder } from "../../config/state.ts";
 import { CLIENT, CLIENTS, type ClientName, type ToolInput } from "../../guard/clients.ts";
 import { fileOf, hasGuard, hooksWithGuard } from "../../guard/install.ts";
 import { opencodePlugin } from "../../guard/opencode-plugin.ts";
+import { runProgram } from "../../machine/start.ts";
 import { terminalSafe } from "../../output/terminal-text.ts";
 import { messageOf } from "../../util/errors.ts";
 import { readClientFile, replaceClientFile, withValue, withoutValue } from "../client-file.ts";
@@ -146,13 +146,9 @@ interface Answered {
 /** Runs the hook as the client does, with a shell command of the client. */
 async function answerOf(client: ClientName, command: string): Promise<Answered> {
   const [program = "", ...args] = hookOf(client);
-  const child = spawn(program, args, { stdio: "pipe" });
-  let [out, problem] = ["", ""];
-  child.stdout.setEncoding("utf8").on("data", (piece: string) => (out += piece));
-  child.stderr.setEncoding("utf8").on("data", (piece: string) => (problem += piece));
-  child.stdin.end(JSON.stringify(CLIENT[client].example(command, process.cwd())));
-  const code = await new Promise<number | null>((done) => child.once("close", done));
-  return { code, out, problem };
+  const input = JSON.stringify(CLIENT[client].example(command, process.cwd()));
+  const { code, stdout, stderr } = await runProgram([program, ...args], { cwd: process.cwd(), input });
+  return { code, out: stdout.toString(), problem: stderr.toString() };
 }
 
 function isRefused({ code, out }: Answered): boolean {

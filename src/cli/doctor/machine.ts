@@ -8,7 +8,7 @@ import { TARGETS } from "../../backends/targets.ts";
 import type { Backend } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { TargetKind } from "../../contract/target.ts";
-import { onPath } from "../../util/executable.ts";
+import { ProgramMissing, findProgram } from "../../machine/programs.ts";
 import { quoteWord } from "../../util/quote.ts";
 import type { GlobalOptions } from "../options.ts";
 import { type Check, type Finding, inTemporaryFolder } from "./check.ts";
@@ -79,12 +79,21 @@ interface Program {
 function program({ name, required = false, version = "--version", use }: Program): Omit<Check, "group"> {
   const fix = installCommand(name);
   const run = async (signal: AbortSignal): Promise<Finding> => {
-    const path = onPath(name);
-    if (path === undefined) return { status: "missing", detail: "not on the PATH", fix };
+    const path = closedPathOf(name);
+    if (typeof path === "object") return { status: "missing", detail: path.why, fix };
     const found = `${await firstLineOf([path, version], signal)} (${path})`;
     return { status: "ok", detail: use === undefined ? found : `${found}: ${use}` };
   };
   return { name, required, fix, run };
+}
+
+function closedPathOf(name: string): string | { readonly why: string } {
+  try {
+    return findProgram(name).path;
+  } catch (error) {
+    if (!(error instanceof ProgramMissing)) throw error;
+    return { why: error.onlyIn === undefined ? "not on the PATH" : error.message };
+  }
 }
 
 /** Returns a check of the programs that reach a kind of target, if it has a flag. */

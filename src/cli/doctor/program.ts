@@ -1,5 +1,5 @@
-import { spawn } from "node:child_process";
-import { onPath } from "../../util/executable.ts";
+import { foundProgram } from "../../machine/programs.ts";
+import { startProgram } from "../../machine/start.ts";
 
 /**
  * Runs a program and resolves to the first line of its output. Kills it, with its process group, when the signal fires.
@@ -7,8 +7,9 @@ import { onPath } from "../../util/executable.ts";
  * @throws Error when it cannot be started or fails.
  */
 export async function firstLineOf(argv: readonly [string, ...string[]], signal: AbortSignal): Promise<string> {
-  const [program, ...args] = argv;
-  const child = spawn(program, args, { stdio: ["ignore", "pipe", "ignore"], detached: true });
+  const child = startProgram(argv, { cwd: "/", stdio: "pipe", detached: true });
+  child.stdin.end();
+  child.stderr.resume();
   const kill = () => {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
@@ -39,7 +40,7 @@ export async function firstLineOf(argv: readonly [string, ...string[]], signal: 
 
 /** Returns the command that installs a package on this system. */
 export function installCommand(name: string): string {
-  const [, command = "apt-get install"] = MANAGERS.find(([program]) => onPath(program) !== undefined) ?? [];
+  const [, command = "apt-get install"] = MANAGERS.find(([program]) => foundProgram(program) !== undefined) ?? [];
   const asRoot = command.startsWith("brew") || process.getuid?.() === 0 ? "" : "sudo ";
   return `${asRoot}${command} ${name}`;
 }

@@ -1,5 +1,3 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { findConfig } from "../../config/find.ts";
@@ -9,6 +7,7 @@ import { type Settings, defaultSettings, variablesIn } from "../../config/settin
 import { keyFile, stateFolder } from "../../config/state.ts";
 import { createTrust } from "../../config/trust.ts";
 import { labelOf } from "../../guard/hook-settings.ts";
+import { runProgram } from "../../machine/start.ts";
 import { ruleWarnings } from "../../policy/rules/warnings.ts";
 import { quoteWord } from "../../util/quote.ts";
 import { plural } from "../../util/text.ts";
@@ -104,8 +103,7 @@ async function hooks(options: GlobalOptions): Promise<Finding> {
 
 /** Whether the shell finds a program: a file, a name on the PATH, or a command of its own. */
 async function isRunnable(program: string, folder: string): Promise<boolean> {
-  const asked = spawn("/bin/sh", ["-c", 'command -v -- "$1"', "sh", program], { cwd: folder, stdio: "ignore" });
-  const [code] = (await once(asked, "close")) as [number | null];
+  const { code } = await runProgram(["/bin/sh", "-c", 'command -v -- "$1"', "sh", program], { cwd: folder });
   return code === 0;
 }
 

@@ -90,9 +90,9 @@ export async function hook(client: string, written: string): Promise<void> {
 const START_MS = 15_000;
 
 async function startAndAsk(request: HookRequest): Promise<HookAnswer> {
-  const { spawn } = await import("node:child_process");
+  const { startProgram } = await import("../../machine/start.ts");
   const [program = "", ...options] = [process.argv[1], ...process.argv.slice(4)].filter((word) => word !== undefined);
-  const child = spawn(process.execPath, [program, "hook", "wait", ...options], {
+  const child = startProgram([process.execPath, program, "hook", "wait", ...options], {
     detached: true,
     stdio: "ignore",
     cwd: "/",

@@ -4,8 +4,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserType } from "playwright-core";
 import { ToolFailure } from "../../contract/failure.ts";
+import { ProgramMissing, findProgram, foundProgram, programPath } from "../../machine/programs.ts";
 import { messageOf } from "../../util/errors.ts";
-import { isExecutable } from "../../util/executable.ts";
 import { quoteWords } from "../../util/quote.ts";
 import type { BrowserNetwork } from "./network.ts";
 import type { BrowserSettings } from "./protocol.ts";
@@ -20,7 +20,7 @@ const INSTALLED = [
 
 /** Variables that a browser gets: the place of its files and its display. */
 const PASSED = [
-  ...["HOME", "PATH", "LANG", "LC_ALL", "TZ", "TMPDIR"],
+  ...["HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"],
   ...["DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR"],
 ];
 
@@ -58,6 +58,7 @@ export async function startChromium(
       downloadsPath: downloads,
       env: {
         ...Object.fromEntries(passed),
+        PATH: programPath(),
         ...{ HANDRAIL_CHROMIUM: executable, HANDRAIL_DOWNLOADS: downloads },
         ...(network !== undefined && { HANDRAIL_NETWORK: inNetwork }),
       },
@@ -82,11 +83,8 @@ async function loadPlaywright(): Promise<BrowserType> {
 }
 
 function findChromium(chromium: BrowserType, given: string | undefined): string {
-  if (given !== undefined) {
-    if (isExecutable(given)) return given;
-    throw new ToolFailure(`browser.executable_path is ${given}, which is not a program`);
-  }
-  const found = [chromium.executablePath(), ...INSTALLED, ...ofPlaywright()].find(isExecutable);
+  if (given !== undefined) return programAt(given);
+  const found = [chromium.executablePath(), ...INSTALLED, ...ofPlaywright()].find((path) => foundProgram(path));
   if (found !== undefined) return found;
   const install = process.platform === "linux" ? "sudo apt-get install chromium, or " : "";
   throw new ToolFailure("No Chromium or Chrome was found on this machine", {
@@ -94,6 +92,18 @@ function findChromium(chromium: BrowserType, given: string | undefined): string 
       `A person can install it: ${install}npx playwright-core install chromium. ` +
       "Or browser.executable_path names it.",
   });
+}
+
+/** @throws ToolFailure if the configured browser is no program, or a tool could write it. */
+function programAt(path: string): string {
+  try {
+    return findProgram(path).path;
+  } catch (error) {
+    if (!(error instanceof ProgramMissing)) throw error;
+    if (error.onlyIn !== undefined)
+      throw new ToolFailure(`browser.executable_path: ${error.message}`, { cause: error });
+    throw new ToolFailure(`browser.executable_path is ${path}, which is not a program`, { cause: error });
+  }
 }
 
 /** Chromiums that other versions of Playwright have downloaded, the newest first. */

@@ -1,6 +1,6 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Server } from "node:net";
+import { startProgram } from "../../machine/start.ts";
 
 /** A network that has only a loopback: a program in it reaches only the servers that listen on that loopback. */
 export interface BrowserNetwork {
@@ -19,11 +19,13 @@ const PATIENCE_MS = 10_000;
  * @throws Error when it does not listen in time.
  */
 export async function listenIn(prefix: readonly string[], server: Server): Promise<number> {
-  const [program, ...args] = [...prefix, process.execPath, "-e", LISTEN];
+  const [program = "", ...args] = [...prefix, process.execPath, "-e", LISTEN];
   const stop = new AbortController();
-  const helper = spawn(program, args, {
+  const helper = startProgram([program, ...args], {
     stdio: ["ignore", "ignore", "ignore", "ipc"],
+    cwd: "/",
     env: { ELECTRON_RUN_AS_NODE: "1" },
+    isBare: true,
   });
   helper.once("close", () => stop.abort(new Error("the network of the browser cannot be entered")));
   const late = setTimeout(() => helper.kill("SIGKILL"), PATIENCE_MS);

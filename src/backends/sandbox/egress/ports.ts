@@ -1,10 +1,10 @@
-import { spawn } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { type IncomingMessage, createServer } from "node:http";
 import { type AddressInfo, Socket, connect } from "node:net";
 import { dirname, join } from "node:path";
 import type { Process } from "../../../contract/backend.ts";
 import { ToolFailure } from "../../../contract/failure.ts";
+import { startProgram } from "../../../machine/start.ts";
 import { onAbort } from "../../../util/abort.ts";
 import { randomName } from "../../../util/identifier.ts";
 import { Answer, respond, respondAndEnd } from "../../../network/proxy/answer.ts";
@@ -83,7 +83,8 @@ async function leadInward(
   const socket = join(await ownFolder(folder), "s");
   const { argv, env } = inward(socket, host, port);
   const [program = "", ...args] = [...prefix, ...argv];
-  const helper = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"], env });
+  const helper = startProgram([program, ...args], { cwd: "/", isBare: true, stdio: "pipe", env });
+  helper.stderr.resume();
   const close = () => {
     helper.kill();
     void rm(dirname(socket), { recursive: true, force: true });

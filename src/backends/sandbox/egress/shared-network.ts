@@ -1,5 +1,5 @@
-import { spawn } from "node:child_process";
 import { closeSync, openSync, readlinkSync } from "node:fs";
+import { runProgram, startProgram } from "../../../machine/start.ts";
 import { systemProgram } from "../programs.ts";
 
 /** A private network that has only a loopback. The commands of one backend share it, to reach each other's servers. */
@@ -27,9 +27,10 @@ export async function openSharedNetwork(): Promise<SharedNetwork | undefined> {
   for (const way of ways) {
     const namespaces = await makeNamespaces([bubblewrap, ...way, "--unshare-net", ...VIEW]);
     if (namespaces === undefined) continue;
-    const prefix = [nsenter, ...wordsFor(namespaces), "--"];
-    const trial = [...prefix, bubblewrap, "--unshare-pid", ...VIEW, "--proc", "/proc", "--dev", "/dev", "/bin/true"];
-    if (await works(trial)) return { prefix, close: () => Promise.resolve(namespaces.close()) };
+    const prefix = [nsenter, ...wordsFor(namespaces), "--"] as const;
+    const own = ["--unshare-pid", ...VIEW, "--proc", "/proc", "--dev", "/dev", "/bin/true"];
+    if (await works([...prefix, bubblewrap, ...own]))
+      return { prefix, close: () => Promise.resolve(namespaces.close()) };
     namespaces.close();
   }
   return undefined;
@@ -53,8 +54,10 @@ function wordsFor({ network, user }: Namespaces): readonly string[] {
 
 /** Creates namespaces: bwrap starts a shell in them, which waits until the namespace files are open. */
 function makeNamespaces(maker: readonly [string, ...string[]]): Promise<Namespaces | undefined> {
-  const [program, ...args] = [...maker, "/bin/sh", "-c", "echo $$; read -r line"];
-  const holder = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"], timeout: PATIENCE, killSignal: "SIGKILL" });
+  const holder = startProgram([...maker, "/bin/sh", "-c", "echo $$; read -r line"], {
+    ...{ cwd: "/", isBare: true, stdio: "pipe", timeout: PATIENCE, killSignal: "SIGKILL" },
+  });
+  holder.stderr.resume();
   let line = "";
   let made: Namespaces | undefined;
   holder.stdin.on("error", () => {}); // the shell may have ended
@@ -88,10 +91,7 @@ function openNamespaces(pid: number): Namespaces | undefined {
   }
 }
 
-function works([program = "", ...args]: readonly string[]): Promise<boolean> {
-  const attempt = spawn(program, args, { stdio: "ignore", timeout: PATIENCE, killSignal: "SIGKILL" });
-  return new Promise((resolve) => {
-    attempt.once("error", () => resolve(false));
-    attempt.once("close", (code) => resolve(code === 0));
-  });
+async function works(argv: readonly [string, ...string[]]): Promise<boolean> {
+  const ran = await runProgram(argv, { cwd: "/", isBare: true, timeout: PATIENCE }).catch(() => undefined);
+  return ran?.code === 0;
 }

@@ -1,7 +1,7 @@
-import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { totalmem } from "node:os";
 import { join } from "node:path";
+import { runProgram } from "../../../machine/start.ts";
 import { pause } from "../../../util/abort.ts";
 import { tried } from "../../../util/errors.ts";
 import { type Controller, type GroupFolder, makeGroupFolders, removeGroup } from "./control-groups.ts";
@@ -130,11 +130,12 @@ async function canUse(folder: GroupFolder, memory: number): Promise<boolean> {
 function canJoin({ path }: GroupFolder): Promise<boolean> {
   const group = join(path, "probe");
   mkdirSync(group);
-  const attempt = spawn("/bin/sh", ["-c", `${JOIN[2]} exit 0`, "sh", group], { stdio: "ignore" });
-  return new Promise<boolean>((resolve) => {
-    attempt.once("error", () => resolve(false));
-    attempt.once("close", (code) => resolve(code === 0));
-  }).finally(() => removeGroup(group));
+  return runProgram(["/bin/sh", "-c", `${JOIN[2]} exit 0`, "sh", group], { cwd: "/", isBare: true })
+    .then(
+      ({ code }) => code === 0,
+      () => false,
+    )
+    .finally(() => removeGroup(group));
 }
 
 function wordsFor(groups: readonly GroupFolder[], then: string): readonly string[] {

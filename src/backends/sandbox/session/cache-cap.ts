@@ -1,10 +1,10 @@
-import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { tried } from "../../../util/errors.ts";
 import { randomName } from "../../../util/identifier.ts";
-import { type ProcessIdentity, identityText, livenessOf, thisProcess } from "../../../util/process-identity.ts";
+import { runProgram } from "../../../machine/start.ts";
+import { type ProcessIdentity, identityText, livenessOf, thisProcess } from "../../../machine/process-identity.ts";
 
 /** How many bytes the package caches of all workspaces may have together: 4 GiB. */
 export const DEFAULT_CACHE_BYTES = 4_294_967_296;
@@ -91,10 +91,10 @@ async function sizesIn(caches: string): Promise<readonly Sized[]> {
       readdirSync(join(caches, id)).map((name) => ({ workspace: id, name, path: join(caches, id, name) })),
     );
   if (folders.length === 0) return [];
-  const printed = await new Promise<string>((resolve) => {
-    const words = ["-n", "19", "du", "-sk", "--", ...folders.map(({ path }) => path)];
-    execFile("nice", words, { maxBuffer: 16_777_216 }, (_, stdout) => resolve(stdout)).unref();
+  const { stdout } = await runProgram(["nice", "-n", "19", "du", "-sk", "--", ...folders.map(({ path }) => path)], {
+    ...{ cwd: "/", isBare: true, systemFirst: true, keepsAlive: false },
   });
+  const printed = stdout.toString();
   const kilobytes = new Map(
     printed.split("\n").map((line) => [line.slice(line.indexOf("\t") + 1), Number.parseInt(line, 10)]),
   );

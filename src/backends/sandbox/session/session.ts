@@ -1,4 +1,3 @@
-import { spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +6,8 @@ import type { Before } from "../../../git/hold-back.ts";
 import { tried } from "../../../util/errors.ts";
 import { randomName } from "../../../util/identifier.ts";
 import { keepingAlive } from "../../../util/keeping-alive.ts";
-import { type ProcessIdentity, livenessOf, thisProcess } from "../../../util/process-identity.ts";
+import { runProgramSync } from "../../../machine/start.ts";
+import { type ProcessIdentity, livenessOf, thisProcess } from "../../../machine/process-identity.ts";
 import { HOLDER_VARIABLE, environmentOf } from "../../spawner/kill-tree.ts";
 
 /** The private temporary files of one backend. */
@@ -117,6 +117,6 @@ function runningSandboxes(): string {
  */
 function removeTree(folder: string): void {
   if (tried(() => (rmSync(folder, { recursive: true, force: true }), true)) === true) return;
-  spawnSync("chmod", ["-R", "u+rwx", "--", folder], { stdio: "ignore" });
-  spawnSync("rm", ["-rf", "--", folder], { stdio: "ignore" });
+  runProgramSync(["chmod", "-R", "u+rwx", "--", folder]);
+  runProgramSync(["rm", "-rf", "--", folder]);
 }

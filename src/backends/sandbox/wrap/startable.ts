@@ -4,7 +4,7 @@ import type { Command } from "../../../contract/backend.ts";
 import type { Env } from "../../../contract/effect.ts";
 import { ToolFailure } from "../../../contract/failure.ts";
 import { tried } from "../../../util/errors.ts";
-import { isExecutable } from "../../../util/executable.ts";
+import { isExecutable } from "../../../machine/programs.ts";
 
 /** Throws, with the messages of the plain backend, if bwrap could not start the program. Called before any output. */
 export function requireStartable(argv: Command["argv"], cwd: string, env: Env): void {

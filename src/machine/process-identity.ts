@@ -1,8 +1,8 @@
-import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
-import { codeOf, tried } from "./errors.ts";
-import { processStatus } from "./process-status.ts";
+import { codeOf, tried } from "../util/errors.ts";
+import { processStatus } from "../util/process-status.ts";
+import { runProgramSync } from "./start.ts";
 
 /** Identifies a process uniquely, since process ids are reused. */
 export interface ProcessIdentity {
@@ -55,12 +55,8 @@ function startOf(pid: number): { readonly start: string; readonly ended: boolean
 
 /** The same from ps, for systems without /proc: the start date, to the second. */
 export function startByPs(pid: number): { readonly start: string; readonly ended: boolean } | undefined {
-  const { status, stdout } = spawnSync("ps", ["-o", "state=,lstart=", "-p", String(pid)], {
-    encoding: "utf8",
-    env: { PATH: process.env["PATH"], LC_ALL: "C", TZ: "UTC" },
-    timeout: 5_000,
-  });
-  const [, state = "", start] = /^\s*(\S+)\s+(.+?)\s*$/.exec(status === 0 ? stdout : "") ?? [];
+  const { code, stdout } = runProgramSync(["ps", "-o", "state=,lstart=", "-p", String(pid)], 5_000);
+  const [, state = "", start] = /^\s*(\S+)\s+(.+?)\s*$/.exec(code === 0 ? stdout : "") ?? [];
   return start === undefined ? undefined : { start, ended: /^[ZX]/.test(state) };
 }
 

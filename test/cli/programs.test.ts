@@ -1,0 +1,148 @@
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { page, writtenOutside } from "../../src/cli/chat/away.ts";
+import { sendNotice } from "../../src/console/notify.ts";
+import { keepProgramsOutOf } from "../../src/machine/places.ts";
+import { startChromium } from "../../src/web/browser/chromium.ts";
+import { bubblewrapProblem } from "../sandbox/contained.ts";
+import { temporaryFolder } from "../support/workspace.ts";
+import { type CommandLine, commandLine } from "./program.ts";
+
+const PATH = process.env["PATH"] ?? "";
+const PROGRAMS = ["git", "rg", "bash", "sh", "ssh", "docker", "podman", "tmux", "ps", "mkfifo", "tee", "wc", "sleep"];
+
+/** A project whose `node_modules/.bin` is first in PATH, as npm puts it. What is planted there leaves a mark. */
+async function project() {
+  const line = await commandLine({ "a.txt": "one\n" });
+  const [bin, marks] = [join(line.folder, "node_modules/.bin"), temporaryFolder()];
+  const planted = (name: string) => `#!/bin/sh\ntouch ${join(marks, name)}\n`;
+  await mkdir(bin, { recursive: true });
+  return {
+    line,
+    bin,
+    planted,
+    plant: async (names: readonly string[] = PROGRAMS) => {
+      for (const name of names) await writeFile(join(bin, name), planted(name), { mode: 0o755 });
+    },
+    here: (...args: readonly string[]) => line.here(args, { PATH: `${bin}:${PATH}` }),
+    ran: () => PROGRAMS.filter((name) => existsSync(join(marks, name))),
+  };
+}
+
+const bash = (command: string) => ["call", "bash", JSON.stringify({ command })];
+
+describe("what a tool wrote into node_modules/.bin, first in PATH, is not started outside the sandbox", () => {
+  test.for([["--sandbox", "on"], []].map((options) => [options.join(" ") || "by default", options] as const))(
+    "by undo after a command wrote git there, %s",
+    async ([, options], { skip }) => {
+      const problem = bubblewrapProblem();
+      if (problem !== undefined) skip(problem);
+      const { bin, planted, here, ran } = await project();
+      const text = JSON.stringify(planted("git"));
+      const wrote = await here(
+        ...bash(`printf ${text} > node_modules/.bin/git; chmod +x node_modules/.bin/git`),
+        ...options,
+      );
+      expect(wrote).toMatchObject({ code: 0, stderr: "" });
+      expect(existsSync(join(bin, "git"))).toBe(true);
+      expect((await here(...bash("echo two > a.txt"), ...options)).code).toBe(0);
+      expect((await here("undo", "--yes")).stdout).toContain("restored");
+      expect(ran()).toEqual([]);
+    },
+  );
+
+  test("by doctor", async () => {
+    const { plant, here, ran } = await project();
+    await plant();
+    expect((await here("doctor")).stdout).toMatch(/^ok +git +git version .*\/git\)$/m);
+    expect(ran()).toEqual([]);
+  });
+
+  test("by commands and searches with --sandbox off", async () => {
+    const { plant, here, ran } = await project();
+    await plant();
+    expect((await here(...bash("echo $((20 + 3))"), "--sandbox", "off", "--yes")).stdout).toContain("23");
+    expect(
+      (await here("call", "grep", `{"pattern":"one"}`, "--preset", "workspace", "--sandbox", "off")).stdout,
+    ).toContain("a.txt");
+    expect(ran()).toEqual([]);
+  });
+});
+
+describe("a program that is only where tools can write is refused with its name and the folder", () => {
+  const only = (name: string, folder: string) => `${name} is only in ${folder}, where tools can write`;
+
+  test("bash of a command with --sandbox off", async () => {
+    const { line, bin, plant, ran } = await project();
+    await plant(["bash"]);
+    const run = await line.here([...bash("echo hi"), "--sandbox", "off", "--yes"], { PATH: bin });
+    expect(run.stdout + run.stderr).toContain(only("bash", bin));
+    expect(ran()).toEqual([]);
+  });
+
+  test.for([
+    ["git", /^missing +git +(.*)$/m],
+    ["tmux", /^missing +tmux +(.*)$/m],
+    ["ssh", /^missing +ssh +(.*)$/m],
+    ["docker", /^missing +containers +(.*)$/m],
+  ] as const)("%s in doctor", async ([name, row]) => {
+    const { line, bin, plant, ran } = await project();
+    await plant([name]);
+    const { stdout } = await line.here(["doctor"], { PATH: bin });
+    expect(row.exec(stdout)?.[1]).toContain(only(name, bin));
+    expect(ran()).toEqual([]);
+  });
+
+  describe("that a person's settings name:", () => {
+    const before = { ...process.env };
+    let end = () => {};
+
+    afterEach(() => {
+      end();
+      process.env = { ...before };
+    });
+
+    async function opened(
+      name: string,
+    ): Promise<{ readonly line: CommandLine; readonly file: string; ran(): readonly string[] }> {
+      const { line, bin, plant, ran } = await project();
+      await plant([name]);
+      end = keepProgramsOutOf(() => [line.folder]);
+      return { line, file: join(bin, name), ran };
+    }
+
+    test("the editor", async () => {
+      const { line, file, ran } = await opened("git");
+      process.env["VISUAL"] = `'${file}' --wait`;
+      await expect(writtenOutside("text")).rejects.toThrow(only(file, line.folder));
+      expect(ran()).toEqual([]);
+    });
+
+    test("the pager", async () => {
+      const { file, ran } = await opened("git");
+      process.env["PATH"] = join(file, "..");
+      process.env["PAGER"] = "git -R";
+      await expect(page("text")).rejects.toThrow(only("git", join(file, "..")));
+      expect(ran()).toEqual([]);
+    });
+
+    test("the program that notifies", async () => {
+      const { line, file, ran } = await opened("git");
+      const failures: string[] = [];
+      const notice = { id: "n", kind: "question", title: "t", text: "x" };
+      await sendNotice(notice as never, { program: [file], onFailure: (text) => failures.push(text) });
+      expect(failures.join()).toContain(only(file, line.folder));
+      expect(ran()).toEqual([]);
+    });
+
+    test("the browser", async () => {
+      const { line, file, ran } = await opened("git");
+      await expect(startChromium({ executablePath: file } as never, [], temporaryFolder())).rejects.toThrow(
+        `browser.executable_path: ${only(file, line.folder)}`,
+      );
+      expect(ran()).toEqual([]);
+    });
+  });
+});
