@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { basename, join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import type { OpenedProgram, ProgramTrust } from "../config/program-trust.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Hooks } from "../contract/hooks.ts";
@@ -9,6 +9,7 @@ import { findCommands } from "../policy/commands/find-commands.ts";
 import { quoteWords } from "../util/quote.ts";
 import { clip } from "../util/text.ts";
 import type { GlobalOptions } from "./options.ts";
+import { type HookCommand, onlyCodeOf } from "./hook-proof.ts";
 import { trustFor } from "./sources.ts";
 
 const MODES = { readonly: "plan", supervised: "default", full: "bypassPermissions" } as const;
@@ -41,8 +42,8 @@ export interface HookProgram {
 }
 
 /**
- * Returns the programs that a command starts, as far as its text names them. A program that takes code from the folder
- * in which it starts, or from modules beside it that a model could have written, must be trusted by name.
+ * Returns the programs that a command starts, as far as its text names them. Hooks start in the workspace: what is not
+ * proven to take no code from there must be trusted by name, and the files that it names by their bytes.
  */
 export async function programsOf(
   handler: HookHandler,
@@ -52,13 +53,24 @@ export async function programsOf(
 ): Promise<readonly HookProgram[]> {
   if (handler.type !== "command") return [];
   return Promise.all(
-    commandsIn(handler, folder).map(async (argv): Promise<HookProgram> => {
-      const [files, isWritten] = await Promise.all([trust.files(argv), trust.isWritten(argv)]);
-      const isOpen = takesCodeOf(argv) || (isWritten && files.length === 0);
+    commandsIn(handler, folder).map(async (command): Promise<HookProgram> => {
+      const { argv } = command;
+      const isOpen = !(await isProven(command, trust));
       const source = `hook:${event} ${clip(quoteWords(argv), 80)}`;
       return { source, argv, opened: isOpen ? { source } : undefined };
     }),
   );
+}
+
+/**
+ * Whether all code of a command is known: it runs no file, one of the person with no modules of a model beside it, or
+ * one where a model can write, which is trusted by its bytes.
+ */
+async function isProven(command: HookCommand, trust: ProgramTrust): Promise<boolean> {
+  const code = onlyCodeOf(command);
+  if (code === undefined) return false;
+  if (code === "" || (await trust.files(["/", code])).length > 0) return true;
+  return isAbsolute(code.replace(/^~/, "")) && !(await trust.hasModules(["/", code]));
 }
 
 /** All command handlers of the settings, each with its event. */
@@ -73,28 +85,29 @@ const FOLDER = "/.CLAUDE_PROJECT_DIR";
 
 /**
  * The commands in a script at any depth, each as words: also those of `env`, `timeout`, `sh -c` and the like. The
- * folder and the home replace their variables. A path is resolved against the folder in which its command runs.
+ * folder and the home replace their variables. A path is resolved against the folder in which its command runs. A
+ * script that cannot be read whole is one command, as it is written.
  */
-function commandsIn({ command = "", args }: HookHandler, folder: string): readonly (readonly string[])[] {
+function commandsIn({ command = "", args }: HookHandler, folder: string): readonly HookCommand[] {
   const home = homedir();
   const marked = (text: string) => text.replaceAll(/\$\{?(?:CLAUDE_PROJECT_DIR|PWD)\b\}?/g, FOLDER);
-  if (args !== undefined) return [[command, ...args].map((word) => marked(word).replaceAll(FOLDER, folder))];
-  return findCommands(marked(command), { home }).commands.flatMap(({ words, own, folder: at = "" }) => {
-    const placed = words
+  if (args !== undefined) {
+    const argv = [command, ...args].map((word) => marked(word).replaceAll(FOLDER, folder));
+    return [{ argv, assigns: [], isRead: false }];
+  }
+  const found = findCommands(marked(command), { home });
+  const read = found.commands.flatMap(({ words, own, assigns, folder: at = "" }): readonly HookCommand[] => {
+    const argv = words
       .slice(0, own)
       .map(({ value, text }) => value ?? text)
       .map((word) => (at !== "" && /^[^/-].*\//.test(word) ? join(at, word) : word).replaceAll(FOLDER, folder));
-    return placed.length === 0 ? [] : [placed];
+    const isRead = own < words.length;
+    const names = assigns.map(({ name }) => `${name}=`);
+    return argv.length === 0 ? [] : [{ argv, assigns: names, isRead }];
   });
+  const isWhole =
+    found.tooLong === undefined && found.unread.length === 0 && !found.unclear.some((why) => BROKEN.test(why));
+  return isWhole ? read : [...read, { argv: [command], assigns: [], isRead: false }];
 }
 
-/** Programs that run code of the folder in which they start: scripts of packages, recipes, configuration, modules. */
-const OF_FOLDER =
-  /^(?:p?np[mx]|pnpx|yarn|bunx?|deno|g?make|just|task|cargo|go|gradlew?|mvnw?|rake|bundle|poetry|uvx?|pipenv|tox|nox|pre-commit|pytest|eslint|prettier|tsc|jest|vitest|mocha)$/;
-
-function takesCodeOf([program = "", ...args]: readonly string[]): boolean {
-  const name = basename(program);
-  return (
-    OF_FOLDER.test(name) || (/^(?:python[\d.]*|node|ruby|perl)$/.test(name) && /^-(?:m|c|e|p|r)/.test(args[0] ?? ""))
-  );
-}
+const BROKEN = /^it is not a valid script/;

@@ -104,16 +104,17 @@ type Placing = (
 
 /**
  * Returns a function that decides where programs run. A program runs in the sandbox, unless the user has set otherwise,
- * if it starts in the workspace or runs what a model could have written, now or in an earlier session.
+ * if it starts in the workspace or is not proven to run nothing that a model could have written, now or in an earlier
+ * session. Outside the sandbox such a program must be trusted: each file by its bytes, all else by its name and words.
  */
 export function placing(trust: ProgramTrust, workDir: string): Placing {
   return async (source, argv, { sandbox: wanted, cwd, isOfProject = false, setEnv }) => {
-    const isOpen = cwd === "workspace" || (await trust.isWritten(argv, setEnv));
+    const isOpen = cwd === "workspace" || !(await trust.isProven(argv, setEnv));
     const sandbox = wanted ?? (isOfProject || isOpen);
     return {
       sandbox,
       cwd: isOpen && !sandbox ? resolve(workDir) : undefined,
-      opened: isOpen && !sandbox && cwd === "workspace" ? { source } : undefined,
+      opened: isOpen && !sandbox ? { source } : undefined,
     };
   };
 }

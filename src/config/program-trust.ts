@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { createReadStream, existsSync } from "node:fs";
 import { readFile, realpath, stat } from "node:fs/promises";
-import { delimiter, dirname, extname, join, resolve } from "node:path";
+import { homedir } from "node:os";
+import { delimiter, dirname, extname, isAbsolute, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Env } from "../contract/effect.ts";
 import type { Tool } from "../contract/tool.ts";
 import { isInside } from "../util/paths.ts";
 import { replacePrivateFile } from "../util/private-file.ts";
+import { environmentLeadsOutside, leadsOutside } from "./program-proof.ts";
 import type { Trust, TrustedFile } from "./trust.ts";
 
 /** Decides whether programs that provide tools may be started, and whether their tools may be used. */
@@ -14,10 +16,16 @@ export interface ProgramTrust {
   /** Returns the files that a model can write among a program and its arguments, with their current content. */
   files(argv: readonly string[]): Promise<readonly TrustedFile[]>;
   /**
-   * Returns whether a model could have written what a program runs: one of these files, a module beside it, or what a
-   * variable such as `NODE_OPTIONS` or `PYTHONPATH` leads to.
+   * Returns whether a program is proven to run nothing that a model could have written, started in a folder outside: it
+   * lies outside, each word leads outside (`leadsOutside`), no variable that is set for it leads inside, and no module
+   * beside it or above could be loaded instead. A program that does not exist runs nothing.
    */
-  isWritten(argv: readonly string[], env?: Env): Promise<boolean>;
+  isProven(argv: readonly string[], env?: Env): Promise<boolean>;
+  /**
+   * Returns whether a model could have written modules that interpreters find beside the files that are named, or in
+   * `node_modules` of the folders above.
+   */
+  hasModules(argv: readonly string[]): Promise<boolean>;
   /**
    * Returns why the program must not be started, as a sentence. A model can change files in the workspace, so trust in
    * them depends on their bytes.
@@ -59,9 +67,6 @@ export interface ProgramTrustOptions {
 
 const SEE = "See: handrail trust";
 
-/** Variables that name code which interpreters load. */
-const LOADS =
-  /^(NODE_OPTIONS|NODE_PATH|PYTHON(PATH|STARTUP|HOME)|RUBY(LIB|OPT)|PERL5(LIB|OPT)|BASH_ENV|ENV|PATH|LD_.*)$/;
 /** Their programs load nothing that lies beside them. */
 const SYSTEM_FOLDER = /^\/(usr(\/local)?\/)?s?bin$/;
 
@@ -81,10 +86,21 @@ export function createProgramTrust({
     const info = real === undefined ? undefined : await stat(real).catch(() => undefined);
     return info?.isFile() === true ? real : undefined;
   };
+  const isIn = (path: string, { folders, places }: Awaited<ReturnType<typeof placesOf>>) =>
+    [...folders, ...places].some((folder) => isInside(path, folder));
+  /** The program that would be started, as `findProgram` finds it; otherwise one that would not be. */
   const onPath = async (name: string): Promise<string> => {
-    const paths = (searched ?? "").split(delimiter).map((folder) => resolve(workDir, folder, name));
-    for (const path of paths) if ((await realFile(path)) !== undefined) return path;
-    return "";
+    const known = await placesOf();
+    let closed = "";
+    for (const folder of (searched ?? "").split(delimiter)) {
+      const path = resolve(workDir, folder, name);
+      const real = await realFile(path);
+      if (real === undefined) continue;
+      const isOpen = !isAbsolute(folder) || /(^|\/)node_modules(\/|$)/.test(folder);
+      if (!isOpen && !isIn(path, known) && !isIn(real, known)) return path;
+      if (closed === "") closed = path;
+    }
+    return closed;
   };
   const filesOf = async (words: readonly string[]) => {
     const found = await Promise.all(
@@ -105,22 +121,25 @@ export function createProgramTrust({
     ]);
   };
   const files = async (argv: readonly string[]): Promise<readonly TrustedFile[]> => {
-    const { folders, places } = await placesOf();
-    const isOpen = (path: string) => [...folders, ...places].some((folder) => isInside(path, folder));
+    const known = await placesOf();
+    const isOpen = (path: string) => isIn(path, known);
     const open = new Map(
       (await namedBy(argv)).filter(({ path, real }) => isOpen(path) || isOpen(real)).map((file) => [file.path, file]),
     );
     return Promise.all([...open.values()].map(async ({ path, real }) => ({ path, sha256: await hashOf(real) })));
   };
-  const isWritten = async (argv: readonly string[], env: Env = {}): Promise<boolean> => {
-    if ((await files(argv)).length > 0) return true;
+  const isProven = async (argv: readonly string[], env: Env = {}): Promise<boolean> => {
+    if ((await files(argv)).length > 0) return false;
     const { folders, places } = await placesOf();
-    const loaded = Object.entries(env).flatMap(([name, value]) => (LOADS.test(name) ? value.split(/[\s:=]+/) : []));
-    // Relative ones are looked for in the private folder in which it starts.
-    const paths = loaded.filter((word) => word.startsWith("/")).map((word) => resolve(word));
-    const reals = await Promise.all(paths.map((path) => realpath(path).catch(() => path)));
-    if ([...paths, ...reals].some((path) => [...folders, ...places].some((root) => isInside(path, root)))) return true;
-    // Interpreters find modules beside a script, and in `node_modules` of the folders above.
+    const all = [...new Set([...folders, ...[workDir, ...writable].map((each) => resolve(each)), ...places])];
+    const known = { places: all, workDir, home: homedir(), exists: existsSync };
+    const [program = "", ...args] = argv;
+    const words = program.includes("/") ? argv : args; // a name is found on the PATH
+    if (!words.every((word) => leadsOutside(word, known)) || !environmentLeadsOutside(env, known)) return false;
+    return !(await hasModules(argv));
+  };
+  const hasModules = async (argv: readonly string[]): Promise<boolean> => {
+    const { places } = await placesOf();
     const scripts = await namedBy(argv);
     return places.some((place) => {
       const above = /^(.*)\/node_modules(\/|$)/s.exec(place)?.[1];
@@ -137,7 +156,8 @@ export function createProgramTrust({
   });
   return {
     files,
-    isWritten,
+    isProven,
+    hasModules,
     byName,
     async copyOf(path, folder) {
       const [file] = await files([path]);
@@ -151,14 +171,14 @@ export function createProgramTrust({
       return join(folder, name);
     },
     async mayStart(argv, opened) {
-      if (opened !== undefined && (await trust.standing(byName(argv, opened))) !== "trusted")
-        return `is not started: it would start in the workspace, outside the sandbox, and is not trusted. ${SEE}`;
       for (const file of await files(argv)) {
         const standing = await trust.standing(file);
         if (standing === "trusted") continue;
         const why = standing === "changed" ? "has changed since you trusted it" : "is not trusted";
         return `is not started: ${file.path} lies where a model can write, and ${why}. ${SEE}`;
       }
+      if (opened !== undefined && (await trust.standing(byName(argv, opened))) !== "trusted")
+        return `is not started: it could run what a model wrote, outside the sandbox, and is not trusted. ${SEE}`;
       return undefined;
     },
     async mayUse(source, project, tools) {

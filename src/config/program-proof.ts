@@ -1,0 +1,57 @@
+import { posix } from "node:path";
+import type { Env } from "../contract/effect.ts";
+import { realOf } from "../git/disk.ts";
+import { isInside } from "../util/paths.ts";
+import { tried } from "../util/errors.ts";
+
+/** What is known about the places of this machine when a program's words are read. */
+export interface ProofPlaces {
+  /** Folders and files that a model may write, as written and as real paths. */
+  readonly places: readonly string[];
+  /** The folder in which relative words are looked for, besides the one in which it starts. */
+  readonly workDir: string;
+  readonly home: string;
+  /** Whether there is a file or folder. */
+  readonly exists: (path: string) => boolean;
+}
+
+/** Words that can be anything but a path, a pattern, or code that reaches one. */
+const PLAIN = /^[\w@%+=:,.#^!-]*$/;
+const WEB = /^(?:[\w-]+[:=]\s*)?https?:\/\/[^\s'"`$\\]+$/;
+/** Several commands, the output of one, or an escape that may spell a path. */
+const CODE = /[;&|<>\n\r`\\]|\$\(/;
+/** With a slash in the word, these may spell any path: variables, patterns, another user's home. */
+const SPELLS = /[$*?[{]|~[\w.-]/;
+/** Where a path may begin in a word: `-I/x`, `--import=file:///x`, `sh -c "make -C /x"`. */
+const PATH_IN_WORD = /~?\/[^\s'"`:,;|&<>()=]*/g;
+
+/**
+ * Whether a word certainly leads to nothing that a model could write: it has no path into such a place, none above one,
+ * no name of a file in the workspace, and no code that could reach one. Errs towards false.
+ */
+export function leadsOutside(word: string, { places, workDir, home, exists }: ProofPlaces): boolean {
+  const leadsIn = (path: string) => {
+    const absolute = posix.resolve(workDir, path.replace(/^~(?=\/|$)/, home));
+    return [absolute, realOf(absolute)].some((each) =>
+      places.some((place) => isInside(each, place) || (each !== place && isInside(place, each))),
+    );
+  };
+  if (WEB.test(word)) return true;
+  const text = tried(() => decodeURIComponent(word)) ?? word;
+  const values = [text, text.slice(text.indexOf("=") + 1), /^-\w(.+)$/s.exec(text)?.[1] ?? ""];
+  if (values.some((each) => each !== "" && !isOption(each) && exists(posix.resolve(workDir, each)) && leadsIn(each)))
+    return false;
+  if (PLAIN.test(text)) return !/(^|[=:,])\.\.($|[:,])/.test(text);
+  if (CODE.test(text)) return false;
+  if (/(^|[\s=:,'"])~($|[\s:,'"])/.test(text) || /\.\.(\/|$)/.test(text)) return false;
+  if (!text.includes("/")) return true;
+  if (SPELLS.test(text)) return false;
+  return Array.from(text.matchAll(PATH_IN_WORD), ([path]) => path.replace(/^\/+/, "/")).every((path) => !leadsIn(path));
+}
+
+const isOption = (word: string) => word.startsWith("-");
+
+/** Whether all variables that are set for a program lead to nothing that a model could write. */
+export function environmentLeadsOutside(env: Env, known: ProofPlaces): boolean {
+  return Object.values(env).every((value) => value.split(":").every((part) => leadsOutside(part, known)));
+}
