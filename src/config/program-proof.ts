@@ -37,7 +37,7 @@ export function leadsOutside(word: string, { places, workDir, home, exists }: Pr
     );
   };
   if (WEB.test(word)) return true;
-  const text = tried(() => decodeURIComponent(word)) ?? word;
+  const text = (tried(() => decodeURIComponent(word)) ?? word).replaceAll(/\bfile:\/\/[\w.-]*(?=\/)/gi, "file:");
   const values = [text, text.slice(text.indexOf("=") + 1), /^-\w(.+)$/s.exec(text)?.[1] ?? ""];
   if (values.some((each) => each !== "" && !isOption(each) && exists(posix.resolve(workDir, each)) && leadsIn(each)))
     return false;
@@ -46,8 +46,13 @@ export function leadsOutside(word: string, { places, workDir, home, exists }: Pr
   if (/(^|[\s=:,'"])~($|[\s:,'"])/.test(text) || /\.\.(\/|$)/.test(text)) return false;
   if (!text.includes("/")) return true;
   if (SPELLS.test(text)) return false;
-  return Array.from(text.matchAll(PATH_IN_WORD), ([path]) => path.replace(/^\/+/, "/")).every((path) => !leadsIn(path));
+  // A place may have blanks and quotes in its name: a path also goes to the end of the word.
+  return Array.from(text.matchAll(PATH_IN_WORD)).every(
+    ({ 0: path, index }) => !leadsIn(single(path)) && !leadsIn(single(text.slice(index))),
+  );
 }
+
+const single = (path: string) => path.replaceAll(/\/{2,}/g, "/");
 
 const isOption = (word: string) => word.startsWith("-");
 

@@ -12,7 +12,8 @@ import { words } from "../../src/util/text.ts";
 
 /** A workspace, and a folder outside with a server and a link to the workspace. */
 async function places() {
-  const [workDir, outside] = [await workspace({ "x.py": "", "sub/x.mjs": "", Makefile: "" }), temporaryFolder()];
+  const [folder, outside] = [await workspace({ "a b/x.py": "", "a b/sub/x.mjs": "" }), temporaryFolder()];
+  const workDir = join(folder, "a b"); // a blank in the name is no end of a path
   await mkdir(join(workDir, "node_modules/.bin"), { recursive: true });
   await writeFile(join(outside, "server.mjs"), "");
   await symlink(workDir, join(outside, "link"));
@@ -42,6 +43,7 @@ const CONTAINED: readonly Row[] = [
   [["npm", "--prefix=DIR", "run", "serve"]],
   [["node", "--import", "file://DIR/sub/x.mjs"]],
   [["node", "--import", "file://DIR/sub/%78.mjs"]],
+  [["node", "--import", "file://localhostDIR/sub/x.mjs"]],
   [["node", "--eval", 'import("DIR/sub/x.mjs")']],
   [["uv", "--directory", "DIR", "run", "server"]],
   [["docker", "run", "-v", "DIR:/app", "image"]],
