@@ -92,6 +92,8 @@ type Placing = (
     readonly sandbox?: boolean;
     readonly cwd?: "workspace";
     readonly isOfProject?: boolean;
+    /** Names of variables that it gets, and variables that are set for it. */
+    readonly env?: readonly string[];
     readonly setEnv?: Env;
   },
 ) => Promise<{
@@ -108,8 +110,8 @@ type Placing = (
  * session. Outside the sandbox such a program must be trusted: each file by its bytes, all else by its name and words.
  */
 export function placing(trust: ProgramTrust, workDir: string): Placing {
-  return async (source, argv, { sandbox: wanted, cwd, isOfProject = false, setEnv }) => {
-    const isOpen = cwd === "workspace" || !(await trust.isProven(argv, setEnv));
+  return async (source, argv, { sandbox: wanted, cwd, isOfProject = false, env = [], setEnv }) => {
+    const isOpen = cwd === "workspace" || !(await trust.isProven(argv, { ...variablesNamed(env), ...setEnv }));
     const sandbox = wanted ?? (isOfProject || isOpen);
     return {
       sandbox,

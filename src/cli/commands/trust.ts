@@ -8,6 +8,7 @@ import type { Settings } from "../../config/settings.ts";
 import { stateFolder } from "../../config/state.ts";
 import { type Trust, createTrust } from "../../config/trust.ts";
 import type { PluginSetting } from "../../config/values.ts";
+import type { Env } from "../../contract/effect.ts";
 import { unifiedDiff } from "../../files/diff.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { writtenPlaces } from "../../provenance/written-places.ts";
@@ -17,7 +18,7 @@ import type { GlobalOptions } from "../options.ts";
 import { moduleName } from "../../plugins/module.ts";
 import { pluginName } from "../../plugins/plugin.ts";
 import { handlersIn, programsOf as programsOfHook } from "../hooks.ts";
-import { trustFor } from "../sources.ts";
+import { placing, trustFor } from "../sources.ts";
 import { hasTerminal, isAgreed } from "../terminal.ts";
 import { say } from "../say.ts";
 
@@ -142,7 +143,10 @@ async function offersOfFile(
 interface NamedProgram {
   readonly source: string;
   readonly argv: readonly string[];
-  readonly setting: Pick<PluginSetting, "sandbox" | "cwd">;
+  readonly setting: Pick<PluginSetting, "sandbox" | "cwd"> & {
+    readonly env?: readonly string[];
+    readonly setEnv?: Env;
+  };
 }
 
 /** Returns the programs of plugins, modules and MCP servers, including those of a project that is not trusted. */
@@ -180,14 +184,14 @@ async function offersOfPrograms(
   const all = await Promise.all(
     named.map(async ({ source, argv, setting }): Promise<readonly Offer[]> => {
       const record = programs.byName(argv, { source });
-      const isOpened = setting.cwd === "workspace" && setting.sandbox === false;
+      const { opened: isOpened } = await placing(programs, workDir)(source, argv, setting);
       const opened: Offer = {
         text:
           `${oneLine(source, 100)} starts ${oneLine(quoteWords(argv), 500)} in the workspace, OUTSIDE the sandbox. ` +
           "It may run code that a model has written there.",
         accept: () => trusted.record(record),
       };
-      const byName = isOpened && (await trusted.standing(record)) !== "trusted" ? [opened] : [];
+      const byName = isOpened !== undefined && (await trusted.standing(record)) !== "trusted" ? [opened] : [];
       const files = await programs.files(argv);
       const standings = await Promise.all(files.map((file) => trusted.standing(file)));
       const offers = files.flatMap((file, index): readonly Offer[] => {
