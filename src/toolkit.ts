@@ -45,6 +45,7 @@ import { maskedFile, maskedOutput } from "./output/masked-output.ts";
 import { createOutputs } from "./output/outputs.ts";
 import { oneLine } from "./output/terminal-text.ts";
 import { createConversations } from "./provenance/conversations.ts";
+import { namedFilesIn } from "./policy/commands/named-files.ts";
 import { createGrants } from "./policy/grants.ts";
 import { createPolicy } from "./policy/policy.ts";
 import { createRateLimit } from "./policy/rate.ts";
@@ -188,6 +189,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     fetcher,
     conversations,
     backend,
+    namedFiles: namedFilesIn,
     outputs: outputsAndJobs(backend, outputs, jobs, mask),
     jobs: jobsWithSecretsMasked(jobs, stateDir, mask),
     memories,
@@ -528,7 +530,7 @@ function tellOnce(tell: (notice: Notice) => unknown, mask: Mask): (waiting: Wait
     if (told.has(question)) return;
     told.add(question);
     const { name, thread } = call.request;
-    const text = mask.text(describeCall({ tool: { name }, effects: call.effects }));
+    const text = mask.text(describeCall(call));
     void tell({
       about: "question",
       title: `${name} waits for your answer (risk ${risk})`,

@@ -17,6 +17,7 @@ import { isGranted } from "../engine/confine-schedules.ts";
 import { targetOf } from "../engine/park.ts";
 import { asText } from "../engine/result.ts";
 import { oneLine } from "../output/terminal-text.ts";
+import { namedFilesIn } from "../policy/commands/named-files.ts";
 import { type Runner, createRunner } from "../schedule/runner.ts";
 import { timeIn } from "../schedule/timing.ts";
 import { onEvents } from "../engine/on-events.ts";
@@ -71,7 +72,7 @@ export function scheduleRunner({ toolkit, agents, tell, only }: ScheduleRunnerOp
       ...(tools !== undefined && { tools }),
       unattended: {
         isApproved: async ({ tool, effects }) =>
-          tool.name === COMMAND && isWork(effects, schedule) && (await isGranted(schedule, backend)),
+          tool.name === COMMAND && isWork(effects, schedule) && (await isGranted(schedule, backend, namedFilesIn)),
       },
     });
 
@@ -132,7 +133,7 @@ export function scheduleRunner({ toolkit, agents, tell, only }: ScheduleRunnerOp
       { kind: "delegate", agent, task: prompt },
     ]);
     if (verdict === "deny") return reason;
-    if (verdict === "allow" || (await isGranted(schedule, backend))) return undefined;
+    if (verdict === "allow" || (await isGranted(schedule, backend, namedFilesIn))) return undefined;
     return `${reason}, and no person approved this schedule. Remove it, and add it again`;
   };
 

@@ -1,9 +1,11 @@
 import type { Backend } from "../contract/backend.ts";
 import type { ApprovedCall } from "../contract/call.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import type { Schedule, Schedules, Work } from "../contract/schedule.ts";
+import type { Schedule, Schedules, Timing, Work } from "../contract/schedule.ts";
+import type { FindNamedFiles } from "../contract/named-files.ts";
 import type { ToolSchedules } from "../contract/tool.ts";
-import { contentsOf, digest, targetOf } from "./park.ts";
+import { NOT_COMPARED, contentsOf } from "./compared.ts";
+import { digest, targetOf } from "./park.ts";
 
 /**
  * Limits the schedules to what a call declared, and to the call's target. A schedule that a person approved gets that
@@ -12,6 +14,7 @@ import { contentsOf, digest, targetOf } from "./park.ts";
 export function confineSchedules(
   schedules: Schedules,
   backend: Backend,
+  named: FindNamedFiles,
   { tool, effects, request, approval }: ApprovedCall,
   isOver: () => boolean,
 ): ToolSchedules {
@@ -27,8 +30,9 @@ export function confineSchedules(
   return {
     add: (schedule) =>
       guarded(mayChange, "changes", async () => {
-        const grant = approval === undefined ? {} : { grant: await grantOf(schedule.work, backend) };
-        return await schedules.add(schedule, { target, thread: request.thread, ...grant });
+        const grant = approval === undefined ? undefined : await grantOf(schedule, backend, named);
+        const answered = grant !== undefined && { grant };
+        return await schedules.add(schedule, { target, thread: request.thread, ...answered });
       }),
     remove: (id) =>
       guarded(mayChange, "changes", async () => {
@@ -43,15 +47,23 @@ export function confineSchedules(
 
 /**
  * A digest of what an approval of a schedule is for: its work, the target with its sandbox, the folder, and the content
- * of the files that its command names.
+ * of what its command names. `undefined` if the command names what cannot be compared: then each run is asked about.
  */
-async function grantOf(work: Work, { name, workDir, files, outside = files }: Backend): Promise<string> {
+async function grantOf(
+  { work, timing }: { readonly work: Work; readonly timing: Timing },
+  { name, workDir, home, files, outside = files }: Backend,
+  named: FindNamedFiles,
+): Promise<string | undefined> {
   const { command = "" } = work;
-  const contents = await contentsOf([{ kind: "exec", command, real: workDir }], outside);
-  return digest([work, name, workDir, contents]);
+  const comparing = { files: outside, place: { workDir, home }, named, repeats: true };
+  const contents = await contentsOf([{ kind: "exec", command, real: workDir }], comparing);
+  // A schedule that runs when a file has changed is approved for whatever that file has then.
+  const watched = timing.kind === "file" ? await outside.realPath(timing.path).catch(() => "") : "";
+  delete contents[`the content of ${watched}`];
+  return Object.values(contents).includes(NOT_COMPARED) ? undefined : digest([work, name, workDir, contents]);
 }
 
 /** Whether a person has approved the schedule's work as it is now. */
-export async function isGranted({ grant, work }: Schedule, backend: Backend): Promise<boolean> {
-  return grant !== undefined && grant === (await grantOf(work, backend));
+export async function isGranted(schedule: Schedule, backend: Backend, named: FindNamedFiles): Promise<boolean> {
+  return schedule.grant !== undefined && schedule.grant === (await grantOf(schedule, backend, named));
 }

@@ -252,7 +252,7 @@ class CallContext implements ToolContext {
 
   get schedules(): ToolSchedules {
     const { call, host } = this.#running;
-    return confineSchedules(host.schedules, host.backend, call, () => this.#running.over);
+    return confineSchedules(host.schedules, host.backend, host.namedFiles, call, () => this.#running.over);
   }
 
   get outputs(): Outputs {

@@ -12,6 +12,7 @@ import type { ToolResult } from "../contract/result.ts";
 import type { Schedules } from "../contract/schedule.ts";
 import type { QuestionId } from "../contract/question.ts";
 import type { Toolset } from "../contract/toolkit.ts";
+import type { FindNamedFiles } from "../contract/named-files.ts";
 import type { JsonSchema } from "../contract/schema.ts";
 import type { Outputs } from "../contract/tool.ts";
 import type { SeenFiles, SeenVersion } from "../contract/seen.ts";
@@ -59,6 +60,8 @@ export interface Host {
   /** The user's programs at stages of the call. */
   readonly hooks?: Hooks | undefined;
   readonly backend: Backend;
+  /** Finds what a command names: an answer is for the files as they were when the person was asked. */
+  readonly namedFiles: FindNamedFiles;
   /** Makes calls on workers. Default: every call is made here. */
   readonly elsewhere?: Elsewhere | undefined;
   /** Makes the network requests of tools. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Backend, Files } from "../contract/backend.ts";
+import type { Backend } from "../contract/backend.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import type { Approval, Decision } from "../contract/decision.ts";
 import { ToolFailure } from "../contract/failure.ts";
@@ -9,6 +9,7 @@ import type { Json } from "../contract/schema.ts";
 import { workerTargetName } from "../contract/worker.ts";
 import { messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
+import { type About, NOT_COMPARED, contentsOf } from "./compared.ts";
 import type { Host } from "./host.ts";
 import type { Recorder } from "./record.ts";
 import { CallEnded, refusal } from "./result.ts";
@@ -101,7 +102,10 @@ export async function stillApproved(
 ): Promise<Approval> {
   const about = await aboutOf(call, decision, host);
   const parts = new Set([...Object.keys(parked.about), ...Object.keys(about)]);
-  const changed = [...parts].filter((part) => parked.about[part] !== about[part]);
+  // What cannot be compared is asked about again, once: the second question says so.
+  const isSame = (part: string) =>
+    parked.about[part] === about[part] && (about[part] !== NOT_COMPARED || parked.changed?.includes(part) === true);
+  const changed = [...parts].filter((part) => !isSame(part));
   const { approval, claim } = parked;
   // The session that a person allowed it for may be over: it is not granted in the one that makes the call.
   if (changed.length === 0 && approval !== undefined)
@@ -113,10 +117,9 @@ export async function stillApproved(
   return (await park(question, call, decision, host, again)).approval;
 }
 
-/** The parts of what a person is asked about, each with a digest. */
-type About = ParkedCall["about"];
+type Comparable = Pick<Host, "backend" | "namedFiles">;
 
-async function aboutOf(call: CheckedCall, decision: Decision, { backend }: Pick<Host, "backend">): Promise<About> {
+async function aboutOf(call: CheckedCall, decision: Decision, { backend, namedFiles }: Comparable): Promise<About> {
   const { tool, request, effects } = call;
   return {
     // The description of our own tool names other tools of its toolset, which differ between processes.
@@ -125,49 +128,8 @@ async function aboutOf(call: CheckedCall, decision: Decision, { backend }: Pick<
     // The next runs of a schedule follow from its arguments and the time.
     "what it touches": digest(effects.map((effect) => ("soon" in effect ? { ...effect, soon: undefined } : effect))),
     "the policy's decision": digest(decision),
-    ...(await contentsOf(effects, backend.files)),
+    ...(await contentsOf(effects, { files: backend.files, place: backend, named: namedFiles })),
   };
-}
-
-/** The files that an approval of these effects is about, each with a digest of its content. */
-export async function contentsOf(effects: CheckedCall["effects"], files: Files): Promise<About> {
-  const contents = await Promise.all(pathsOf(effects).map((path) => contentOf(path, files)));
-  return Object.fromEntries(contents.flat());
-}
-
-/** Files with more bytes are compared by size and time. */
-const MAX_HASHED = 4_194_304;
-
-/** How many words of a command are looked up as files. */
-const MAX_WORDS = 32;
-
-/**
- * The files whose content matters: files that are replaced, and files that a command names, such as its script. What
- * these files start in turn is not included.
- */
-function pathsOf(effects: CheckedCall["effects"]): readonly string[] {
-  const paths = effects.flatMap((effect) => {
-    if (effect.kind === "write") return effect.real === undefined ? [] : [effect.real];
-    if (effect.kind !== "exec" || effect.real === undefined) return [];
-    const script = effect.command.replaceAll(/>>\s*[^\s;|&()<>]+/g, " "); // appending replaces nothing
-    const words = script.split(/[\s;|&()<>"'`=]+/).filter((word) => word !== "" && !word.startsWith("-"));
-    const { real } = effect;
-    return words.slice(0, MAX_WORDS).map((word) => (/^[/~]/.test(word) ? word : `${real}/${word}`));
-  });
-  return [...new Set(paths)];
-}
-
-/** The digest of a regular file, under a name for people; nothing if the path is not a regular file. */
-async function contentOf(path: string, files: Files): Promise<[string, string][]> {
-  const file = await files.open(path).catch(() => undefined);
-  if (file === undefined) return [];
-  try {
-    const { size, version, path: real } = file.info;
-    const content = size > MAX_HASHED ? version : await file.read(0, size);
-    return [[`the content of ${real}`, createHash("sha256").update(content).digest("base64url")]];
-  } finally {
-    await file.close();
-  }
 }
 
 /** A digest. Equal for equal JSON: `JSON.stringify` keeps the order of keys, and one program keeps one order. */

@@ -20,6 +20,7 @@ import { createConversations } from "../../src/provenance/conversations.ts";
 import { NO_MASK } from "../../src/output/mask.ts";
 import { createOutputs } from "../../src/output/outputs.ts";
 import { createGrants } from "../../src/policy/grants.ts";
+import { namedFilesIn } from "../../src/policy/commands/named-files.ts";
 import { createPolicy } from "../../src/policy/policy.ts";
 import type { PolicySettings } from "../../src/policy/policy-settings.ts";
 import { BUILT_IN } from "../../src/tools/presets/built-in.ts";
@@ -65,6 +66,7 @@ export function terminalTools(
       folder: `${stateDir}/grants`,
     }),
     backend,
+    namedFiles: namedFilesIn,
     fetcher: createFetcher(),
     conversations: createConversations(store),
     outputs: {

@@ -35,7 +35,7 @@ type Path = Pick<NamedPath, "path" | "use">;
 const namesIn = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
 
 /** Programs whose words are only text, whatever the words look like. */
-const ONLY_TEXT = namesIn(`
+export const ONLY_TEXT = namesIn(`
   eval echo printf seq expr true false : sleep kill pkill basename dirname tr export declare typeset local readonly
   unset read trap alias type which set shopt let`);
 /** Programs whose operands do not name files of this machine. Their options may still name files. */
