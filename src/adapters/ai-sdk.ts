@@ -1,5 +1,6 @@
 import type { Content } from "../contract/content.ts";
 import type { CallId } from "../contract/identity.ts";
+import type { AnswerOutcome } from "../contract/question.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { asContent } from "../engine/result.ts";
@@ -20,12 +21,21 @@ export interface AiSdkTool {
   readonly description: string;
   readonly inputSchema: DescribedSchema;
   readonly strict: boolean;
-  readonly needsApproval: (input: unknown, options: { readonly toolCallId: CallId }) => Promise<boolean>;
+  readonly needsApproval: (
+    input: unknown,
+    options: { readonly toolCallId: CallId; readonly messages: readonly AiSdkMessage[] },
+  ) => Promise<boolean>;
   readonly execute: (
     input: unknown,
     options: { readonly toolCallId: CallId; readonly abortSignal?: AbortSignal | undefined },
   ) => Promise<ToolResult>;
   readonly toModelOutput: (given: { readonly output: ToolResult }) => AiSdkOutput;
+}
+
+/** A message of the AI SDK, as far as the adapter reads it. */
+interface AiSdkMessage {
+  readonly role: string;
+  readonly content: unknown;
 }
 
 /** What a model reads of a result: `ToolResultOutput` of `ai` 6 and 7. */
@@ -46,15 +56,20 @@ export interface AiSdk {
    */
   readonly toolApproval: (given: {
     readonly toolCall: { readonly toolCallId: CallId; readonly toolName: string; readonly input: unknown };
+    readonly messages: readonly AiSdkMessage[];
   }) => Promise<{ type: "user-approval"; reason: string } | { type: "not-applicable" }>;
-  /** Closes the question of a call that a person has refused. The SDK does not tell its tools of a refusal. */
-  readonly refuse: (toolCallId: CallId, reason?: string) => Promise<void>;
+  /**
+   * Closes the question of a call that a person has refused. The SDK does not tell its tools of a refusal. "closed": it
+   * came too late, and the call runs; answer the SDK with `approved: true`, so that the model reads its result.
+   */
+  readonly refuse: (toolCallId: CallId, reason?: string) => Promise<AnswerOutcome>;
 }
 
 /** Makes a toolkit's tools usable by the AI SDK, versions 6 and 7. */
 export function aiSdk(toolkit: Toolkit, { strict = true, ...options }: AiSdkOptions = {}): AiSdk {
   const hand = createHand(toolkit, options, "AI SDK");
-  const question = (id: CallId, name: string, input: unknown) => hand.question({ id, name, input });
+  const question = (id: CallId, name: string, input: unknown, messages: readonly AiSdkMessage[]) =>
+    hand.question({ id, name, input }, isAskedIn(messages, id));
   return {
     get tools() {
       const defined = toolkit.definitions("openai-responses", { strict }) ?? [];
@@ -68,7 +83,8 @@ export function aiSdk(toolkit: Toolkit, { strict = true, ...options }: AiSdkOpti
               description,
               inputSchema: describedSchema(parameters),
               strict: isStrict,
-              needsApproval: async (input, { toolCallId }) => (await question(toolCallId, name, input)) !== undefined,
+              needsApproval: async (input, { toolCallId, messages }) =>
+                (await question(toolCallId, name, input, messages)) !== undefined,
               execute: (input, { toolCallId: id, abortSignal }) => hand.run({ id, name, input }, abortSignal),
               toModelOutput: ({ output }) => outputOf(output),
             },
@@ -76,12 +92,22 @@ export function aiSdk(toolkit: Toolkit, { strict = true, ...options }: AiSdkOpti
         }),
       );
     },
-    async toolApproval({ toolCall: { toolCallId, toolName, input } }) {
-      const reason = await question(toolCallId, toolName, input);
+    async toolApproval({ toolCall: { toolCallId, toolName, input }, messages }) {
+      const reason = await question(toolCallId, toolName, input, messages);
       return reason === undefined ? { type: "not-applicable" } : { type: "user-approval", reason };
     },
     refuse: hand.refuse,
   };
+}
+
+/** Whether messages have a question about a call: whoever sent them may have written it, and its answer. */
+function isAskedIn(messages: readonly AiSdkMessage[], id: CallId): boolean {
+  return messages.some(({ content }) => Array.isArray(content) && content.some((part) => isRequest(part, id)));
+}
+
+function isRequest(part: unknown, id: CallId): boolean {
+  const { type, toolCallId } = (part ?? {}) as { readonly type?: unknown; readonly toolCallId?: unknown };
+  return type === "tool-approval-request" && toolCallId === id;
 }
 
 /** A result as a model of the AI SDK reads it, with its images. */

@@ -1,4 +1,5 @@
 import type { CallId } from "../contract/identity.ts";
+import type { AnswerOutcome } from "../contract/question.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { DefinitionOf, Toolkit } from "../contract/toolkit.ts";
 import { asContent } from "../engine/result.ts";
@@ -127,8 +128,11 @@ export interface ClaudeAgent {
       hooks: ((input: HookInput) => Promise<HookOutput>)[];
     }[];
   };
-  /** Closes the question of a call that `canUseTool` has denied: its `toolUseID`. */
-  readonly refuse: (toolUseID: CallId, reason?: string) => Promise<void>;
+  /**
+   * Closes the question of a call that a person has refused in `canUseTool`: its `toolUseID`. "closed": it came too
+   * late, and the call runs; then allow it, so that the model reads its result.
+   */
+  readonly refuse: (toolUseID: CallId, reason?: string) => Promise<AnswerOutcome>;
 }
 
 type HookInput =

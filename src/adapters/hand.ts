@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { whyNotFrom } from "../contract/approvers.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Json } from "../contract/schema.ts";
+import type { AnswerOutcome } from "../contract/question.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { parse } from "../engine/parse.ts";
@@ -33,15 +34,24 @@ export interface Hand {
   /**
    * Asks the policy about a call before the SDK makes it. Resolves to what a person is to be shown, as raw text, and
    * parks the call; `undefined` if the SDK need not ask. A call that was asked about before resolves to a text again.
+   *
+   * @param isAnswered whether what the SDK continues has a question or an answer about this call already. Only a
+   * question of this store counts then: a client, or a model, may have written the history. Default false.
    */
-  question(call: SdkCall): Promise<string | undefined>;
+  question(call: SdkCall, isAnswered?: boolean): Promise<string | undefined>;
   /**
    * Makes a call. Only for calls that need no person, and for calls that the SDK's person has approved. A call that a
    * person was asked about runs once: repeated, it resolves to its result. Never rejects.
+   *
+   * @param isAnswered whether the SDK's person may have seen the question. Default true. False: the call stays parked.
    */
-  run(call: SdkCall, signal?: AbortSignal): Promise<ToolResult>;
-  /** Closes the question about a call that the SDK's person has refused. Does nothing if there is none. */
-  refuse(id: CallId, reason?: string): Promise<void>;
+  run(call: SdkCall, signal?: AbortSignal, isAnswered?: boolean): Promise<ToolResult>;
+  /**
+   * Closes the question about a call that the SDK's person has refused. "closed": it came too late, since somebody
+   * answered before or the call has ended. The call then runs, or has run: have the SDK make it, so that the model reads
+   * its result. "unknown": nobody was asked about the call.
+   */
+  refuse(id: CallId, reason?: string): Promise<AnswerOutcome>;
 }
 
 /** How often to look for the result of a call that another process makes, in milliseconds. */
@@ -56,6 +66,7 @@ const LOOK_MS = 200;
 export function createHand(given: Toolkit, { thread, approvals = "sdk" }: AdapterOptions, by: string): Hand {
   const toolkit = thread === undefined ? given : given.with({ thread });
   const { store } = toolkit;
+  const own = thread !== undefined && { thread };
   /**
    * Calls that ended when they were to be parked: nobody may approve them here, or they have been granted meanwhile.
    */
@@ -63,10 +74,10 @@ export function createHand(given: Toolkit, { thread, approvals = "sdk" }: Adapte
 
   /** The call under this id that a person was asked about. */
   const asked = async (id: CallId): Promise<Asked | undefined> => {
-    const [row] = await store.parked({ call: id });
+    const [row] = await store.parked({ call: id, ...own });
     if (row !== undefined) return row;
     let begun: { readonly name: string; readonly input: Json } | undefined;
-    for await (const event of store.events({ call: id, types: ["call.started", "call.parked"] })) {
+    for await (const event of store.events({ call: id, ...own, types: ["call.started", "call.parked"] })) {
       if (event.type === "call.started") begun = event;
       if (event.type === "call.parked" && begun !== undefined) return { name: begun.name, input: begun.input };
     }
@@ -74,10 +85,11 @@ export function createHand(given: Toolkit, { thread, approvals = "sdk" }: Adapte
   };
 
   return {
-    async question(call) {
+    async question(call, isAnswered = false) {
       if (approvals === "toolkit") return undefined;
       const before = await asked(call.id);
       if (before !== undefined) return isSame(call, before) ? "" : undefined;
+      if (isAnswered) return undefined; // `run` judges it: the call is denied, or the toolkit's own approver is asked
       const preview = await toolkit.preview(call);
       if (preview.status !== "asks" || whyNotFrom("terminal", preview.decision) !== undefined) return undefined;
       const result = await toolkit.call(call, { park: true });
@@ -85,7 +97,7 @@ export function createHand(given: Toolkit, { thread, approvals = "sdk" }: Adapte
       ended.set(call.id, result);
       return undefined;
     },
-    async run(call, signal) {
+    async run(call, signal, isAnswered = true) {
       const options = signal === undefined ? {} : { signal };
       const early = ended.get(call.id);
       if (early !== undefined) return early;
@@ -95,7 +107,7 @@ export function createHand(given: Toolkit, { thread, approvals = "sdk" }: Adapte
         const message = `the id ${call.id} belongs to an earlier call of ${before.name} with other arguments`;
         return { status: "failed", message, hint: "Nothing was run. Make the call again." };
       }
-      if (before.state === "parked" && before.question !== undefined)
+      if (before.state === "parked" && before.question !== undefined && isAnswered)
         await store.answer(before.question, { answer: "once" }, by);
       for (;;) {
         const result = await toolkit.resume(call.id, options);
@@ -105,9 +117,11 @@ export function createHand(given: Toolkit, { thread, approvals = "sdk" }: Adapte
       }
     },
     async refuse(id, reason) {
-      const [row] = await store.parked({ call: id, states: ["parked"] });
-      if (row === undefined) return;
-      await store.answer(row.question, { answer: "refuse", ...(reason !== undefined && { reason }) }, by);
+      const [row] = await store.parked({ call: id, ...own });
+      if (row !== undefined)
+        return store.answer(row.question, { answer: "refuse", ...(reason !== undefined && { reason }) }, by);
+      const before = await asked(id);
+      return before === undefined ? { status: "unknown" } : { status: "closed", reason: "its call has ended" };
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { CallId } from "../contract/identity.ts";
+import type { AnswerOutcome } from "../contract/question.ts";
 import type { ParametersSchema } from "../contract/schema.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
@@ -52,8 +53,11 @@ export interface LangChain {
    * agent, with what they would do. Without the middleware, such calls end as the toolkit's options say.
    */
   readonly interruptOn: { [name: string]: LangChainInterrupt };
-  /** Closes the question of a call that a person has rejected. The middleware does not tell tools of a rejection. */
-  readonly refuse: (callId: CallId, reason?: string) => Promise<void>;
+  /**
+   * Closes the question of a call that a person has rejected. The middleware does not tell tools of a rejection.
+   * "closed": it came too late, and the call runs; then approve it, so that the model reads its result.
+   */
+  readonly refuse: (callId: CallId, reason?: string) => Promise<AnswerOutcome>;
 }
 
 /** Makes a toolkit's tools usable by LangChain 1. */
@@ -61,12 +65,18 @@ export function langChain(toolkit: Toolkit, options: AdapterOptions = {}): LangC
   const hand = createHand(toolkit, options, "LangChain");
   /** What the person is shown of each call that interrupts. */
   const shown = new Map<CallId, string>();
+  /**
+   * Calls that were asked about here, and not looked at since: the middleware looks again when it continues with an
+   * answer. One that is made before belongs to a checkpoint whose question another store has, or none.
+   */
+  const unanswered = new Set<CallId>();
   return {
     get tools() {
       return (toolkit.definitions("openai-responses") ?? []).map(
         ({ name, description, parameters }): LangChainTool => ({
           async func(input, { toolCall, signal } = {}) {
-            const result = await hand.run({ id: toolCall?.id ?? randomName(16), name, input }, signal);
+            const id = toolCall?.id ?? randomName(16);
+            const result = await hand.run({ id, name, input }, signal, !unanswered.has(id));
             return [contentOf(result), result];
           },
           fields: { name, description, schema: parameters, responseFormat: "content_and_artifact" },
@@ -79,7 +89,11 @@ export function langChain(toolkit: Toolkit, options: AdapterOptions = {}): LangC
         async when({ toolCall: { id, name, args } }) {
           const question = id === undefined ? undefined : await hand.question({ id, name, input: args });
           if (id === undefined || question === undefined) return false;
-          if (question !== "") shown.set(id, question);
+          if (question === "") unanswered.delete(id);
+          else {
+            shown.set(id, question);
+            unanswered.add(id);
+          }
           return true;
         },
         description: ({ id = "", name }) => shown.get(id) ?? `Call: ${name}`,

@@ -1,5 +1,6 @@
 import type { Content } from "../contract/content.ts";
 import type { CallId } from "../contract/identity.ts";
+import type { AnswerOutcome } from "../contract/question.ts";
 import type { ParametersSchema } from "../contract/schema.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { DefinitionOf, Toolkit } from "../contract/toolkit.ts";
@@ -45,8 +46,11 @@ export interface OpenAiAgentTool {
 export interface OpenAiAgents {
   /** The toolkit's tools at this moment: for the option `tools` of an agent. */
   readonly tools: OpenAiAgentTool[];
-  /** Closes the question of a call that was rejected with `state.reject`. The SDK does not tell its tools. */
-  readonly refuse: (callId: CallId, reason?: string) => Promise<void>;
+  /**
+   * Closes the question of a call that a person has refused. The SDK does not tell its tools. "closed": it came too
+   * late, and the call runs; then `state.approve` it, so that the model reads its result.
+   */
+  readonly refuse: (callId: CallId, reason?: string) => Promise<AnswerOutcome>;
 }
 
 /**
@@ -61,8 +65,9 @@ export function openAiAgents(toolkit: Toolkit, { strict = true, ...options }: Op
       return defined.map(({ name, description, parameters, strict: isStrict }): OpenAiAgentTool => ({
         ...{ type: "function", name, description, strict: isStrict },
         parameters: parameters as unknown as OpenAiAgentTool["parameters"],
-        async needsApproval(_, input, id) {
-          return id !== undefined && (await hand.question({ id, name, input })) !== undefined;
+        async needsApproval(context, input, id) {
+          if (id === undefined) return false;
+          return (await hand.question({ id, name, input }, isDecidedIn(context, name, id))) !== undefined;
         },
         async invoke(_, input, { toolCall, signal } = {}) {
           if (toolCall === undefined) return agentOutput(await toolkit.call({ name, input }));
@@ -73,6 +78,12 @@ export function openAiAgents(toolkit: Toolkit, { strict = true, ...options }: Op
     },
     refuse: hand.refuse,
   };
+}
+
+/** Whether a run's state has an answer about a call. The state may come from a client, or approve a tool for ever. */
+function isDecidedIn(context: unknown, toolName: string, callId: CallId): boolean {
+  const { isToolApproved } = (context ?? {}) as { readonly isToolApproved?: unknown };
+  return typeof isToolApproved === "function" && isToolApproved.call(context, { toolName, callId }) !== undefined;
 }
 
 function agentOutput(result: ToolResult): OpenAiAgentOutput {
