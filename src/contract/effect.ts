@@ -86,7 +86,7 @@ export type Effect =
       readonly core?: true;
       readonly afterForeignText?: true;
     }
-  /** Delegates to a sub-agent; `task` is the beginning of the task, for people. */
+  /** Delegates to a sub-agent; `task` is the task, for people. */
   | { readonly kind: "delegate"; readonly agent: string; readonly task?: string }
   /**
    * Uses the thread's browser. "look": reads what is open. "use": clicks, types and selects. These are known only when

@@ -2,6 +2,7 @@ import { whyNotFrom } from "../contract/approvers.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import type { Approval, Decision } from "../contract/decision.ts";
 import type { Approver } from "../contract/policy.ts";
+import type { Json } from "../contract/schema.ts";
 import type { QuestionId } from "../contract/question.ts";
 import { Stop, pause, untilAborted } from "../util/abort.ts";
 import { messageOf } from "../util/errors.ts";
@@ -56,7 +57,9 @@ export async function ask(
       ? nobodyAnswers(parkAfterMs ?? host.answerWithinMs, host, record, asking.signal).then((why) =>
           parkAfterMs === undefined ? refused(why) : parked(),
         )
-      : answerOf(approver, call, decision, asking.signal).then((own) => decide(question, own, host, asking.signal));
+      : answerOf(approver, shownOf(call, host), decision, asking.signal).then((own) =>
+          decide(question, own, host, asking.signal),
+        );
   const waits = approver !== undefined && parkAfterMs !== undefined && parkAfterMs > 0;
   const tooLate = waits ? [pause(parkAfterMs, asking.signal).then(() => (asking.aborted ? elsewhere : parked()))] : [];
   // ignored if the other one, or another process, answered
@@ -78,6 +81,12 @@ export async function ask(
     done.abort(new Error("the question was answered elsewhere"));
     asking.unlink();
   }
+}
+
+/** The call as people are shown it: known secrets are masked, by name. What is approved is the call itself. */
+function shownOf(call: CheckedCall, { mask }: Pick<Host, "mask">): CheckedCall {
+  const input = mask.json(call.request.input as Json);
+  return { ...call, effects: mask.json(call.effects), request: { ...call.request, input } };
 }
 
 /** Tells hooks that a person is asked. Waits for none. */

@@ -1,19 +1,30 @@
+import { BUILT_IN_NAMES } from "../contract/built-in-names.ts";
 import type { CheckedCall } from "../contract/call.ts";
 import type { Effect, PageAct } from "../contract/effect.ts";
+import type { OpenQuestion } from "../contract/question.ts";
 import { formatSize } from "../output/size.ts";
-import { clip } from "../util/text.ts";
 import { fieldText, formFields } from "./form-fields.ts";
 import { scriptOf, strokesOf } from "./keystrokes.ts";
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 
-/** What a person is shown of a call: its tool, its effects, and the sub-agent that makes it. */
+/** What a person is shown of a call: its tool, its arguments, its effects, and the sub-agent that makes it. */
 export interface Described extends Pick<CheckedCall, "effects"> {
   readonly tool: Pick<CheckedCall["tool"], "name">;
-  readonly request?: Pick<CheckedCall["request"], "agent">;
+  readonly request?: Pick<CheckedCall["request"], "agent"> & { readonly input?: unknown };
 }
 
-/** Describes a call for an approver, one line for each effect. Raw: the caller escapes it. */
+/** A recorded question as a call that can be described. */
+export function describedQuestion({
+  name,
+  input,
+  agent,
+  effects,
+}: Pick<OpenQuestion, "name" | "input" | "agent" | "effects">) {
+  return { tool: { name }, effects, request: { input, ...(agent !== undefined && { agent }) } } satisfies Described;
+}
+
+/** Describes a call for an approver: all that is approved, one line for each effect. Raw: the caller escapes it. */
 export function describeCall(call: Described): string {
   return callActs(call).map(actText).join("\n");
 }
@@ -30,10 +41,29 @@ export interface Act {
   readonly change?: string;
 }
 
-/** Returns what a call does: an act for each effect that another effect does not imply. */
-export function callActs({ tool, effects }: Described): readonly Act[] {
-  if (effects.length === 0) return [{ act: "Call", what: tool.name }];
-  return effects.filter((effect) => !isImplied(effect, effects)).map(actOf);
+/**
+ * Returns what a call does: an act for each effect that another effect does not imply, and the arguments of a tool that
+ * is not Handrail's, unless its effects show them.
+ */
+export function callActs({ tool, effects, request }: Described): readonly Act[] {
+  const acts = effects.filter((effect) => !isImplied(effect, effects)).map(actOf);
+  const input = argumentsText(request?.input);
+  if (effects.length === 0) return [{ act: "Call", what: input === "" ? tool.name : `${tool.name} with ${input}` }];
+  const isOther = !BUILT_IN_NAMES.includes(tool.name) && !effects.some(({ kind }) => kind === "foreign");
+  if (!isOther || input === "" || areShown(request?.input, acts.map(actText).join("\n"))) return acts;
+  return [...acts, { act: `Arguments of ${tool.name}`, what: input }];
+}
+
+/** Arguments as JSON; "" if there are none. */
+function argumentsText(input: unknown): string {
+  const text = typeof input === "string" ? input : (JSON.stringify(input) ?? "");
+  return text === "{}" || text === "null" ? "" : text;
+}
+
+/** Whether a text has every value of the arguments. */
+function areShown(input: unknown, text: string): boolean {
+  if (typeof input === "object" && input !== null) return Object.values(input).every((value) => areShown(value, text));
+  return typeof input === "string" && text.includes(input);
 }
 
 /** Whether an effect need not be shown: reading a file that is also written, or looking at a page that is opened. */
@@ -77,7 +107,7 @@ function actOf(effect: Effect): Act {
       if (effect.about === undefined) return { act: effect.change ? "Change" : "Read", what: effect.store };
       return { act: effect.soon === undefined ? effect.about : `${effect.about}\n${effect.soon}`, what: "" };
     case "delegate": {
-      const task = effect.task === undefined ? "" : `: ${clip(effect.task, TASK_SHOWN)}`;
+      const task = effect.task === undefined ? "" : `: ${effect.task}`;
       return { act: "Delegate to", what: `${effect.agent}${task}` };
     }
     case "page":
@@ -106,22 +136,16 @@ const ON_PAGE = {
 
 function pageActOf({ act, url, detail }: Extract<Effect, { kind: "page" }>): Act {
   const what = url === undefined ? ON_PAGE[act] : `${ON_PAGE[act]} ${url}`;
-  return { act: what, what: detail === undefined ? "" : clip(detail, INPUT_SHOWN) };
+  return { act: what, what: detail ?? "" };
 }
-
-/** How many characters of the arguments of another program's tool are shown. */
-const INPUT_SHOWN = 2_000;
 
 function foreignOf({ from, tool = "a tool", input = "{}", asks, form }: Extract<Effect, { kind: "foreign" }>): Act {
   if (asks !== undefined) {
-    const fields =
-      form === undefined ? "" : `\nTo fill in: ${clip(formFields(form).map(fieldText).join(", "), INPUT_SHOWN)}`;
+    const fields = form === undefined ? "" : `\nTo fill in: ${formFields(form).map(fieldText).join(", ")}`;
     const what = `${JSON.stringify(asks)}\nYes sends the answer: ${input}${fields}`;
     return { act: `${from} asks in its own words`, what };
   }
-  const size = input.length > INPUT_SHOWN ? ` (${formatSize(Buffer.byteLength(input))})` : "";
-  const given = input === "{}" ? "" : ` with ${clip(input, INPUT_SHOWN)}${size}`;
-  return { act: "Call", what: `${tool} of ${from}${given}` };
+  return { act: "Call", what: `${tool} of ${from}${input === "{}" ? "" : ` with ${input}`}` };
 }
 
 /** Keys are in brackets. Text without Enter is marked: later text continues the same line. */
@@ -143,19 +167,19 @@ function pathOf({ path, real }: { readonly path: string; readonly real?: string 
   return real === undefined || real === path ? path : `${path} (${real})`;
 }
 
-/** Characters of a body, and of a task for an agent, that a question shows. */
-const BODY_SHOWN = 500;
-const TASK_SHOWN = 500;
-
-/** The whole URL, with what is sent. The values of headers are not shown, because they may be secrets. */
+/** The whole URL, with all that is sent. Known secrets are masked before: "[masked: NAME]" says which one is sent. */
 function requestOf(effect: Extract<Effect, { url: string }>): Act {
   const { method, url, headers = {} } = effect;
   const body = effect.kind === "request" ? effect.body : undefined;
   const details = [
-    ...(Object.keys(headers).length === 0 ? [] : [`with headers ${Object.keys(headers).join(", ")}`]),
-    ...(body === undefined || body === ""
+    ...(Object.keys(headers).length === 0
       ? []
-      : [`sending ${formatSize(Buffer.byteLength(body))}: ${clip(body, BODY_SHOWN)}`]),
+      : [
+          `with headers ${Object.entries(headers)
+            .map(([name, value]) => `${name}: ${value}`)
+            .join(", ")}`,
+        ]),
+    ...(body === undefined || body === "" ? [] : [`sending ${formatSize(Buffer.byteLength(body))}: ${body}`]),
   ];
   return { act: method, what: url, details };
 }

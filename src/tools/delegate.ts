@@ -37,12 +37,6 @@ export interface DelegateOptions extends ToolOptions {
 
 /** How many characters of each purpose the tool's description shows. */
 const PURPOSE_SHOWN = 300;
-/**
- * How many characters of a task its effect contains. The effect is recorded with every decision; the record of the call
- * contains the whole task.
- */
-const TASK_RECORDED = 2_000;
-
 /** Delegates a task to another agent and returns its answer. */
 export const delegate = ({ agents, start, ...options }: DelegateOptions) =>
   defineTool({
@@ -67,7 +61,7 @@ export const delegate = ({ agents, start, ...options }: DelegateOptions) =>
       },
       { additionalProperties: false },
     ),
-    effects: ({ agent, prompt }) => [{ kind: "delegate", agent, task: clip(prompt, TASK_RECORDED) }],
+    effects: ({ agent, prompt }) => [{ kind: "delegate", agent, task: prompt }],
     run: ({ agent, prompt, context }, { callId, thread, signal, report }) =>
       start({ agent, prompt, ...(context !== undefined && { context }) }, { callId, thread, signal, report }),
     render: ({ agent, answer, unfinished, jobs = [] }) =>

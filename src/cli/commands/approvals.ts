@@ -5,7 +5,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import type { OpenQuestion } from "../../contract/question.ts";
 import { onEvents } from "../../engine/on-events.ts";
 import { oneLine } from "../../output/terminal-text.ts";
-import { describeCall } from "../../policy/describe.ts";
+import { describeCall, describedQuestion } from "../../policy/describe.ts";
 import { longestGrant } from "../../policy/scopes.ts";
 import { Stop } from "../../util/abort.ts";
 import { createWake } from "../../util/wake.ts";
@@ -16,7 +16,7 @@ import type { GlobalOptions } from "../options.ts";
 import { withStore } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 import { hasTerminal } from "../terminal.ts";
-import { say, warn } from "../say.ts";
+import { note, say, sayJson, warn } from "../say.ts";
 
 /** The commands of `handrail approvals`. */
 export const run = { list: listApprovals, answer: answerApproval, wait: waitForApprovals };
@@ -33,7 +33,7 @@ type Options = GlobalOptions & { readonly json?: true };
 async function listApprovals(options: Options): Promise<void> {
   await withStore(options, async (store) => {
     const questions = await store.questions();
-    if (options.json) return say(JSON.stringify(questions));
+    if (options.json) return sayJson(questions);
     say(questionsText(questions));
   });
 }
@@ -99,7 +99,7 @@ async function waitForApprovals(options: Options): Promise<void> {
   const stopped = untilStopped();
   await withStore(options, async (store) => {
     const leave = await store.attend();
-    process.stderr.write("handrail: waiting for questions; Ctrl-C stops\n");
+    note("handrail: waiting for questions; Ctrl-C stops");
     const seen = new Set<string>();
     let change = createWake();
     void onEvents(store, CHANGES, () => change.resolve(), stopped.signal);
@@ -113,7 +113,7 @@ async function waitForApprovals(options: Options): Promise<void> {
           continue;
         }
         seen.add(next.question);
-        if (options.json) say(JSON.stringify(next));
+        if (options.json) sayJson(next);
         else if (!asks || whyNotFrom("terminal", next.decision) !== undefined) show(next);
         else if ((await askAbout(store, next, stopped.signal)) === "left") return;
       }
@@ -179,18 +179,18 @@ function show(open: OpenQuestion): void {
 }
 
 function linesOf(open: OpenQuestion): readonly string[] {
-  const { question, name, effects, decision, parked, askedMs } = open;
+  const { question, decision, parked, askedMs } = open;
   const waits = `asked ${inWords(Date.now() - askedMs)} ago`;
   const until = parked === undefined ? "" : `, parked for another ${inWords(parked.untilMs - Date.now())}`;
   const whyNot = whyNotFrom("terminal", decision);
   const changed = parked?.changed && oneLine(parked.changed.join(", "), 1_000);
-  const described = describeCall({ tool: { name }, effects }).split("\n");
+  const described = describeCall(describedQuestion(open)).split("\n");
   return [
     `${question}  ${callerOf(open)}, risk ${decision.risk}, ${waits}${until}`,
     ...(changed === undefined ? [] : [`  It was approved before. Since then this has changed: ${changed}`]),
     ...described.map((line) => `  ${oneLine(line, Infinity)}`),
     ...(whyNot === undefined ? [] : [`  ${whyNot}`]),
-    ...(decision.reason === undefined ? [] : [`  (${oneLine(decision.reason, 400)})`]),
+    ...(decision.reason === undefined ? [] : [`  (${oneLine(decision.reason, Infinity)})`]),
   ];
 }
 

@@ -3,7 +3,7 @@ import { APPROVER_LIMITS, type Channel, type Risk, whyNotFrom } from "../../cont
 import type { OpenQuestion } from "../../contract/question.ts";
 import type { Approval, EditedInput, FormInput } from "../../contract/decision.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
-import { describeCall } from "../../policy/describe.ts";
+import { describeCall, describedQuestion } from "../../policy/describe.ts";
 import { longestGrant } from "../../policy/scopes.ts";
 import { type Caller, userOf } from "../access.ts";
 import { Problem } from "../problem.ts";
@@ -98,9 +98,9 @@ function nameOf(caller: Caller): string {
 
 /** A question with its text, the longest approval, and why it cannot be given from where the caller is. */
 export function questionBody(question: OpenQuestion, channel: Channel): Question {
-  const { name, agent, effects } = question;
+  const { agent } = question;
   const by = agent === undefined ? "" : `Agent ${agent}: `;
-  const ask = `${by}${describeCall({ tool: { name }, effects })}`;
+  const ask = `${by}${describeCall(describedQuestion(question))}`;
   const whyNot = whyNotFrom(channel, question.decision);
   return { ...question, ask, longest: longestGrant(question.decision), ...(whyNot !== undefined && { whyNot }) };
 }
