@@ -43,7 +43,7 @@ import type { NetworkSettings } from "./network/network-settings.ts";
 import { type Mask, NO_MASK, createMask } from "./output/mask.ts";
 import { maskedFile, maskedOutput } from "./output/masked-output.ts";
 import { createOutputs } from "./output/outputs.ts";
-import { oneLine } from "./output/terminal-text.ts";
+import { oneLine, terminalSafe } from "./output/terminal-text.ts";
 import { createConversations } from "./provenance/conversations.ts";
 import { namedFilesIn } from "./policy/commands/named-files.ts";
 import { createGrants } from "./policy/grants.ts";
@@ -176,6 +176,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     // A failure is not reported here: the process that requested the write reports that it got no answer.
     write: (input, { call, thread }) => void write(input, call, thread).catch(() => {}),
   });
+  const shown = (text: string) => terminalSafe(mask.text(text));
   const shared = {
     policies,
     policiesOf: policiesOfCallers(backend, (settings) => createPolicy(settings, backend, ownFolders, undefined, facts)),
@@ -204,7 +205,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     approvers: options.approvers,
     onWaiting: options.onWaiting && tellOnce(options.onWaiting, mask),
     notify: (notice: Notice) =>
-      void options.onWaiting?.({ ...notice, title: mask.text(notice.title), text: mask.text(notice.text) }),
+      void options.onWaiting?.({ ...notice, title: shown(notice.title), text: shown(notice.text) }),
     pages: pagesOf(browsers, () => toolkit),
     keepParkedMs,
     howToApprove: options.howToApprove ?? PASS_APPROVER,
@@ -530,7 +531,7 @@ function tellOnce(tell: (notice: Notice) => unknown, mask: Mask): (waiting: Wait
     if (told.has(question)) return;
     told.add(question);
     const { name, thread } = call.request;
-    const text = mask.text(describeCall(call));
+    const text = terminalSafe(mask.text(describeCall(call)));
     void tell({
       about: "question",
       title: `${name} waits for your answer (risk ${risk})`,

@@ -16,7 +16,7 @@ import { usualModel } from "./keys.ts";
 import type { AgentOptions } from "./options.ts";
 import { type Resumed, moved, notContinued, resumed } from "./resume.ts";
 import { type ToolkitNeeds, keptKeys, tellHowToAttach, toolkitOptions } from "./settings.ts";
-import { warn } from "./say.ts";
+import { note, say, warn } from "./say.ts";
 import { loadSubAgents } from "./sub-agents.ts";
 import { listThreads } from "./threads.ts";
 
@@ -87,8 +87,7 @@ async function openWith(
     mask: { values: [...(await keptKeys()), ...(loaded?.keys ?? []), ...(others?.keys ?? [])] },
     ...(approver !== undefined && { approver }),
   });
-  const close = () =>
-    toolkit.close().catch((error: unknown) => void process.stderr.write(`handrail: ${messageOf(error)}\n`));
+  const close = () => toolkit.close().catch((error: unknown) => note(`handrail: ${messageOf(error)}`));
   try {
     const builtFrom = { ...(own !== undefined && { own }), ...(coreBytes !== undefined && { coreBytes }) };
     const instructions = await buildInstructions(toolkit, builtFrom);
@@ -108,7 +107,7 @@ async function openWith(
       };
     }
     const printed = options.showPrompt ? instructions : (await listThreads(toolkit)).join("\n");
-    process.stdout.write(`${printed}\n`);
+    say(printed);
   } catch (error) {
     await close();
     throw error;

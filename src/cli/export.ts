@@ -86,18 +86,19 @@ function placeOf({ thread, target, workDir, createdMs }: ThreadSummary): string 
 function markdownOf(thread: ThreadSummary, pieces: readonly Piece[]): string {
   const parts = pieces.map(({ who, at, text, call }) => {
     const time = localTime(at).slice(0, 16);
-    if (call === undefined) return `**${who}** · ${time}\n\n${plain(text).trimEnd()}`;
-    const heading = `● **${call.name}** · ${call.status}`;
+    if (call === undefined) return `**${who}** · ${time}\n\n${text.trimEnd()}`;
+    const heading = `● **${oneLine(call.name, 100)}** · ${oneLine(call.status, 100)}`;
     return [heading, fenced(call.input), ...(text === "" ? [] : [fenced(text)])].join("\n\n");
   });
-  return [`# ${titleOf(thread)}`, placeOf(thread), ...parts, ""].join("\n\n").replace(/\n+$/, "\n");
+  const text = [`# ${titleOf(thread)}`, placeOf(thread), ...parts, ""].join("\n\n").replace(/\n+$/, "\n");
+  return plain(text);
 }
 
 /** Puts a text into a fence that is longer than any run of backticks in it. */
 function fenced(text: string): string {
   const runs = (text.match(/`+/g) ?? []).map(({ length }) => length);
   const fence = "`".repeat(Math.max(3, ...runs.map((length) => length + 1)));
-  return `${fence}\n${plain(text).trimEnd()}\n${fence}`;
+  return `${fence}\n${text.trimEnd()}\n${fence}`;
 }
 
 const STYLE =

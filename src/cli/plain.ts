@@ -6,6 +6,7 @@ import { plural } from "../util/text.ts";
 import { type Question, askedOf, questionOf } from "./approver.ts";
 import type { CallSubject } from "./call-title.ts";
 import type { RunView } from "./run-view.ts";
+import { note as complain, say } from "./say.ts";
 
 /** Whether nothing is to be redrawn: with `--plain`, and on a terminal that cannot. */
 export function isPlain({ plain }: { readonly plain?: true }): boolean {
@@ -34,10 +35,10 @@ export function plainView(
 
   const note = (words: string, most = LONGEST) => {
     endText();
-    process.stderr.write(`${oneLine(words, most)}\n`);
+    complain(oneLine(words, most));
   };
   const write = (lines: readonly string[]) => {
-    for (const line of lines) process.stdout.write(`${oneLine(line.replaceAll("\t", "    "), Infinity)}\n`);
+    for (const line of lines) say(oneLine(line.replaceAll("\t", "    "), Infinity));
   };
   const addText = (more: string) => {
     const lines = `${text}${more}`.split("\n");

@@ -11,6 +11,7 @@ import type { DebugLog } from "./log.ts";
 import type { GlobalOptions } from "./options.ts";
 import { requirePerson } from "./people.ts";
 import type { Tracing } from "./tracing.ts";
+import { note } from "./say.ts";
 
 /**
  * Runs the command line and sets the process's exit code: 0 on success, 1 when a call did not succeed, 2 for wrong
@@ -28,10 +29,10 @@ export async function main(argv: readonly string[], kinds: readonly TargetKind[]
     process.exitCode = exitCodeOf(error);
     run.log?.write("error", "program.failed", { message: sentenceOf(error) });
     // Commander has printed its error already.
-    if (!(error instanceof CommanderError)) process.stderr.write(`handrail: ${sentenceOf(error)}\n`);
+    if (!(error instanceof CommanderError)) note(`handrail: ${sentenceOf(error)}`);
   }
   const untraced = await run.tracing?.end();
-  if (untraced !== undefined) process.stderr.write(`handrail: ${untraced}\n`);
+  if (untraced !== undefined) note(`handrail: ${untraced}`);
   run.log?.write("info", "program.ended", { code: process.exitCode ?? EXIT.ok });
 }
 

@@ -1,9 +1,10 @@
 import type { AgentEvent } from "../agent/agent.ts";
 import type { ThreadId } from "../contract/identity.ts";
-import { oneLine, terminalSafe } from "../output/terminal-text.ts";
+import { oneLine } from "../output/terminal-text.ts";
 import { plural } from "../util/text.ts";
 import { elapsed } from "./chat/draw/paint.ts";
 import { progressLine, updateLine } from "./progress.ts";
+import { note as complain, sayJson, stream } from "./say.ts";
 
 /** Shows what an agent does. */
 export interface RunView {
@@ -12,9 +13,8 @@ export interface RunView {
 
 /** Prints each event as a line of JSON on stdout. The first line names the thread. */
 export function jsonView(thread: ThreadId): RunView {
-  const write = (value: object) => void process.stdout.write(`${JSON.stringify(value)}\n`);
-  write({ type: "thread", thread });
-  return { show: write };
+  sayJson({ type: "thread", thread });
+  return { show: (event) => sayJson(event) };
 }
 
 /**
@@ -31,17 +31,17 @@ export function textView(toContinue: string): RunView {
   let atLineStart = true;
 
   const say = (text: string) => {
-    process.stdout.write(process.stdout.isTTY ? terminalSafe(text) : text);
+    stream(text);
     atLineStart = text.endsWith("\n");
   };
   const endLine = () => {
-    if (!atLineStart) process.stdout.write("\n");
+    if (!atLineStart) stream("\n");
     atLineStart = true;
   };
   const note = (text: string, maxLength = 300) => {
     progress.clear();
     endLine();
-    process.stderr.write(`${oneLine(text, maxLength)}\n`);
+    complain(oneLine(text, maxLength));
   };
 
   return {

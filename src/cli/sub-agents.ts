@@ -5,12 +5,12 @@ import type { AgentChoice } from "../config/values.ts";
 import { sandboxedBy } from "../contract/containment.ts";
 import type { Tool } from "../contract/tool.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
-import { oneLine } from "../output/terminal-text.ts";
 import { BUILT_IN } from "../tools/presets/built-in.ts";
 import { chosenTools, sourceChoice } from "../tools/presets/choose.ts";
 import { messageOf } from "../util/errors.ts";
 import type { GlobalOptions } from "./options.ts";
 import { loadedSettings, toolChoice } from "./settings.ts";
+import { warn } from "./say.ts";
 
 /** The configured agents, with their models loaded. */
 export interface ConfiguredAgents {
@@ -31,7 +31,7 @@ export async function loadSubAgents(options: GlobalOptions): Promise<ConfiguredA
       loaded.push({ name, agent, ...(own !== undefined && { own }) });
     } catch (error) {
       const why = `agent ${name} is not available: ${messageOf(error)}`;
-      process.stderr.write(`handrail: ${oneLine(why, 1_000)}\n`);
+      warn([why]);
     }
   }
 

@@ -8,6 +8,7 @@ import type { QuestionId } from "../contract/question.ts";
 import { type Tool, defineTool } from "../contract/tool.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { asText } from "../engine/result.ts";
+import { terminalSafe } from "../output/terminal-text.ts";
 import { describeCall } from "../policy/describe.ts";
 import { edit } from "../tools/edit.ts";
 import { write } from "../tools/write.ts";
@@ -152,7 +153,7 @@ function seeing(seen: Seen): (event: CallEvent) => void {
 /** The answer in place of a question: the client's own question comes next and can still refuse the call. */
 function leftTo(client: ClientName, seen: Seen): Approver {
   return async (call, decision) => {
-    seen.asked = decision.reason ?? describeCall(call);
+    seen.asked = terminalSafe(decision.reason ?? describeCall(call));
     return { answer: "once", by: `${CLIENT[client].title}, which asks` };
   };
 }

@@ -2,7 +2,7 @@ import type { AgentContext, ElicitationSchema, PermissionOption, ToolCallContent
 import type { CheckedCall } from "../../contract/call.ts";
 import type { Approval, Decision, FormInput } from "../../contract/decision.ts";
 import type { JsonSchema } from "../../contract/schema.ts";
-import { oneLine } from "../../output/terminal-text.ts";
+import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
 import { describeCall } from "../../policy/describe.ts";
 import { isWholeCall, longestGrant } from "../../policy/scopes.ts";
 import type { CallFacts } from "./updates.ts";
@@ -73,6 +73,7 @@ function questionText(call: CheckedCall, decision: Decision, host: string | unde
   const { agent } = call.request;
   const { risk, reason, scopes = [] } = decision;
   const described = describeCall(call);
+  const shown = described.split("\n").map((line) => oneLine(line, Infinity));
   const folders = call.effects.flatMap((effect) => (effect.kind === "exec" ? [effect.real ?? effect.cwd ?? "."] : []));
   const parts = isWholeCall(decision, described)
     ? []
@@ -82,7 +83,7 @@ function questionText(call: CheckedCall, decision: Decision, host: string | unde
     `Risk: ${risk}.${reason === undefined ? "" : ` ${oneLine(reason, 2_000)}`}`,
     ...(host === undefined ? [] : [`On: ${oneLine(host, 200)}`]),
     ...[...new Set(folders)].map((folder) => `Folder: ${oneLine(folder, 1_000)}`),
-    described,
+    shown.join("\n"),
     ...parts,
   ].join("\n\n");
 }
@@ -94,7 +95,7 @@ async function fillIn(call: CheckedCall, form: JsonSchema, { client, sessionId, 
       mode: "form",
       sessionId,
       toolCallId: call.request.id,
-      message: describeCall(call),
+      message: terminalSafe(describeCall(call)),
       requestedSchema: form as ElicitationSchema,
     },
     { cancellationSignal: signal },

@@ -6,6 +6,7 @@ import type { Entry } from "./overlay.ts";
 import type { RunView } from "../run-view.ts";
 import { inputLines } from "../stdin.ts";
 import type { TerminalAnswer, TerminalChoices } from "../terminal.ts";
+import { say } from "../say.ts";
 
 /** What a person has sent. */
 export interface Sent {
@@ -69,7 +70,7 @@ export function pipedFace(view: RunView): Face {
       }
     },
     show: async (event) => await view.show(event),
-    say: (words) => void process.stdout.write(`${words}\n`),
+    say,
     close() {
       isClosed = true;
       process.stdin.destroy();

@@ -1,6 +1,5 @@
 import { text } from "../../contract/content.ts";
 import type { Approver } from "../../contract/policy.ts";
-import { terminalSafe } from "../../output/terminal-text.ts";
 import { type LineAsker, askHere } from "../approver.ts";
 import { plainQuestion } from "../plain.ts";
 import type { RunView } from "../run-view.ts";
@@ -9,6 +8,7 @@ import { type LineReader, answerOf } from "../terminal.ts";
 import type { Face, Sent } from "./face.ts";
 import { isCommand } from "./face.ts";
 import type { Actions } from "./actions.ts";
+import { say, write as print } from "../say.ts";
 
 /** What the person can do besides sending messages. */
 export type LineActions = Pick<Actions, "steer" | "stop" | "leaveNow" | "command" | "shell">;
@@ -29,8 +29,7 @@ export function lineFace(view: RunView, actions: LineActions): Face {
   let taker: ((line: string | undefined) => void) | undefined;
   let questions: Promise<unknown> = Promise.resolve();
 
-  const write = (words: string) => void process.stdout.write(words);
-  const say = (words: string) => write(`${terminalSafe(words)}\n`);
+  const write = (words: string) => void print(words);
   const take = (line: string | undefined) => {
     const taking = taker;
     taker = undefined;

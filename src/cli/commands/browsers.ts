@@ -2,7 +2,7 @@ import { browsersFolder, stateFolder } from "../../config/state.ts";
 import { type BrowserSessions, browserSessions } from "../../console/browser-sessions.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { localTime } from "../local-time.ts";
-import { say } from "../say.ts";
+import { say, sayJson } from "../say.ts";
 
 /** The commands of `handrail browsers`. */
 export const run = { list: listBrowsers, revoke: revokeBrowsers };
@@ -13,7 +13,7 @@ export const run = { list: listBrowsers, revoke: revokeBrowsers };
  */
 async function listBrowsers({ json }: { readonly json?: true }): Promise<void> {
   const sessions = await ours().list();
-  if (json) return say(JSON.stringify(sessions));
+  if (json) return sayJson(sessions);
   if (sessions.length === 0) return say("No browser has a session. Open the address that `handrail serve` prints.");
   for (const { id, kind, name, createdMs, usedMs, address } of sessions) {
     const used = `last used ${localTime(usedMs)} from ${oneLine(address, 100)}`;

@@ -1,5 +1,4 @@
 import { asText } from "../../engine/result.ts";
-import { terminalSafe } from "../../output/terminal-text.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { BUILT_IN } from "../../tools/presets/built-in.ts";
 import { pause } from "../../util/abort.ts";
@@ -12,6 +11,7 @@ import { EXIT } from "../exit.ts";
 import { progressLine } from "../progress.ts";
 import { START_MS, untilStopped } from "../signals.ts";
 import { readStdin } from "../stdin.ts";
+import { note, sayJson, stream } from "../say.ts";
 
 /** Makes one call. Prints its text, or with `json` the whole result. Exit code 1 when it did not succeed. */
 export async function run(
@@ -39,10 +39,11 @@ export async function run(
     const result = await toolkit.call({ name, input: given }, { signal: stopped.signal, onEvent: progress.show });
     progress.clear();
     process.exitCode = result.status === "ok" ? EXIT.ok : EXIT.notSucceeded;
-    process.stdout.write(options.json ? `${JSON.stringify(result)}\n` : printable(withoutBoundaries(asText(result))));
+    if (options.json) sayJson(result);
+    else stream(ended(withoutBoundaries(asText(result))));
   } finally {
     // The call has ended. A failure to record it is reported, and does not change the exit code.
-    await toolkit.close().catch((error: unknown) => process.stderr.write(`handrail: ${messageOf(error)}\n`));
+    await toolkit.close().catch((error: unknown) => note(`handrail: ${messageOf(error)}`));
     stopped.release();
   }
 }
@@ -53,8 +54,6 @@ async function isModels(): Promise<boolean> {
   return isStartedByHandrail();
 }
 
-/** Removes escape sequences for a terminal. A file or a pipe gets the text unchanged. */
-function printable(text: string): string {
-  const shown = process.stdout.isTTY ? terminalSafe(text) : text;
-  return shown.endsWith("\n") || shown === "" ? shown : `${shown}\n`;
+function ended(text: string): string {
+  return text.endsWith("\n") || text === "" ? text : `${text}\n`;
 }

@@ -16,7 +16,7 @@ import { chooseThread, moved } from "../resume.ts";
 import { scheduleRunner, tellOutcomes } from "../schedules.ts";
 import { isPlain, plainView } from "../plain.ts";
 import { textView } from "../run-view.ts";
-import { warn } from "../say.ts";
+import { say as print, warn } from "../say.ts";
 import { loadedSettings } from "../settings.ts";
 import { type Approvals, createApprovals } from "../chat/approvals.ts";
 import { commandToContinue, findThread } from "../threads.ts";
@@ -195,7 +195,7 @@ async function talk(
     for (const name of signals) process.off(name, leave);
     process.off("SIGINT", leave);
     if (approvals !== undefined && talking.agent.messages.length > 0)
-      process.stdout.write(`To continue: ${commandToContinue(talking.agent.thread, talking.options)}\n`);
+      print(`To continue: ${commandToContinue(talking.agent.thread, talking.options)}`);
   }
 }
 

@@ -18,7 +18,7 @@ import { type ScheduledAgents, outcomeOf, scheduleRunner } from "../schedules.ts
 import { toolkitOptions } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 import { loadSubAgents } from "../sub-agents.ts";
-import { say, warn } from "../say.ts";
+import { say, sayJson, warn } from "../say.ts";
 
 /** The commands of `handrail cron`. */
 export const run = {
@@ -60,7 +60,7 @@ async function listSchedules(options: Options): Promise<void> {
   await withToolkit(options, async (toolkit) => {
     const { schedules, backend } = toolkit;
     const all = await schedules.list();
-    if (options.json) return say(JSON.stringify(all.map(({ grant: _, ...schedule }) => schedule)));
+    if (options.json) return sayJson(all.map(({ grant: _, ...schedule }) => schedule));
     say(await schedulesText(toolkit));
     if (all.length > 0 && !(await schedules.isAttended(targetOf(backend)))) warn([NOBODY_RUNS]);
   });
@@ -165,7 +165,10 @@ async function logRuns(id: string | undefined, options: Options): Promise<void> 
   await withToolkit(options, async ({ schedules }) => {
     const runs = await schedules.runs(id === undefined ? {} : { schedule: id });
     if (runs.length === 0 && !options.json) say("(no runs)");
-    for (const each of runs) say(options.json ? JSON.stringify(each) : runLine(each));
+    for (const each of runs) {
+      if (options.json) sayJson(each);
+      else say(runLine(each));
+    }
   });
 }
 

@@ -16,7 +16,7 @@ import { createToolkit } from "../../toolkit.ts";
 import type { GlobalOptions } from "../options.ts";
 import { settingsFrom, toolkitOptions, withStore } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
-import { say } from "../say.ts";
+import { note, say, stream, write } from "../say.ts";
 
 type Options = GlobalOptions & { readonly follow?: boolean };
 
@@ -74,7 +74,7 @@ async function localJobs(
   }
   await withStore(options, async (store) => {
     const recorded = await store.jobs().catch((error: unknown) => {
-      process.stderr.write(`handrail: jobs of other processes are not shown: ${messageOf(error)}\n`);
+      note(`handrail: jobs of other processes are not shown: ${messageOf(error)}`);
       return [];
     });
     const others = recorded.filter((job) => job.lifetime !== "detached");
@@ -135,7 +135,7 @@ async function lastLines(store: Store, { id, call, job, thread }: RecordedJob): 
   const signal = AbortSignal.timeout(ANSWER_MS);
   for await (const event of store.events({ call, types: ["job.output"], follow: true, signal })) {
     if (event.type !== "job.output" || event.job !== job || event.at < asked) continue;
-    process.stdout.write(process.stdout.isTTY ? terminalSafe(event.text) : event.text);
+    stream(event.text);
     return;
   }
   throw new ToolFailure(`the process that has job ${id} did not answer within ${ANSWER_MS / 1_000} s`);
@@ -200,12 +200,9 @@ function list(all: readonly Found[]): void {
 
 async function output({ process: { output: log } }: DetachedProcess, follow: boolean): Promise<void> {
   const stopped = untilStopped();
+  // Output is made safe for a terminal. A file or a pipe gets the bytes unchanged.
   const show = (bytes: Uint8Array) =>
-    new Promise<void>((resolve) => {
-      // Output is made safe for a terminal. A file or a pipe gets the bytes unchanged.
-      const shown = process.stdout.isTTY ? terminalSafe(Buffer.from(bytes).toString("utf8")) : bytes;
-      process.stdout.write(shown, () => resolve());
-    });
+    write(process.stdout.isTTY ? terminalSafe(Buffer.from(bytes).toString("utf8")) : bytes);
   try {
     if (follow) {
       for await (const chunk of log.follow(stopped.signal)) await show(chunk);

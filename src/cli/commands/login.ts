@@ -12,7 +12,7 @@ import {
   variablesOf,
 } from "../keys.ts";
 import type { GlobalOptions } from "../options.ts";
-import { say } from "../say.ts";
+import { say, sayJson } from "../say.ts";
 import { loadedSettings } from "../settings.ts";
 import { readStdin } from "../stdin.ts";
 import { lineOnTerminal } from "../terminal.ts";
@@ -58,7 +58,7 @@ async function listKeys(asJson: boolean): Promise<void> {
   const known = new Set(KEY_PROVIDERS.flatMap(variablesOf));
   const others = [...((await readKeyFile(keyFile()))?.keys() ?? [])].filter((name) => !known.has(name));
   const ollama = await localOllama();
-  if (asJson) return say(JSON.stringify({ file: keyFile(), providers: rows, others, ollama }));
+  if (asJson) return sayJson({ file: keyFile(), providers: rows, others, ollama });
   const width = Math.max(...KEY_PROVIDERS.map(({ length }) => length)) + 2;
   for (const { provider, variables, ...key } of rows) {
     const where = key.in === "file" ? shownKeyFile() : "the environment";

@@ -1,4 +1,5 @@
 import { type TemplateFile, requireName, writeFolder } from "../new-folder.ts";
+import { say } from "../say.ts";
 
 /** The commands of `handrail new`. */
 export const run = { tool: newTool };
@@ -10,10 +11,10 @@ async function newTool(name: string): Promise<void> {
   const entry = JSON.stringify({
     mcpServers: { [name]: { command: "node", args: [`${process.cwd()}/${name}/mcp.mjs`] } },
   });
-  process.stdout.write(
+  say(
     `Wrote ${written}.\nTest it:  cd ${name} && npm install && npm test\n` +
       `Use it in a program:  import tool from "./${name}/tool.mjs", then createToolkit({ tools: [tool] })\n` +
-      `Use it in an MCP client, with the entry:\n  ${entry}\n`,
+      `Use it in an MCP client, with the entry:\n  ${entry}`,
   );
 }
 

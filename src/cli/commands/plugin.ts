@@ -14,6 +14,7 @@ import type { GlobalOptions, LANGUAGES } from "../options.ts";
 import { pluginTemplate } from "../plugin-templates.ts";
 import { loadedSettings } from "../settings.ts";
 import { trustFor } from "../sources.ts";
+import { say, sayJson } from "../say.ts";
 
 /** The commands of `handrail plugin`. */
 export const run = { new: newPlugin, test: testPlugin, list: listPlugins };
@@ -28,11 +29,11 @@ async function newPlugin(name: string, { lang }: { readonly lang: (typeof LANGUA
     `1\n${building}command -v handrail >/dev/null || exec npx handrail plugin test ./${program}\n` +
     `exec handrail plugin test ./${program}\n`;
   const written = await writeFolder(name, [...files, { name: "test.sh", text: test, isProgram: true }], "plugin new");
-  process.stdout.write(
+  say(
     `Wrote ${written}. It ` +
       `needs ${needs}.\n` +
       `Test it:  sh ${name}/test.sh\nUse it, in handrail.yaml:\n  tools:\n    plugins:\n      - path: ` +
-      `./${name}/${program}\nThen:     handrail trust\n`,
+      `./${name}/${program}\nThen:     handrail trust`,
   );
 }
 
@@ -75,12 +76,10 @@ async function testPlugin(path: string, args: readonly string[], options: Plugin
   for (const { title, body } of tests) {
     const problem = await body().then(() => undefined, messageOf);
     if (problem !== undefined) failed++;
-    process.stdout.write(
-      problem === undefined ? `ok      ${title}\n` : `FAILED  ${title}: ${oneLine(problem, 1_000)}\n`,
-    );
+    say(problem === undefined ? `ok      ${title}` : `FAILED  ${title}: ${oneLine(problem, 1_000)}`);
   }
   for (const end of ends) await end();
-  process.stdout.write(`${plural(tests.length - failed, "test")} passed, ${failed} failed\n`);
+  say(`${plural(tests.length - failed, "test")} passed, ${failed} failed`);
   process.exitCode = failed === 0 ? EXIT.ok : EXIT.notSucceeded;
 }
 
@@ -111,12 +110,11 @@ async function listPlugins(options: GlobalOptions & { readonly json?: true }): P
       return { name: name ?? pluginName(path, args), path, args, env, sandbox, trusted, ...(!trusted && { refused }) };
     }),
   );
-  if (options.json) return void process.stdout.write(`${JSON.stringify(plugins)}\n`);
-  if (plugins.length === 0)
-    return void process.stdout.write("No plugins. Add one: tools.plugins in the configuration.\n");
+  if (options.json) return sayJson(plugins);
+  if (plugins.length === 0) return say("No plugins. Add one: tools.plugins in the configuration.");
   const width = Math.max(...plugins.map(({ name }) => name.length));
   for (const { name, path, args, sandbox, refused } of plugins) {
     const standing = refused ?? (sandbox ? "in the sandbox" : "no sandbox");
-    process.stdout.write(`${name.padEnd(width)}  ${oneLine(quoteWords([path, ...args]), 200)}  ${standing}\n`);
+    say(`${name.padEnd(width)}  ${oneLine(quoteWords([path, ...args]), 200)}  ${standing}`);
   }
 }

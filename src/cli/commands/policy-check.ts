@@ -8,6 +8,7 @@ import type { GlobalOptions } from "../options.ts";
 import { toolkitOptions } from "../settings.ts";
 import { inputLines } from "../stdin.ts";
 import { EXIT } from "../exit.ts";
+import { say, sayJson } from "../say.ts";
 
 export interface PolicyCheckOptions extends GlobalOptions {
   readonly command?: string;
@@ -43,10 +44,10 @@ export async function run(options: PolicyCheckOptions): Promise<void> {
     if (options.batch) return await batch(toolkit);
     const decision = await toolkit.judge(first.effects);
     const isForPeople = options.json === undefined && (options.explain ?? process.stdout.isTTY);
-    if (!isForPeople) return void process.stdout.write(`${JSON.stringify(explained(decision))}\n`);
+    if (!isForPeople) return sayJson(explained(decision));
     const { explain } = await import("./policy-explain.ts");
     const colour = process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "";
-    process.stdout.write(explain(decision, first.effects, colour));
+    say(explain(decision, first.effects, colour).replace(/\n$/, ""));
   } finally {
     await toolkit.close();
   }
@@ -74,7 +75,7 @@ async function batch(toolkit: Toolkit): Promise<void> {
   for await (const line of inputLines()) {
     number++;
     if (line.trim() === "") continue;
-    process.stdout.write(`${JSON.stringify(await judgeLine(toolkit, line, number))}\n`);
+    sayJson(await judgeLine(toolkit, line, number));
     if (!read) return; // nobody reads the answers any longer
   }
 }

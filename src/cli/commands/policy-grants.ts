@@ -3,7 +3,7 @@ import { type KeptGrants, type Workspace, keptGrants } from "../../policy/kept-g
 import { grantsFolder, tenantFolder } from "../../config/state.ts";
 import { localTime } from "../local-time.ts";
 import type { GlobalOptions } from "../options.ts";
-import { say } from "../say.ts";
+import { say, sayJson } from "../say.ts";
 import { loadedSettings } from "../settings.ts";
 
 /** The commands of `handrail policy grants`. */
@@ -22,7 +22,7 @@ async function listGrants({ json, ...options }: GlobalOptions & { readonly json?
       since: isoTime(since),
       until: until === undefined ? null : isoTime(until),
     }));
-    return say(JSON.stringify(listed));
+    return sayJson(listed);
   }
   if (grants.length === 0) return say("There are no permanent grants.");
   for (const { id, label, workspace, since, until } of grants) {

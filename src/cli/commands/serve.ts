@@ -18,7 +18,7 @@ import { checks } from "../doctor/checks.ts";
 import { messageOf } from "../../util/errors.ts";
 import type { GlobalOptions } from "../options.ts";
 import { scheduleRunner } from "../schedules.ts";
-import { warn } from "../say.ts";
+import { note, say, warn } from "../say.ts";
 import { keptKeys, loadedSettings, tellHowToAttach, toolkitOptions } from "../settings.ts";
 import { loadSubAgents } from "../sub-agents.ts";
 import { untilStopped } from "../signals.ts";
@@ -191,13 +191,13 @@ export async function serveUntil(signal: AbortSignal, { log, show, ...options }:
     if (error.code !== "EADDRINUSE") throw error;
     throw new Error(`port ${port} is in use. Choose another one, or 0 for one that is free`, { cause: error });
   });
-  process.stdout.write(`${show(reachable(server.url))}\n`);
-  process.stderr.write(`handrail: the token is kept in ${tokenFile()}\n`);
+  say(show(reachable(server.url)));
+  note(`handrail: the token is kept in ${tokenFile()}`);
   if (host !== undefined && !isLoopback(host)) {
     if (tls === undefined)
-      process.stderr.write(
+      note(
         `handrail: ${host} can be reached from other machines, and nothing is encrypted. ` +
-          "Browsers on them are refused: give --cert and --key\n",
+          "Browsers on them are refused: give --cert and --key",
       );
     else if (api !== false) await showPairing(server.pair());
   }
@@ -216,8 +216,8 @@ function reachable(url: string): string {
 /** Prints the link with which a phone gets a session of its own; on a terminal also as a QR code. */
 async function showPairing(link: string | undefined): Promise<void> {
   if (link === undefined) return;
-  process.stderr.write(`handrail: to pair a phone, once and within 5 minutes: ${link}\n`);
+  note(`handrail: to pair a phone, once and within 5 minutes: ${link}`);
   if (!process.stderr.isTTY) return;
   const { renderUnicodeCompact } = await import("uqr");
-  process.stderr.write(`${renderUnicodeCompact(link, { border: 2 })}\n`);
+  note(renderUnicodeCompact(link, { border: 2 }));
 }

@@ -6,7 +6,7 @@ import type { GlobalOptions } from "../options.ts";
 import { withStore } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 import { type ExportFormat, exportThread } from "../export.ts";
-import { say, write } from "../say.ts";
+import { say, sayJson, write } from "../say.ts";
 
 /** The commands of `handrail threads`. */
 export const run = {
@@ -27,7 +27,8 @@ async function listThreads({ json, ...options }: Options): Promise<void> {
       const { thread, changedMs, title = "", target, workDir = "" } = each;
       const place = target === undefined ? "" : `  (${oneLine(`${target}:${workDir}`, 100)})`;
       const words = title === "" ? "" : `  ${oneLine(title, 80)}`;
-      say(json ? JSON.stringify(each) : `${oneLine(thread, 100)}  ${minuteOf(changedMs)}${words}${place}`);
+      if (json) sayJson(each);
+      else say(`${oneLine(thread, 100)}  ${minuteOf(changedMs)}${words}${place}`);
     }
   });
 }
@@ -62,7 +63,7 @@ async function showThread(
   thread: string,
   { json, follow = false, ...options }: Options & { readonly follow?: boolean },
 ): Promise<void> {
-  const show = (message: ThreadMessage) => say(json ? JSON.stringify(message) : lineOf(message));
+  const show = (message: ThreadMessage) => (json ? sayJson(message) : say(lineOf(message)));
   await withStore(options, async (store) => {
     if (!(await store.threads()).some((each) => each.thread === thread)) throw noThread(thread);
     if (!follow) return (await readThread(store, thread)).forEach(show);
@@ -75,7 +76,8 @@ async function showThread(
   });
 }
 
-function lineOf(message: ThreadMessage): string {
+/** A message as one line for people. */
+export function lineOf(message: ThreadMessage): string {
   const at = minuteOf(message.at).slice(11);
   if (message.role !== "tool") {
     const who = message.role === "assistant" ? "model" : message.from;
@@ -89,7 +91,7 @@ function lineOf(message: ThreadMessage): string {
     message.question === undefined ? (message.result ?? status) : `waiting for an answer (${message.question})`;
   const more = error ?? doing;
   return (
-    `${at}  ${name} ${oneLine(JSON.stringify(input), 160)}: ` +
+    `${at}  ${oneLine(name, 100)} ${oneLine(JSON.stringify(input), 160)}: ` +
     `${state}${more === undefined ? "" : `, ${oneLine(more, 200)}`}`
   );
 }

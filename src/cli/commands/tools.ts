@@ -6,6 +6,7 @@ import type { GlobalOptions } from "../options.ts";
 import { hasSources, loadedSettings, placeOf, settingsFrom, toolChoice, toolkitOptions } from "../settings.ts";
 import { pause } from "../../util/abort.ts";
 import { START_MS, untilStopped } from "../signals.ts";
+import { say, sayJson } from "../say.ts";
 
 /** Prints the toolset: as a table for people, or as JSON in the named format. */
 export async function run({
@@ -41,8 +42,8 @@ async function withSources(format: "table" | DefinitionFormat, options: GlobalOp
 }
 
 function print(set: Toolset, format: "table" | DefinitionFormat): void {
-  const text = format === "table" ? table(set) : JSON.stringify(definitions(set, format) ?? [], null, 2);
-  process.stdout.write(`${text}\n`);
+  if (format === "table") say(table(set));
+  else sayJson(definitions(set, format) ?? [], 2);
 }
 
 function table(set: Toolset): string {

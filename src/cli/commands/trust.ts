@@ -20,7 +20,7 @@ import { pluginName } from "../../plugins/plugin.ts";
 import { handlersIn, programsOf as programsOfHook } from "../hooks.ts";
 import { placing, trustFor } from "../sources.ts";
 import { hasTerminal, isAgreed } from "../terminal.ts";
-import { say } from "../say.ts";
+import { note, say } from "../say.ts";
 
 /**
  * Shows what needs the user's trust: settings of a project's file that only the user may set, programs in the workspace
@@ -86,7 +86,7 @@ async function offer({ path, mcpFile }: Files, trusted: Trust, workDir: string):
   if (offers.length === 0) {
     const file = path ?? mcpFile;
     if (file === undefined) return say(NOTHING);
-    for (const problem of mcp?.problems ?? []) process.stderr.write(`handrail: ${oneLine(problem, 500)}\n`);
+    for (const problem of mcp?.problems ?? []) note(`handrail: ${oneLine(problem, 500)}`);
     if (path === undefined && mcp?.asks.length === 0 && mcp.problems.length > 0) {
       process.exitCode = EXIT.notSucceeded;
       return;
@@ -99,9 +99,7 @@ async function offer({ path, mcpFile }: Files, trusted: Trust, workDir: string):
   const asked = offers.map(({ text }) => text).join("\n");
   if (!hasTerminal()) {
     say(asked);
-    process.stderr.write(
-      "handrail: only a person can answer this: run handrail trust in a terminal (--yes does not count)\n",
-    );
+    note("handrail: only a person can answer this: run handrail trust in a terminal (--yes does not count)");
     process.exitCode = EXIT.notSucceeded;
     return;
   }

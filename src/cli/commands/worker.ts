@@ -6,7 +6,7 @@ import { randomName } from "../../util/identifier.ts";
 import { workerUndo } from "../../workers/undo.ts";
 import { createClaims, startWorker } from "../../workers/worker.ts";
 import type { GlobalOptions } from "../options.ts";
-import { warn } from "../say.ts";
+import { say, warn } from "../say.ts";
 import { settingsFrom, tellHowToAttach, toolkitOptions } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 
@@ -65,7 +65,7 @@ export async function run({ name, concurrency, maxWaiting, limit = [], ...option
       toolLimits: Object.fromEntries(limit.map(limitOf)),
       ...(take !== undefined && { queue: take }),
     });
-    process.stdout.write(`worker:${name} (${id}) makes calls in ${toolkit.backend.workDir}\n`);
+    say(`worker:${name} (${id}) makes calls in ${toolkit.backend.workDir}`);
     if (!stopped.signal.aborted)
       await new Promise((end) => stopped.signal.addEventListener("abort", end, { once: true }));
     await worker.close();

@@ -2,14 +2,14 @@ import { PRESENT_MS } from "../../contract/worker.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { plural } from "../../util/text.ts";
 import type { GlobalOptions } from "../options.ts";
-import { say } from "../say.ts";
+import { say, sayJson } from "../say.ts";
 import { withStore } from "../settings.ts";
 
 /** Lists the workers that have reported, with what they do. */
 export async function run({ json = false, ...options }: GlobalOptions & { readonly json?: boolean }): Promise<void> {
   await withStore(options, async (store) => {
     const workers = (await store.workers?.list()) ?? [];
-    if (json) return say(JSON.stringify(workers, undefined, 2));
+    if (json) return sayJson(workers, 2);
     if (workers.length === 0) return say("no workers; start one: handrail worker --name NAME");
     const waiting = new Map<string, number>();
     for (const { target } of await store.parked({ states: ["ready"] })) {

@@ -12,6 +12,7 @@ import type { GlobalOptions } from "../options.ts";
 import { toolkitOptions } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 import { guardFolder } from "./hook-client.ts";
+import { stream } from "../say.ts";
 
 /** An approved command that a client starts as `handrail hook run ID`. It can be started once. */
 type Ticket = Contained & { readonly untilMs: number };
@@ -56,7 +57,7 @@ export async function runTicket(id: string, options: GlobalOptions): Promise<voi
     const data =
       result.status === "ok" ? (result.data as { readonly output?: string; readonly exit_code?: number }) : {};
     const text = data.output ?? asText(result);
-    process.stdout.write(text.endsWith("\n") || text === "" ? text : `${text}\n`);
+    stream(text.endsWith("\n") || text === "" ? text : `${text}\n`);
     process.exitCode = result.status === "ok" ? (data.exit_code ?? EXIT.notSucceeded) : EXIT.notSucceeded;
   } finally {
     await toolkit.close();
