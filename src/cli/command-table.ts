@@ -458,6 +458,16 @@ export const COMMANDS: CommandTable = {
     ],
     load: () => import("./commands/trust.ts"),
   },
+  "held-back": {
+    summary: "look at the files that the sandbox put aside, and put them back",
+    person: true,
+    args: [["[path...]", "default: all that were put aside in the working directory"]],
+    flags: [
+      ["--list", "only list them", { conflicts: "remove" }],
+      ["--remove", "remove them instead"],
+    ],
+    load: () => import("./commands/held-back.ts"),
+  },
   init: {
     summary: "write a handrail.yaml to this folder, with every key as a comment",
     person: true,

@@ -45,6 +45,12 @@ export type Refusal =
    */
   | { readonly kind: "held-back"; readonly path: string }
   /**
+   * A file that the command made and that other programs obey. `what` it is: "editor settings, which run programs".
+   * `isAside`: these programs would run what it names unasked, so it was renamed (".held-back") until a person has
+   * looked at it. Otherwise it was left in place.
+   */
+  | { readonly kind: "start-up"; readonly path: string; readonly what: string; readonly isAside: boolean }
+  /**
    * A folder of the workspace that is read-only, and hidden from commands that may send something, because protected
    * files in it are still being searched for (`isGoingOn`), or because the workspace has too many folders.
    */

@@ -80,6 +80,18 @@ export interface Before {
   readonly replacements: readonly string[];
   /** Indexes that are too large to be read. */
   readonly unread: readonly string[];
+  /** The start-up files that were there. Not in records of older versions. */
+  readonly startUp?: readonly string[];
+}
+
+/** Whether a command could change a path: it lies in what was writable, and its folder had been searched. */
+export function couldWrite(path: string, before: Before): boolean {
+  return before.writable.some((root) => isInside(path, root)) && !wasUnsearched(path, before);
+}
+
+/** Whether a person granted the path, or a folder above it, to the command. */
+export function isLifted(path: string, before: Before): boolean {
+  return before.lifted.some((granted) => isInside(path, granted));
 }
 
 /** Returns this part of `Before` for the `.git` folders, as they are now. Pure. */
@@ -113,20 +125,17 @@ export interface Holding {
  * @param gitFolders the `.git` folders that exist now
  */
 export function* holdings(reader: Reader, before: Before, gitFolders: readonly string[]): Generator<Holding> {
-  const isLifted = (path: string) => before.lifted.some((granted) => isInside(path, granted));
   const [leading, old] = [new Set(before.leading), new Set(before.old)];
   const [operations, replacements] = [new Map(before.operations), new Set(before.replacements)];
   for (const path of before.watched.flatMap((folder) => leadingIn(reader, folder)))
-    if (!leading.has(path) && !isLifted(path)) yield { path };
-  const couldWrite = (path: string) =>
-    before.writable.some((root) => isInside(path, root)) && !wasUnsearched(path, before);
+    if (!leading.has(path) && !isLifted(path, before)) yield { path };
   for (const path of before.absent ?? [])
-    if (couldWrite(path) && !isLifted(path) && reader.kindOf(path) !== undefined) yield { path };
+    if (couldWrite(path, before) && !isLifted(path, before) && reader.kindOf(path) !== undefined) yield { path };
   let made = 0;
   const all = new Set(gitFolders);
   for (const folder of all) {
     if (wasUnsearched(folder, before)) continue;
-    const isMade = couldWrite(folder) && !old.has(folder) && !isLifted(join(folder, "config"));
+    const isMade = couldWrite(folder, before) && !old.has(folder) && !isLifted(join(folder, "config"), before);
     if (isMade && ++made > MOST_REPOSITORIES) {
       yield { path: folder };
       continue;

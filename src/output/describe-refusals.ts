@@ -17,6 +17,9 @@ export function describeRefusals(refusals: readonly Refusal[], readOnly = false)
   }
   const read = pathsOf(refusals, "read");
   const heldBack = pathsOf(refusals, "held-back");
+  const startUp = (isAside: boolean) =>
+    refusals.flatMap((each) => (each.kind === "start-up" && each.isAside === isAside ? [each.path] : []));
+  const [aside, made] = [startUp(true), startUp(false)];
   const unsearched = (isGoingOn: boolean) =>
     refusals.flatMap((each) => (each.kind === "unsearched" && each.isGoingOn === isGoingOn ? [each.path] : []));
   const [coming, skipped] = [unsearched(true), unsearched(false)];
@@ -27,6 +30,10 @@ export function describeRefusals(refusals: readonly Refusal[], readOnly = false)
     heldBack.length > 0 &&
       `The sandbox disabled ${named(heldBack)}: it would make git run programs outside the sandbox. ` +
         askFor("write", heldBack),
+    aside.length > 0 &&
+      `The sandbox put aside ${named(aside)}: other programs run what is in such files, unasked. A person can look at ` +
+        `them and put them back: handrail held-back. ${askFor("write", aside)}`,
+    made.length > 0 && `Programs outside the sandbox obey ${named(made)}, which the command made: mention it.`,
     coming.length > 0 &&
       `${named(coming)} cannot be written for now: it is still being looked at for files to protect. ` +
         "Try again in a moment.",

@@ -68,6 +68,21 @@ export const START_UP_NAMES: readonly string[] = [
   "handrail",
 ];
 
+/** Kinds that only start something when a person runs their program, which runs the project's own code as well. */
+const RUN_BY_PEOPLE: ReadonlySet<string> = new Set([
+  REPOSITORY,
+  "git's submodules",
+  "a package manager's settings, which run programs",
+  "the package manager itself",
+  "the choice of a toolchain, which can name programs",
+  "a build tool's settings, which run programs",
+  "Handrail's own configuration", // starts nothing that is not trusted
+]);
+
+/** Files among the others that start nothing: recommendations, snippets, debug targets, rules in words. */
+const STARTS_NOTHING =
+  /(?:^|\/)(?:\.vscode\/(?:extensions|launch)\.json|\.vscode\/[^/]*\.code-snippets|\.idea\/(?:[^/]*\.iml|\.gitignore|\.name|(?:misc|modules|vcs|encodings)\.xml|(?:inspectionProfiles|codeStyles)\/[^/]*\.xml)|\.[a-z]+\/rules\/[^/]*\.mdc?)$/is;
+
 /** One pattern for each kind. They ignore case, as some file systems do. */
 const PATTERNS = Object.entries(PROTECTED).map(([what, lines]) => {
   const names = Array.from(lines.trim().split("\n"), (line) => line.trim().split("  ")[0] ?? "");
@@ -84,4 +99,13 @@ const ANY = new RegExp(PATTERNS.map(({ pattern }) => pattern.source).join("|"), 
  */
 export function startUpFile(path: string): string | undefined {
   return ANY.test(path) ? PATTERNS.find(({ pattern }) => pattern.test(path))?.what : undefined;
+}
+
+/**
+ * Whether a program that is merely used in the folder runs what a file names: a shell, an editor, an agent, git. False
+ * for files that work only when a person runs a package manager or a build, and for files that start nothing.
+ */
+export function startsUnasked(path: string): boolean {
+  const what = startUpFile(path);
+  return what !== undefined && !RUN_BY_PEOPLE.has(what) && !STARTS_NOTHING.test(path);
 }

@@ -2,7 +2,6 @@ import type { Backend, Command, Exit, OutputLog, Process } from "../../../contra
 import type { Refusal, SandboxAccess } from "../../../contract/containment.ts";
 import { ToolFailure } from "../../../contract/failure.ts";
 import type { Before } from "../../../git/hold-back.ts";
-import { readablePath } from "../../../util/byte-paths.ts";
 import { randomName } from "../../../util/identifier.ts";
 import { quoteWord, quoteWords } from "../../../util/quote.ts";
 import type { RemoteHost } from "../../shell/backend.ts";
@@ -129,7 +128,7 @@ function watched(child: Process, { view, cwd, running, report }: Watched): Proce
   const ended = (async (): Promise<{ exit: Exit; refusals: readonly Refusal[] }> => {
     const outer = await child.exit;
     const output = [await endOf(child.output), await endOf(child.errors)].filter((text) => text !== "").join("\n");
-    let appeared: readonly string[] = [];
+    let appeared: readonly Refusal[] = [];
     if (report() !== "same") {
       views.forget(view.look);
       appeared = await views.holdBack(view.before).catch(() => {
@@ -146,8 +145,7 @@ function watched(child: Process, { view, cwd, running, report }: Watched): Proce
       : outer;
     const { refusalsIn } = await import("../wrap/refusals.ts");
     const found = refusalsIn({ exit, output, hidden: hiddenIn(view.mounts), cwd, home: inner.home });
-    const held = Array.from(new Set(appeared), (path): Refusal => ({ kind: "held-back", path: readablePath(path) }));
-    return { exit, refusals: [...held, ...found] };
+    return { exit, refusals: [...appeared, ...found] };
   })();
   return {
     id: child.id,

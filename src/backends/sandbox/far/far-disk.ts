@@ -268,7 +268,7 @@ function reading(
       });
       const repositories = [...new Set(folders)].filter((folder) => folder !== root);
       const paths = outermost(all.filter((path) => posix.basename(path) !== ".git" && isProtected(path)));
-      return { paths: fewer(root, paths), repositories, sensitive: [] };
+      return { paths: fewer(root, paths), all: paths, repositories, sensitive: [] };
     },
     // Those in the workspace are found as repositories.
     withSubmodules: (worktrees) => withSubmodules(disk, worktrees, () => []),

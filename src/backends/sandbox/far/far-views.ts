@@ -1,12 +1,13 @@
 import type { Backend } from "../../../contract/backend.ts";
-import type { SandboxAccess } from "../../../contract/containment.ts";
-import { type Before, holdings } from "../../../git/hold-back.ts";
+import type { Refusal, SandboxAccess } from "../../../contract/containment.ts";
+import { type Before, type Holding, holdings } from "../../../git/hold-back.ts";
 import { bytesOf } from "../../../util/byte-paths.ts";
 import { quoteWord, quoteWords } from "../../../util/quote.ts";
 import type { RemoteHost } from "../../shell/backend.ts";
 import { type FactsOptions, type First, factFinder, firstOn } from "../mounts/facts.ts";
 import { type Mount, mountsOf } from "../mounts/mounts.ts";
 import type { SandboxDisk } from "../mounts/sandbox-disk.ts";
+import { leftRefusals } from "../mounts/start-up-files.ts";
 import { type Features, bubblewrapWords } from "../wrap/bubblewrap.ts";
 import type { FarDisk, Look } from "./far-disk.ts";
 import type { FarSandboxOptions } from "./options.ts";
@@ -38,8 +39,8 @@ export interface Views {
   view(access: SandboxAccess, features: Features): Promise<View>;
   /** Forgets what was looked up, if it is still this. */
   forget(look: Look): void;
-  /** Puts aside what a command left in repositories. Resolves to the paths. */
-  holdBack(before: Before): Promise<readonly string[]>;
+  /** Puts aside what a command left that leads other programs to programs. Resolves to what was found. */
+  holdBack(before: Before): Promise<readonly Refusal[]>;
 }
 
 export interface ViewsOptions {
@@ -132,11 +133,16 @@ export function viewsOf({ inner, host, disk, own, folder, options }: ViewsOption
     },
     async holdBack(before) {
       const changed: string[] = [];
+      const aside = new Set<string>();
+      let named: readonly string[] = [];
       for (let round = 0; round < MOST_HOLDS; round++) {
         const { value, look: seen } = await disk.ask((on) => {
           const was = first ?? firstOn(on, given(on));
           const found = factFinder({ ...given(on), first: { ...was, old: new Map(was.old) } })({}, NO_EXTRAS);
-          return Array.from(holdings(on, before, found.gitFolders()));
+          const startUp = found.startUpFiles(before);
+          named = startUp.named;
+          for (const path of startUp.aside) aside.add(path);
+          return [...holdings(on, before, found.gitFolders()), ...startUp.aside.map((path): Holding => ({ path }))];
         });
         const fresh = value.filter(({ path }) => !changed.includes(path));
         if (fresh.length === 0) {
@@ -153,7 +159,7 @@ export function viewsOf({ inner, host, disk, own, folder, options }: ViewsOption
           await host.askAside(`hr_aside=$(hr_file_take ${input.length}; printf x)\n${ASIDE}`, { input });
         }
       }
-      return changed;
+      return leftRefusals({ git: changed.filter((path) => !aside.has(path)), aside: [...aside], named });
     },
   };
 }

@@ -8,9 +8,12 @@ import { words } from "../../../util/text.ts";
 import { realOf } from "../../../git/disk.ts";
 import { gitFoldersOf, leadingIn, linkedWorktree, worktreesIn } from "../../../git/folders.ts";
 import { type Before, stateOf } from "../../../git/hold-back.ts";
+import { startUpFile } from "../../../provenance/start-up.ts";
 import { type Homes, hiddenPaths, secretAt } from "./hidden.ts";
 import type { Facts } from "./mounts.ts";
 import { type Unread, protectedFinder } from "./protected.ts";
+import { putAside } from "./put-aside.ts";
+import { type NewStartUpFiles, newStartUpFiles } from "./start-up-files.ts";
 import { heldRepository, holdBack, submoduleFinder } from "./repositories.ts";
 import type { SandboxDisk } from "./sandbox-disk.ts";
 import { isFolder } from "../read-files.ts";
@@ -71,6 +74,8 @@ export interface CommandFacts {
   before(): Before;
   /** The `.git` folders of the workspace that exist now. Call it when the command has ended. */
   gitFolders(): readonly string[];
+  /** What it has made of start-up files. Call it when the command has ended, after the repositories are held back. */
+  startUpFiles(before: Before): NewStartUpFiles;
   /** Empty files that were created so that the command may write them. */
   readonly made: readonly string[];
   /** Folders of the workspace that have not been read: read-only, or hidden with `SandboxAccess.hideSensitive`. */
@@ -111,6 +116,8 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
     const inGit = disk.filesInGit([root, ...repositories], secrets);
     return secrets.filter((path) => !inGit.includes(path));
   };
+  const startUpIn = (roots: readonly string[]) =>
+    unique(roots.filter(disk.isFolder).flatMap((root) => disk.found(root).all));
   const worktreesOf = (root: string) => Object.values(worktreesIn(disk, join(root, ".git"))).flat();
   /**
    * The repositories of a root, their `.git` folders, and its worktrees, as of the first call, and those that were
@@ -229,10 +236,12 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
         watched,
         absent,
         leading: watched.flatMap((folder) => leadingIn(disk, folder)),
+        startUp: startUpIn(own),
         ...state,
       }),
       gitFolders: () =>
         unique(own.filter(disk.isFolder).flatMap((root) => repositoriesOf(root).all.flatMap(gitFoldersIn))),
+      startUpFiles: (before) => newStartUpFiles(disk, before, startUpIn(own)),
       made,
       ...(unread.folders.length > 0 && { unread }),
     };
@@ -261,12 +270,13 @@ function homesBeside(workDir: string, { home, accountHome = home }: Homes): read
  * folders in the background. Never rejects.
  */
 export async function holdBackLeft(before: Before): Promise<void> {
-  const { find, readWhole } = protectedFinder(() => false);
+  const { find, readWhole } = protectedFinder((path) => startUpFile(path) !== undefined);
   const withSubmodules = submoduleFinder();
   const roots = before.roots.filter(isFolder);
   await Promise.all(roots.map(readWhole));
   const trees = roots.flatMap((root) => [root, ...find(root).repositories]);
   holdBack(before, unique(withSubmodules(trees).flatMap((tree) => gitFoldersOf(DISK, tree))));
+  newStartUpFiles(DISK, before, unique(roots.flatMap((root) => find(root).all))).aside.forEach(putAside);
 }
 
 /** Returns the real path. The approved path was real, so a link in it is newer, and is refused. @throws ToolFailure */

@@ -42,6 +42,8 @@ export interface ProtectedFiles {
   /** Real paths of protected files and folders. `repositories`: nested repositories (with `.git`, or bare). */
   readonly paths: readonly string[];
   readonly repositories: readonly string[];
+  /** All protected files and folders, and the links with such names. `paths` may have a folder for several of them. */
+  readonly all: readonly string[];
   /** Sensitive files, folders and links that exist; their parent folders are real paths. */
   readonly sensitive: readonly string[];
   /**
@@ -78,6 +80,8 @@ interface Listing {
   readonly changedMs: number;
   readonly ino: number;
   readonly protectedPaths: readonly string[];
+  /** Links with the name of a protected file. No mount can protect a link. */
+  readonly links: readonly string[];
   readonly sensitivePaths: readonly string[];
   readonly folders: readonly string[];
   readonly hasRepository: boolean;
@@ -153,6 +157,10 @@ export function protectedFinder(
     const listing: Listing = {
       ...{ changedMs, ino },
       protectedPaths,
+      links: entries
+        .filter((entry) => entry.isSymbolicLink())
+        .map(({ name }) => inside + name)
+        .filter(isProtected),
       // A sensitive folder is listed itself, not its content.
       sensitivePaths: isSensitive(folder) ? [] : entries.map(({ name }) => inside + name).filter(isSensitive),
       folders: entries
@@ -241,16 +249,18 @@ export function protectedFinder(
       if (last !== undefined && last.id !== id) changes?.forget();
       if (last?.quiet !== undefined && last.quiet.version === changes?.version()) return last.quiet.found;
       const paths: string[] = [];
+      const links: string[] = [];
       const repositories: string[] = [];
       const sensitive: string[] = [];
       const version = changes?.version() ?? 0;
       const { folders, unread, isQuiet } = walk(root, (listing, folder) => {
         paths.push(...listing.protectedPaths);
+        links.push(...listing.links);
         sensitive.push(...listing.sensitivePaths);
         if (listing.hasRepository && folder !== root) repositories.push(folder);
       });
       const found: ProtectedFiles = {
-        ...{ paths: fewer(root, paths), repositories, sensitive, old },
+        ...{ paths: fewer(root, paths), all: [...paths, ...links], repositories, sensitive, old },
         ...(unread.length > 0 && {
           unread: {
             ...coverOf(root, new Set(unread), (folder) => known.get(folder)?.folders ?? []),
@@ -328,10 +338,11 @@ function entriesIn(folder: string): readonly Entry[] {
     name: pathFrom(entry.name),
     isFile: () => entry.isFile(),
     isDirectory: () => entry.isDirectory(),
+    isSymbolicLink: () => entry.isSymbolicLink(),
   }));
 }
 
-type Entry = Pick<Dirent, "name" | "isFile" | "isDirectory">;
+type Entry = Pick<Dirent, "name" | "isFile" | "isDirectory" | "isSymbolicLink">;
 
 /** Limits the number of paths: the rest are replaced by the top-level folders that contain them. */
 function fewer(root: string, paths: readonly string[]): readonly string[] {

@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import type { Command, OutputLog, Process } from "../../../contract/backend.ts";
 import type { SandboxAccess, Refusal } from "../../../contract/containment.ts";
 import { ToolFailure } from "../../../contract/failure.ts";
-import { readablePath } from "../../../util/byte-paths.ts";
 import { tried } from "../../../util/errors.ts";
 import { commandEnvironment } from "../../local/environment.ts";
 import { HOLDER_VARIABLE } from "../../spawner/kill-tree.ts";
@@ -15,7 +14,9 @@ import type { CommandLimits } from "../limits/limits.ts";
 import { type Mount, hiddenIn, isHidden, mountAbove } from "../mounts/mounts.ts";
 import type { EgressProxy } from "../egress/proxy.ts";
 import type { Unread } from "../mounts/protected.ts";
+import { putAside } from "../mounts/put-aside.ts";
 import { holdBack } from "../mounts/repositories.ts";
+import { leftRefusals } from "../mounts/start-up-files.ts";
 import type { EnteredNetwork, JobPorts } from "../egress/ports.ts";
 import type { Ready, ReadySandboxes } from "./ready.ts";
 import { requireStartable } from "./startable.ts";
@@ -97,8 +98,8 @@ interface ContainedCommand {
   readonly proxy: EgressProxy | undefined;
   /** The network that the command shares; `undefined` if it has its own. */
   readonly network: EnteredNetwork | undefined;
-  /** Disables what the command left in repositories if it leads git to programs. Resolves to the paths. */
-  heldBack(): Promise<readonly string[]>;
+  /** Disables what the command left that leads other programs to programs. Resolves to what was found. */
+  heldBack(): Promise<readonly Refusal[]>;
 }
 
 interface Containing {
@@ -141,7 +142,10 @@ async function contain(
     network: shared && { prefix: shared.prefix, folder: context.session.folder },
     async heldBack() {
       await context.settle();
-      return holdBack(before, found.gitFolders());
+      const git = holdBack(before, found.gitFolders());
+      const { aside, named } = found.startUpFiles(before);
+      const put = aside.filter(putAside);
+      return leftRefusals({ git, aside: put, named });
     },
   };
 }
@@ -194,7 +198,7 @@ function watchedOver(child: Process, running: Running): Process {
     const { refusalsIn } = await import("./refusals.ts");
     const found = refusalsIn({ exit, output, hidden: hiddenIn(mounts), unread, cwd, home: context.inner.home });
     return [
-      ...Array.from(new Set(appeared), (path): Refusal => ({ kind: "held-back", path: readablePath(path) })),
+      ...appeared,
       ...hosts.slice(0, MAX_HOSTS).map((each): Refusal => ({ kind: "host", ...each })),
       ...hit.map((what): Refusal => ({ kind: "limit", what })),
       ...(isDiskFull ? [{ kind: "limit", what: "disk" } as const] : []),
