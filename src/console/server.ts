@@ -22,6 +22,7 @@ import { type Route, route, runRoute } from "./route.ts";
 import { createMetrics } from "./metrics.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
 import { doctorRoutes } from "./routes/doctor.ts";
+import { heldBackRoutes } from "./routes/held-back.ts";
 import { keptRoutes } from "./routes/kept.ts";
 import { metricsRoutes } from "./routes/metrics.ts";
 import { outputRoutes } from "./routes/outputs.ts";
@@ -260,6 +261,7 @@ function servedTenant(
       ...pageRoutes(toolkit),
       ...outputRoutes(toolkit),
       ...keptRoutes(grants, toolkit.memories),
+      ...heldBackRoutes(toolkit),
       ...doctorRoutes(doctor),
       ...scheduleRoutes(toolkit),
       ...(browsers === undefined ? [] : sessionRoutes({ browsers, tenant, access, phoneUrl })),

@@ -16,6 +16,7 @@ export interface Page {
 export const PAGES: readonly Page[] = [
   { id: "tools", title: "Tools", load: async () => (await import("./tools.tsx")).Tools },
   { id: "grants", title: "Grants", load: async () => (await import("./grants.tsx")).Grants },
+  { id: "held-back", title: "Put aside", load: async () => (await import("./held-back.tsx")).HeldBackPage },
   { id: "browsers", title: "Browsers", load: async () => (await import("./browsers.tsx")).Browsers },
   { id: "schedules", title: "Schedules", load: async () => (await import("./schedules.tsx")).Schedules },
   { id: "workers", title: "Workers", load: async () => (await import("./workers.tsx")).Workers },
