@@ -49,8 +49,10 @@ export function onlyCodeOf({ argv: [program = "", ...args], assigns, isRead }: H
   if (HARMLESS.has(name))
     return args.some((word) => setsCode(word) || OF_FILE[name]?.test(word) === true) ? undefined : "";
   if (WRAPPERS.test(name)) return isRead && !args.some((word) => setsCode(word) || isForeign(word)) ? "" : undefined;
-  if (SHELLS.test(name) && isRead)
-    return args.every((word) => /^(-[a-z]*c|--noprofile|--norc)$/.test(word)) ? "" : undefined;
+  if (SHELLS.test(name) && isRead) {
+    const last = args.findIndex((word) => /^-[a-z]*c$/.test(word));
+    return args.slice(0, last).every((word) => /^--no(profile|rc)$/.test(word)) ? "" : undefined;
+  }
   const [script = "-"] = args;
   const takesScript = SHELLS.test(name) || INTERPRETERS.test(name);
   return takesScript && !script.startsWith("-") ? plainPath(script) : undefined;

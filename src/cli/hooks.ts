@@ -101,7 +101,9 @@ function commandsIn({ command = "", args }: HookHandler, folder: string): readon
       .slice(0, own)
       .map(({ value, text }) => value ?? text)
       .map((word) => (at !== "" && /^[^/-].*\//.test(word) ? join(at, word) : word).replaceAll(FOLDER, folder));
-    const isRead = own < words.length;
+    // The text of `sh -c` is one of its own words: its commands are found if it is known.
+    const isKnown = words.slice(0, own).every(({ value }) => value !== undefined);
+    const isRead = own < words.length || (isKnown && argv.some((word) => /^-[a-z]*c$/.test(word)));
     const names = assigns.map(({ name }) => `${name}=`);
     return argv.length === 0 ? [] : [{ argv, assigns: names, isRead }];
   });

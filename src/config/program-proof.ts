@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import type { Env } from "../contract/effect.ts";
+import { loadsCode } from "../machine/environment.ts";
 import { realOf } from "../git/disk.ts";
 import { isInside } from "../util/paths.ts";
 import { tried } from "../util/errors.ts";
@@ -22,14 +23,17 @@ const WEB = /^(?:[\w-]+[:=]\s*)?https?:\/\/[^\s'"`$\\]+$/;
 const CODE = /[;&|<>\n\r`\\]|\$\(/;
 /** With a slash in the word, these may spell any path: variables, patterns, another user's home. */
 const SPELLS = /[$*?[{]|~[\w.-]/;
-/** Where a path may begin in a word: `-I/x`, `--import=file:///x`, `sh -c "make -C /x"`. */
-const PATH_IN_WORD = /~?\/[^\s'"`:,;|&<>()=]*/g;
+/** Where a path may begin and end in a word: `-I/x`, `--import=file:///x`, `sh -c "make -C /x"`, `/x:/y`. */
+const PATH_BEGINS = /~?\//g;
+const PATH_ENDS = /[\s'"`:,;|&<>()=]|$/g;
+/** Characters of a word with a path that is read. */
+const LONGEST = 2_000;
 
 /**
  * Whether a word certainly leads to nothing that a model could write: it has no path into such a place, none above one,
- * no name of a file in the workspace, and no code that could reach one. Errs towards false.
+ * no name of a file in the workspace, and no code that could reach one. Errs towards false. `isData`: it is no code.
  */
-export function leadsOutside(word: string, { places, workDir, home, exists }: ProofPlaces): boolean {
+export function leadsOutside(word: string, { places, workDir, home, exists }: ProofPlaces, isData = false): boolean {
   const leadsIn = (path: string) => {
     const absolute = posix.resolve(workDir, path.replace(/^~(?=\/|$)/, home));
     return [absolute, realOf(absolute)].some((each) =>
@@ -42,14 +46,19 @@ export function leadsOutside(word: string, { places, workDir, home, exists }: Pr
   if (values.some((each) => each !== "" && !isOption(each) && exists(posix.resolve(workDir, each)) && leadsIn(each)))
     return false;
   if (PLAIN.test(text)) return !/(^|[=:,])\.\.($|[:,])/.test(text);
-  if (CODE.test(text)) return false;
+  if (!isData && CODE.test(text)) return false;
   if (/(^|[\s=:,'"])~($|[\s:,'"])/.test(text) || /\.\.(\/|$)/.test(text)) return false;
   if (!text.includes("/")) return true;
-  if (SPELLS.test(text)) return false;
-  // A place may have blanks and quotes in its name: a path also goes to the end of the word.
-  return Array.from(text.matchAll(PATH_IN_WORD)).every(
-    ({ 0: path, index }) => !leadsIn(single(path)) && !leadsIn(single(text.slice(index))),
-  );
+  if (!isData && SPELLS.test(text)) return false;
+  if (text.length > LONGEST) return false;
+  // A place may have blanks and quotes in its name, so a path may end at each of them.
+  return Array.from(text.matchAll(PATH_BEGINS)).every(({ index }) => {
+    const rest = text.slice(index);
+    const isWithin = !isOption(text) && /\w/.test(text[index - 1] ?? ""); // "a/=": a slash of base64 is not the root
+    return Array.from(rest.matchAll(PATH_ENDS)).every(
+      (end) => (isWithin && end.index === 1) || !leadsIn(single(rest.slice(0, end.index))),
+    );
+  });
 }
 
 const single = (path: string) => path.replaceAll(/\/{2,}/g, "/");
@@ -58,5 +67,8 @@ const isOption = (word: string) => word.startsWith("-");
 
 /** Whether all variables that are set for a program lead to nothing that a model could write. */
 export function environmentLeadsOutside(env: Env, known: ProofPlaces): boolean {
-  return Object.values(env).every((value) => value.split(":").every((part) => leadsOutside(part, known)));
+  return Object.entries(env).every(([name, value]) => {
+    const isData = name !== "PATH" && !loadsCode(name); // a password may have any characters
+    return value.split(":").every((part) => leadsOutside(part, known, isData));
+  });
 }

@@ -54,6 +54,7 @@ const CONTAINED: readonly Row[] = [
   [["python3", "-m", "p"], { PYTHONPATH: "/usr/lib/x:DIR/lib" }],
   [["node", "OUT/server.mjs"], { NODE_OPTIONS: "--require DIR/sub/x.cjs" }],
   [["node", "OUT/server.mjs"], { NODE_PATH: "DIR/node_modules" }],
+  [["java", "Main"], { OPTS: "-javaagent:DIR/agent.jar" }],
   [["server"], { PATH: "DIR/node_modules/.bin:/usr/bin" }],
 ];
 
@@ -77,6 +78,10 @@ const OUTSIDE: readonly Row[] = [
   [["node", "OUT/server.mjs", "--port", "8080"]],
   [["node", "OUT/server.mjs"], { NODE_OPTIONS: "--max-old-space-size=512", TOKEN: "a/b+c==" }],
   [["python3", "-m", "p"], { PYTHONPATH: "/usr/lib/x" }],
+  [
+    ["npx", "-y", "server"],
+    { DATABASE_URL: "postgres://ada:a;b|c@db.example.org/x?sslmode=require&y=1", KEY: "a/=$*" },
+  ],
 ];
 
 test.for(OUTSIDE)("is proven, and starts outside: %j", async ([argv, env = {}]) => {
