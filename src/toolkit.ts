@@ -33,7 +33,7 @@ import type { Delivery } from "./contract/delivery.ts";
 import { createLiveTools } from "./engine/live-tools.ts";
 import { openToolkit } from "./engine/toolkit.ts";
 import { createWatch } from "./engine/watch.ts";
-import { toolset } from "./engine/toolset.ts";
+import { findTool, toolset } from "./engine/toolset.ts";
 import { realOf } from "./git/disk.ts";
 import { keepProgramsOutOf } from "./machine/places.ts";
 import { createSeenFiles } from "./files/seen.ts";
@@ -59,7 +59,7 @@ import { openSchedules } from "./schedule/schedules.ts";
 import { loadWords } from "./schedule/timing.ts";
 import { type SandboxChoice, type ToolkitOptions, requireValidOptions } from "./toolkit-options.ts";
 import { presetPolicy } from "./tools/presets/policies.ts";
-import { chosenTools, sourceChoice } from "./tools/presets/choose.ts";
+import { chosenTools, presetsWith, sourceChoice } from "./tools/presets/choose.ts";
 import type { UndoRecorder } from "./undo/undo.ts";
 import type { BrowsersOptions } from "./web/browser/browsers.ts";
 import type { Browsers } from "./web/browser/protocol.ts";
@@ -177,6 +177,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     write: (input, { call, thread }) => void write(input, call, thread).catch(() => {}),
   });
   const shown = (text: string) => terminalSafe(mask.text(text));
+  const reported = new Set<string>();
   const shared = {
     policies,
     policiesOf: policiesOfCallers(backend, (settings) => createPolicy(settings, backend, ownFolders, undefined, facts)),
@@ -197,6 +198,12 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     schedules,
     notices,
     live,
+    leftOut(tool: string, why: string) {
+      if (reported.has(tool)) return;
+      reported.add(tool);
+      noticeOfSource(`The tool ${tool} is left out of requests: ${why}.`);
+    },
+    lacking: (name: string) => (findTool(live.current, name) === undefined ? presetsWith(name) : undefined),
     withheld: createWithheld(rules, backend),
     store,
     watch,

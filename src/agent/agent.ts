@@ -128,7 +128,8 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
   const { model, thread = randomName(10), instructions = "" } = options;
   const limits = requireLimits({ ...DEFAULT_LIMITS, ...options.limits });
   const hub = createEventHub();
-  const known: Known = { charactersAToken: 4, context: limits.context, hasWaited: false, hasBegun: false };
+  const flags = { hasWaited: false, hasBegun: false };
+  const known: Known = { charactersAToken: 4, context: limits.context, leftOut: new Set(), ...flags };
   let budget: Budget | undefined;
   const waking = createWaking((words) => turns.deliver({ role: "user", from: "handrail", content: [text(words)] }));
   const search = createToolSearch(limits.context, () => transcript.messages);

@@ -72,6 +72,8 @@ export function charactersAToken(characters: number, counted: number): number {
 export async function compact(options: Compaction): Promise<ModelReply | undefined> {
   const { transcript, budget, charactersAToken: ratio } = options;
   const before = measure(transcript, ratio);
+  // A message alone is not summarized: its summary is not what was asked. The provider says whether it takes it.
+  if (transcript.messages.length < 2) return undefined;
   if (before <= budget && options.keep === undefined) return undefined;
   return options.around(() => shorten(options, before));
 }

@@ -11,8 +11,11 @@ import type { Content } from "../contract/content.ts";
 import type { CallId } from "../contract/identity.ts";
 import type { AssistantPart, Message } from "../contract/message.ts";
 import type { Toolset } from "../contract/toolkit.ts";
-import { definitions } from "../engine/toolset.ts";
+import { definitions } from "../engine/definitions.ts";
+import { takenPart } from "../engine/taken-part.ts";
 import { partText, partsText } from "../output/part-text.ts";
+import { bareName } from "../util/bare-name.ts";
+import { withExactNumbers } from "../util/exact-json.ts";
 import { isTooDeep } from "../util/json.ts";
 import { clip } from "../util/text.ts";
 import { callsOf } from "./conversation.ts";
@@ -93,10 +96,13 @@ function convert(messages: readonly Message[], results: ReadonlyMap<CallId, Tool
 
 /**
  * Returns the tools in the AI SDK's format; `undefined` when there are none, because providers reject an empty list.
- * Uses Gemini's format for all providers: it is the strictest, and every provider accepts it.
+ * Uses Gemini's format for all providers: it is the strictest, and every provider accepts it (`PROVIDER_RULES`).
  */
-export function toolsOf(tools: Toolset): LanguageModelV3FunctionTool[] | undefined {
-  return definitions(tools, "gemini")?.map(({ name, description, parametersJsonSchema }) => ({
+export function toolsOf(
+  tools: Toolset,
+  leftOut?: (tool: string, why: string) => void,
+): LanguageModelV3FunctionTool[] | undefined {
+  return definitions(tools, "gemini", {}, leftOut)?.map(({ name, description, parametersJsonSchema }) => ({
     type: "function",
     name,
     description,
@@ -105,9 +111,11 @@ export function toolsOf(tools: Toolset): LanguageModelV3FunctionTool[] | undefin
 }
 
 function userMessage(content: readonly Content[]): Extract<LanguageModelV3Message, { role: "user" }> {
-  const parts = content.map((part): LanguageModelV3TextPart | LanguageModelV3FilePart =>
-    part.type === "image" ? imagePart(part) : { type: "text", text: partText(part) },
-  );
+  const parts = content
+    .map(takenPart)
+    .map((part): LanguageModelV3TextPart | LanguageModelV3FilePart =>
+      part.type === "image" ? imagePart(part) : { type: "text", text: partText(part) },
+    );
   const kept = parts.filter((part) => part.type !== "text" || part.text.trim() !== "");
   return { role: "user", content: kept.length > 0 ? kept : [{ type: "text", text: "(empty message)" }] };
 }
@@ -181,7 +189,9 @@ function withOptions(provider: AssistantPart["provider"]): { providerOptions?: S
 
 /** Replaces a name that no tool can have: providers reject a conversation that contains one. */
 function nameOf(name: string): string {
-  const safe = name.replaceAll(/[^\w-]/g, "_").slice(0, 64);
+  const safe = bareName(name)
+    .replaceAll(/[^\w-]/g, "_")
+    .slice(0, 64);
   return /^[a-zA-Z_]/.test(safe) ? safe : `_${safe.slice(0, 63)}`;
 }
 
@@ -193,7 +203,7 @@ export const SHOWN_ARGUMENTS = 1_000;
  */
 function argumentsOf(input: string): unknown {
   try {
-    const value: unknown = JSON.parse(input === "" ? "{}" : input);
+    const value: unknown = JSON.parse(input === "" ? "{}" : withExactNumbers(input));
     if (typeof value === "object" && value !== null && !Array.isArray(value) && !isTooDeep(value)) return value;
   } catch {
     // handled below

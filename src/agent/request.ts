@@ -1,7 +1,9 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions } from "@ai-sdk/provider";
 import { pause } from "../util/abort.ts";
+import { wellFormed } from "../util/well-formed.ts";
 import type { AgentEvent } from "./events.ts";
 import { type ModelProblem, problemOf } from "./models/problem.ts";
+import { hasPictures } from "./pictures.ts";
 import { type Reply, readReply } from "./reply.ts";
 import { traceRequest } from "./trace.ts";
 
@@ -30,10 +32,10 @@ export async function request(
   { signal, emit, retryMs }: RequestOptions,
 ): Promise<ModelReply> {
   for (let attempt = 1; ; attempt++) {
-    const given = { ...options, abortSignal: signal };
+    const given = { ...wellFormed(options), abortSignal: signal };
     const reply = await traceRequest(model, () => readReply(model, given, signal, emit));
     if (reply.error === undefined || signal.aborted) return reply;
-    const problem = problemOf(reply.error, model);
+    const problem = problemOf(reply.error, model, { hasPictures: hasPictures(options.prompt) });
     const backOff = retryMs * 2 ** (attempt - 1) * (0.75 + Math.random() / 2);
     const waitMs = Math.round(Math.max(problem.retryAfterMs ?? 0, Math.min(backOff, LONGEST_WAIT_MS)));
     if (waitMs > LONGEST_WAIT_MS) {

@@ -2,7 +2,8 @@ import { Type } from "typebox";
 import type { Message } from "../contract/message.ts";
 import { type Tool, defineTool } from "../contract/tool.ts";
 import type { Toolset } from "../contract/toolkit.ts";
-import { definitions, paramsHint } from "../engine/toolset.ts";
+import { definitions } from "../engine/definitions.ts";
+import { paramsHint } from "../engine/toolset.ts";
 import { clip, plural } from "../util/text.ts";
 
 /** A toolset with more tools is large. */

@@ -14,17 +14,22 @@ import {
   type CallResults,
   type Calling,
   type Failures,
+  announce,
   answerCall,
   createFailures,
+  notStarted,
   refuseCalls,
   runCalls,
 } from "./calls.ts";
 import { charactersAToken, compact, measure } from "./compact.ts";
+import { charactersOf } from "./conversation.ts";
 import type { Budget, CostReached, Price } from "./budget.ts";
 import type { AgentEvent, TurnEnd } from "./events.ts";
 import { isOffered } from "./offers.ts";
 import { parkedEnd, settleParked, waitingMessage } from "./parked.ts";
+import { removePictures } from "./pictures.ts";
 import { partsText } from "../output/part-text.ts";
+import { formatSize } from "../output/size.ts";
 import { PROVIDER_OPTIONS, type Prompts, SHOWN_ARGUMENTS, toolsOf } from "./prompt.ts";
 import { type ModelReply, type RequestOptions, request } from "./request.ts";
 import type { ToolSearch } from "./tool-search.ts";
@@ -105,6 +110,8 @@ export interface Known {
   context: number;
   /** Whether a turn has waited for sources of tools. */
   hasWaited: boolean;
+  /** The tools whose definitions are left out, as people know. */
+  readonly leftOut: Set<string>;
   /** Whether hooks know that the agent has begun. */
   hasBegun: boolean;
 }
@@ -183,14 +190,19 @@ interface Turn extends TurnOptions {
 /**
  * Returns a function that reads the tools again when sources have added or removed some, or a search has found some.
  */
-function offeredTools({ toolkit, instructions, search }: TurnOptions): Turn["offered"] {
+function offeredTools({ toolkit, instructions, search, known, emit }: TurnOptions): Turn["offered"] {
+  const leftOut = (tool: string, why: string) => {
+    if (known.leftOut.has(tool)) return;
+    known.leftOut.add(tool);
+    emit({ type: "message", from: "handrail", text: `The tool ${tool} is left out of requests: ${why}.` });
+  };
   let takenFrom: Toolkit["tools"] | undefined;
   let offered: ReturnType<Turn["offered"]>;
   return () => {
     const now = search.offered(toolkit.tools);
     if (now !== takenFrom) {
       takenFrom = now;
-      const tools = toolsOf(now);
+      const tools = toolsOf(now, leftOut);
       offered = { tools, fixedCharacters: instructions.length + JSON.stringify(tools ?? []).length };
     }
     return offered;
@@ -300,7 +312,8 @@ async function round(turn: Turn): Promise<Ending | undefined> {
   if (budget.reached() !== undefined) return undefined; // concurrent sub-agents may have used it up
   budget.takeRound();
   const answer = await ask(turn, over);
-  if (answer.problem?.kind === "context-overflow" && counts.overflows < OVERFLOWS) return takeBack(turn);
+  const taken = takeBack(turn, answer);
+  if (taken !== undefined) return taken === "again" ? undefined : taken;
   const calls = keep(turn, answer);
   if (over.aborted) {
     refuseCalls(calls, "the turn was stopped", results);
@@ -310,7 +323,7 @@ async function round(turn: Turn): Promise<Ending | undefined> {
     refuseCalls(calls, "the reply broke off", results);
     return failedWith(answer);
   }
-  if (calls.length > 0) return makeCalls(turn, calls);
+  if (calls.length > 0) return makeCalls(turn, answer.finish === "length" ? withoutCut(turn, calls) : calls);
   const ending = endingOf(answer);
   if (ending === undefined) {
     if (++counts.emptyReplies > 1) return { reason: "failed", message: emptyMessage(answer, model) };
@@ -323,13 +336,47 @@ async function round(turn: Turn): Promise<Ending | undefined> {
   return ending.reason === "done" && (await continues(turn)) ? undefined : ending;
 }
 
-/** Takes back a request that was too long: the next request is shorter, and this one is not counted. */
-function takeBack({ budget, counts, known, offered, transcript }: Turn): undefined {
+/**
+ * Takes back a request that the provider refused, if another can be made: a shorter one when it was too long, one without
+ * pictures when it does not take one. The request is not counted. `undefined` when nothing is to be done.
+ */
+function takeBack(turn: Turn, { problem }: ModelReply): "again" | Ending | undefined {
+  const { budget, counts, known, emit, offered, toolkit, transcript } = turn;
+  if (problem?.kind === "picture" && removePictures(transcript)) {
+    budget.returnRound();
+    const words = toolkit.mask(`${problem.message} The model is asked again without images.`);
+    emit({ type: "message", from: "handrail", text: words });
+    return "again";
+  }
+  if (problem?.kind !== "context-overflow") return undefined;
+  const newest = transcript.messages.at(-1);
+  const length = newest?.role === "user" ? charactersOf(newest) : 0;
+  if (length > 0.8 * (transcript.characters.all + offered().fixedCharacters)) {
+    const message = `${problem.message} Your message alone has ${formatSize(length)}: ${SHORTER}`;
+    return { reason: "failed", message };
+  }
+  if (counts.overflows >= OVERFLOWS || transcript.messages.length < 2) return undefined;
   counts.overflows++;
   budget.returnRound();
   const ratio = known.charactersAToken;
   known.context = (measure(transcript, ratio) + offered().fixedCharacters / ratio) * 0.6;
+  return "again";
 }
+
+const SHORTER = "send a shorter one, or put it in a file and name the file, so that the model reads it in parts.";
+
+/** Answers the last call of a reply that reached the limit of output, if its arguments were cut. Returns the others. */
+function withoutCut({ failures, results }: Turn, calls: readonly Calling[]): readonly Calling[] {
+  const last = calls.at(-1);
+  if (last === undefined || (last.input.trim() !== "" && parse(last).notJson === undefined)) return calls;
+  announce(last, results);
+  answerCall(last, failures.noted(last, { ...notStarted(last, CUT), status: "invalid-input" }), 0, results);
+  return calls.slice(0, -1);
+}
+
+const CUT =
+  "your reply reached the model's limit of output inside its arguments, so the rest of them is missing. Nothing was run. " +
+  "Make the call with shorter arguments: write a long file in several parts";
 
 async function makeCalls(turn: Turn, calls: readonly Calling[]): Promise<Ending | undefined> {
   const { name, over, failures, budget, results } = turn;

@@ -15,7 +15,13 @@ export type ToolResult = { readonly id?: CallId } & Ending;
 
 type Ending =
   | { readonly status: "ok"; readonly content: readonly Content[]; readonly data: Json }
-  | { readonly status: "unknown-tool"; readonly name: string; readonly closest: readonly string[] }
+  | {
+      readonly status: "unknown-tool";
+      readonly name: string;
+      readonly closest: readonly string[];
+      /** Where a tool of this name is. */
+      readonly hint?: string;
+    }
   | { readonly status: "invalid-input"; readonly issues: readonly Issue[] }
   /** "nobody": a person must approve the call, and nobody could be asked or answered in time. */
   | { readonly status: "denied"; readonly reason: string; readonly by: "policy" | "person" | "nobody" }

@@ -16,13 +16,15 @@ import { validate } from "./validate.ts";
  */
 export async function check(
   request: ToolCall,
-  { tools, absent, mask }: Pick<Host, "tools" | "absent" | "mask">,
+  { tools, absent, lacking, mask }: Pick<Host, "tools" | "absent" | "lacking" | "mask">,
 ): Promise<CheckedCall> {
   const tool = findTool(tools, request.name);
   if (tool === undefined) {
     const why = absent?.(request.name);
     if (why !== undefined) throw new ToolFailure(why, { hint: "Continue without it, or try again later." });
-    throw new CallEnded({ status: "unknown-tool", name: request.name, closest: closestTools(tools, request.name) });
+    const closest = closestTools(tools, request.name);
+    const hint = lacking?.(request.name);
+    throw new CallEnded({ status: "unknown-tool", name: request.name, closest, ...(hint !== undefined && { hint }) });
   }
   const validated = await validate(tool, readable(request, tool));
   if (!validated.ok) throw new CallEnded({ status: "invalid-input", issues: validated.issues });

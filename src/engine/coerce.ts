@@ -1,4 +1,5 @@
 import type { TLocalizedValidationError } from "typebox/error";
+import { isRounded, withExactNumbers } from "../util/exact-json.ts";
 import { mendJson } from "../util/mend-json.ts";
 
 /**
@@ -76,7 +77,10 @@ const READ: { readonly [type: string]: (value: unknown) => unknown } = {
     if (value === 0 || (typeof value === "string" && /^\s*false\s*$/i.test(value))) return false;
     return undefined;
   },
-  string: (value) => (typeof value === "number" || typeof value === "boolean" ? String(value) : undefined),
+  string: (value) => {
+    if (typeof value !== "number" && typeof value !== "boolean") return undefined;
+    return isRounded(String(value)) ? undefined : String(value);
+  },
   array: (value) => {
     const parsed = parsedText(value);
     return Array.isArray(parsed) ? parsed : [parsed];
@@ -89,7 +93,12 @@ const READ: { readonly [type: string]: (value: unknown) => unknown } = {
 
 function readNumber(value: unknown): number | undefined {
   if (typeof value === "boolean") return Number(value);
-  if (typeof value !== "string" || !/^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(value)) return undefined;
+  if (
+    typeof value !== "string" ||
+    isRounded(value.trim()) ||
+    !/^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(value)
+  )
+    return undefined;
   const read = Number(value);
   return Number.isFinite(read) ? read : undefined;
 }
@@ -98,7 +107,7 @@ function readNumber(value: unknown): number | undefined {
 function parsedText(value: unknown): unknown {
   if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;
   try {
-    return JSON.parse(mendJson(value));
+    return JSON.parse(withExactNumbers(mendJson(value)));
   } catch {
     return value;
   }

@@ -8,18 +8,15 @@ import { foreignSource, inBoundary, isOwn, plainPart, seenParts } from "./foreig
 import type { Host } from "./host.ts";
 import type { SavedImages } from "./record.ts";
 import { maskedContent } from "./mask-result.ts";
-import { formatSize } from "../output/size.ts";
 import { DEFAULT_LIMIT, savedNotice, truncateHead, truncateTail } from "../output/truncate.ts";
 import type { Executed } from "./execute.ts";
 import { asJson, boundJson } from "./bound-json.ts";
+import { takenPart } from "./taken-part.ts";
 import { outputFault } from "./validate.ts";
 
 /** The room for notices that a tool adds when it truncates its own output. */
 const NOTICE_LINES = 10;
 const NOTICE_BYTES = 2_048;
-
-/** The largest image that models take: 4.5 MB, as base64. The same holds for audio and other bytes. */
-const MAX_BASE64 = 6_291_456;
 
 /**
  * Renders a tool's data, masks secrets and enforces the tool's limit: longer text is truncated at the end that the tool
@@ -47,7 +44,7 @@ export async function fit(
   if (json === undefined) throw new ToolFailure(`tool "${tool.name}" returned data that is not JSON`);
   const rendered = tool.render === undefined ? plain(json) : tool.render(json, call.input);
   const own = typeof rendered === "string" ? [text(rendered)] : rendered;
-  const parts = (attached.length === 0 ? own : [...own, ...attached]).map(withoutHugePart);
+  const parts = (attached.length === 0 ? own : [...own, ...attached]).map(takenPart);
   const fitting = { limit: tool.limit ?? DEFAULT_LIMIT, keep, outputs, mask };
   const from = call.effects.length === 0 ? undefined : await foreignSource(call, store);
   const content =
@@ -175,14 +172,4 @@ async function saved(outputs: Outputs, whole: string): Promise<string | undefine
   } catch {
     return undefined; // the notice reports that the rest of the text is lost
   }
-}
-
-function withoutHugePart(part: Content): Content {
-  if (isReadable(part)) return part;
-  const [data, mimeType = "unknown type"] =
-    part.type === "resource" ? [part.blob, part.mimeType] : [part.data, part.mimeType];
-  if (data.length <= MAX_BASE64) return part;
-  const what = { image: "Image", audio: "Audio", resource: "Resource" }[part.type];
-  const size = `${formatSize(data.length)} in base64; models take up to ${formatSize(MAX_BASE64)}`;
-  return text(`[${what} left out: ${mimeType}, ${size}]`);
 }

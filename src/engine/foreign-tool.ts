@@ -3,6 +3,7 @@ import { type JsonSchema, type MutableJson, type Schema, toSchema } from "../con
 import { type Tool, type ToolContext, isToolName } from "../contract/tool.ts";
 import { oneLine, terminalSafe } from "../output/terminal-text.ts";
 import { clip } from "../util/text.ts";
+import { wellFormed } from "../util/well-formed.ts";
 import { SUBSCHEMAS } from "./subschemas.ts";
 
 /** A tool of another program, as that program describes it. Nothing of it is trusted. */
@@ -48,6 +49,7 @@ export function foreignTool(given: ForeignTool): Tool {
   }
   return {
     ...rest,
+    run: (input, context) => rest.run(wellFormed(input), context),
     name,
     ...(title !== undefined && { title: clip(terminalSafe(title), LONGEST_TITLE) }),
     ...(paramsHint !== undefined && { paramsHint: oneLine(paramsHint, LONGEST_HINT) }),

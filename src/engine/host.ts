@@ -29,6 +29,8 @@ export interface Host {
   readonly tools: Toolset;
   /** Why a tool is absent; `undefined` when nothing is known about the name. */
   readonly absent?: ((name: string) => string | undefined) | undefined;
+  /** Where a tool of this name is that the toolkit was made without; `undefined` when there is none. */
+  readonly lacking?: ((name: string) => string | undefined) | undefined;
   /** The policies. Their strictest decision counts. */
   readonly policies: readonly Policy[];
   /** Asks a person. `undefined`: only people who answer questions of the store can be asked. */

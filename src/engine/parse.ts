@@ -1,5 +1,6 @@
 import type { ToolCall } from "../contract/call.ts";
 import type { CallRequest } from "../contract/toolkit.ts";
+import { withExactNumbers } from "../util/exact-json.ts";
 import { newId } from "../util/identifier.ts";
 import { MAX_JSON_DEPTH, type Parsed, isTooDeep, parseJson } from "../util/json.ts";
 import { mendJson } from "../util/mend-json.ts";
@@ -13,8 +14,8 @@ import { clip } from "../util/text.ts";
  * @param own The defaults for what the request leaves out: the toolkit's thread, parent and agent.
  */
 export function parse(request: CallRequest, own: Pick<CallRequest, "thread" | "parent" | "agent"> = {}): ToolCall {
-  const { name, input, id = newId(), turn, trace } = request;
-  const { thread = own.thread ?? "main", parent = own.parent, agent = own.agent } = request;
+  const { name, input, id = newId(), turn, trace, ...caller } = usable(request);
+  const { thread = own.thread ?? "main", parent = own.parent, agent = own.agent } = caller;
   // Assigned one by one: spreading optional fields costs as much as the rest of this function.
   const call: { -readonly [Key in keyof ToolCall]: ToolCall[Key] } = { id, name, thread, input: undefined };
   if (turn !== undefined) call.turn = turn;
@@ -22,6 +23,18 @@ export function parse(request: CallRequest, own: Pick<CallRequest, "thread" | "p
   if (agent !== undefined) call.agent = agent;
   if (trace !== undefined) call.trace = trace;
   return Object.assign(call, parseInput(input));
+}
+
+/** The fields of a request that are text. */
+const TEXTS = ["name", "id", "turn", "trace", "thread", "parent", "agent"] as const;
+
+/** The request, or what can be used of one that has not its type: servers omit the name, programs pass anything. */
+function usable(given: CallRequest): CallRequest {
+  const request: { readonly [field: string]: unknown } = Object(given);
+  const isText = (field: string) => request[field] === undefined || typeof request[field] === "string";
+  if (typeof request["name"] === "string" && TEXTS.every(isText)) return given;
+  const texts = TEXTS.filter((field) => typeof request[field] === "string").map((field) => [field, request[field]]);
+  return { name: "", ...(Object.fromEntries(texts) as Partial<CallRequest>), input: request["input"] };
 }
 
 /** The longest text of arguments that is parsed, in UTF-16 units: 16 MiB. */
@@ -54,8 +67,8 @@ function parseText(input: unknown): Pick<ToolCall, "input" | "notJson"> {
 
 /** Parses the text, repaired if necessary. An error describes the text as it was written. */
 function parseMended(text: string): Parsed {
-  const plain = parseJson(text);
+  const plain = parseJson(withExactNumbers(text));
   if (plain.ok) return plain;
-  const mended = parseJson(mendJson(text));
-  return mended.ok ? mended : plain;
+  const mended = parseJson(withExactNumbers(mendJson(text)));
+  return mended.ok ? mended : parseJson(text);
 }

@@ -4,6 +4,8 @@ import { ToolFailure } from "../contract/failure.ts";
 import type { ToolResult } from "../contract/result.ts";
 import { partsText } from "../output/part-text.ts";
 import { messageOf } from "../util/errors.ts";
+import { clip } from "../util/text.ts";
+import { wellFormed } from "../util/well-formed.ts";
 
 /** Thrown by a stage to end the call with this result. Does not leave the engine. */
 export class CallEnded extends Error {
@@ -39,11 +41,15 @@ export function refusal(call: CheckedCall, reason?: string): string {
 
 /** The result as a model reads it, as text. What is not text is replaced by its type and size. */
 export function asText(result: ToolResult): string {
+  return wellFormed(textOf(result));
+}
+
+function textOf(result: ToolResult): string {
   switch (result.status) {
     case "ok":
       return partsText(result.content);
     case "unknown-tool":
-      return unknownTool(result.name, result.closest);
+      return unknownTool(result);
     case "invalid-input":
       return result.issues.map((issue) => `validation error: ${issue.message}`).join("\n");
     case "denied":
@@ -62,10 +68,10 @@ export function asText(result: ToolResult): string {
  * "ok" and "parked".
  */
 export function asContent(result: ToolResult): { content: readonly Content[]; isError: boolean } {
-  if (result.status === "ok") return { content: result.content, isError: false };
+  if (result.status === "ok") return { content: wellFormed(result.content), isError: false };
   if (result.status === "parked") return { content: [text(asText(result))], isError: false };
   const others = ("content" in result ? (result.content ?? []) : []).filter((part) => !isReadable(part));
-  return { content: [text(asText(result)), ...others], isError: true };
+  return { content: [text(asText(result)), ...wellFormed(others)], isError: true };
 }
 
 /** The result as `{success, output, error}`, for programs. */
@@ -101,9 +107,10 @@ function waitingText({ call, changed }: Extract<ToolResult, { status: "parked" }
   return `This call waits for a person's approval and has not run. Its id is ${call}.${why} Do not repeat it.`;
 }
 
-function unknownTool(name: string, closest: readonly string[]): string {
+function unknownTool({ name, closest, hint }: Extract<ToolResult, { status: "unknown-tool" }>): string {
   const names = closest.map((near) => JSON.stringify(near)).join(", ");
-  return `unknown tool ${JSON.stringify(name)}.${names === "" ? " There are no tools." : ` Closest: ${names}`}`;
+  const what = name === "" ? "the call names no tool." : `unknown tool ${JSON.stringify(clip(name, 200))}.`;
+  return lines(`${what}${names === "" ? " There are no tools." : ` Closest: ${names}`}`, hint);
 }
 
 function lines(...parts: readonly (string | undefined)[]): string {

@@ -1,7 +1,8 @@
 import type { JsonSchema, MutableJson, ParametersSchema } from "../contract/schema.ts";
 import { SUBSCHEMAS } from "./subschemas.ts";
 
-type PlainSchema = { [keyword: string]: MutableJson };
+/** A schema that is not `true` or `false`. */
+export type PlainSchema = { [keyword: string]: MutableJson };
 type Change = (schema: PlainSchema) => PlainSchema;
 
 /**
@@ -20,15 +21,8 @@ export function shownSchema(schema: JsonSchema): ParametersSchema {
   return parametersSchema(changed(JSON.parse(text) as PlainSchema, (part) => withItems(withEnum(part))));
 }
 
-/**
- * Returns the same schema without empty strings in any `enum`, which Gemini refuses ("enum[2]: cannot be empty"). The
- * tool still accepts empty strings.
- */
-export function shownSchemaForGemini(schema: JsonSchema): ParametersSchema {
-  return parametersSchema(changed(shownSchema(schema) as PlainSchema, withoutEmptyChoices));
-}
-
-function parametersSchema(schema: PlainSchema): ParametersSchema {
+/** The schema of arguments: an object with properties. */
+export function parametersSchema(schema: PlainSchema): ParametersSchema {
   const { properties, required, ...rest } = schema;
   return {
     ...rest,
@@ -38,9 +32,14 @@ function parametersSchema(schema: PlainSchema): ParametersSchema {
   };
 }
 
-/** Applies a change to the schema and to every schema inside it, the innermost first. */
-function changed(schema: PlainSchema, change: Change): PlainSchema {
-  const one = (part: MutableJson) => (isPlain(part) ? changed(part, change) : part);
+/**
+ * Applies a change to the schema and to every schema inside it, the innermost first.
+ *
+ * @param levels 1: only to the schemas directly inside it
+ */
+export function changed(schema: PlainSchema, change: Change, levels = Infinity): PlainSchema {
+  const one = (part: MutableJson) =>
+    !isPlain(part) ? part : levels === 1 ? change(part) : changed(part, change, levels);
   const entries = Object.entries(schema).map(([keyword, value]): [string, MutableJson] => {
     const holds = SUBSCHEMAS.get(keyword);
     if (holds === undefined) return [keyword, value];
@@ -48,7 +47,8 @@ function changed(schema: PlainSchema, change: Change): PlainSchema {
     if (holds !== "named" || !isPlain(value)) return [keyword, one(value)];
     return [keyword, Object.fromEntries(Object.entries(value).map(([name, part]) => [name, one(part)]))];
   });
-  return change(Object.fromEntries(entries));
+  const result = Object.fromEntries(entries);
+  return levels === 1 ? result : change(result);
 }
 
 /** OpenAI refuses an array without `items`. An empty schema for `items` allows the same values as no `items`. */
@@ -61,7 +61,7 @@ function withItems(schema: PlainSchema): PlainSchema {
  * Writes a choice of values as `{type, enum}`: a `const`, an `enum` without a type, and in `anyOf` all choices of one
  * type together.
  */
-function withEnum(schema: PlainSchema): PlainSchema {
+export function withEnum(schema: PlainSchema): PlainSchema {
   if ("const" in schema && !("enum" in schema)) {
     const { const: value = null, ...rest } = schema;
     return withEnum({ ...rest, enum: [value] });
@@ -109,18 +109,11 @@ function isChoice(schema: MutableJson | undefined): schema is Choice {
   );
 }
 
-function withoutEmptyChoices(schema: PlainSchema): PlainSchema {
-  const { enum: choices, ...rest } = schema;
-  if (!Array.isArray(choices) || !choices.includes("")) return schema;
-  const named = choices.filter((choice) => choice !== "");
-  return named.length === 0 ? rest : { ...rest, enum: named };
-}
-
 function typeOf(value: MutableJson): string {
   if (value === null) return "null";
   return Array.isArray(value) ? "array" : typeof value;
 }
 
-function isPlain(value: MutableJson | undefined): value is PlainSchema {
+export function isPlain(value: MutableJson | undefined): value is PlainSchema {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-import type { JsonSchema, MutableJson, ParametersSchema } from "../contract/schema.ts";
+import type { MutableJson, ParametersSchema } from "../contract/schema.ts";
 
 type PlainSchema = { [keyword: string]: MutableJson };
 
@@ -101,35 +101,25 @@ function isPlain(value: unknown): value is PlainSchema {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/**
- * Returns the arguments without each `null` that stands for an optional property, at any depth: in strict modes models
- * write it for "not given". A `null` that the schema takes is kept. Returns the same value if there is none to remove.
- */
-export function withoutNulls(schema: JsonSchema, value: unknown): unknown {
-  if (Array.isArray(value)) {
-    const items = isPlain(schema["items"]) ? schema["items"] : undefined;
-    const all = items === undefined ? value : value.map((item: unknown) => withoutNulls(items, item));
-    return all.some((item, index) => item !== value[index]) ? all : value;
-  }
-  const { properties, required } = schema;
-  if (!isPlain(value) || !isPlain(properties)) return value;
-  const names: readonly unknown[] = Array.isArray(required) ? required : [];
-  let changed = false;
-  const entries = Object.entries(value).flatMap(([name, given]): [string, unknown][] => {
-    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (!isPlain(property)) return [[name, given]];
-    const isAbsent = given === null && !names.includes(name) && !takesNull(property);
-    const kept = isAbsent ? undefined : withoutNulls(property, given);
-    if (kept === given) return [[name, given]];
-    changed = true;
-    return kept === undefined ? [] : [[name, kept]];
-  });
-  return changed ? Object.fromEntries(entries) : value;
+/** What counts for the limits of strict modes: levels of objects, properties, values of choices, unions of properties. */
+export interface StrictUse {
+  readonly levels: number;
+  readonly properties: number;
+  readonly choices: number;
+  readonly unions: number;
 }
 
-function takesNull(schema: PlainSchema): boolean {
-  const { enum: choices, anyOf, oneOf } = schema;
-  if (typesOf(schema).includes("null") || (Array.isArray(choices) && choices.includes(null))) return true;
-  const branches = [anyOf, oneOf].filter((each) => Array.isArray(each)).flat();
-  return branches.some((branch) => isPlain(branch) && takesNull(branch));
+/** Counts what a schema in strict form has. */
+export function usedBy(schema: PlainSchema): StrictUse {
+  const { properties, items, anyOf, $defs, definitions, enum: choices } = schema;
+  const inner = [properties, $defs, definitions].flatMap((each) => (isPlain(each) ? Object.values(each) : []));
+  const below = [...inner, items, ...(Array.isArray(anyOf) ? anyOf : [])].filter(isPlain).map(usedBy);
+  const own = isPlain(properties) ? Object.values(properties).filter(isPlain) : [];
+  const sum = (key: keyof StrictUse) => below.reduce((all, part) => all + part[key], 0);
+  return {
+    levels: Math.max(0, ...below.map(({ levels }) => levels)) + (isPlain(properties) ? 1 : 0),
+    properties: own.length + sum("properties"),
+    choices: (Array.isArray(choices) ? choices.length : 0) + sum("choices"),
+    unions: own.filter(({ type, anyOf: union }) => Array.isArray(type) || union !== undefined).length + sum("unions"),
+  };
 }

@@ -20,7 +20,8 @@ import { toResult } from "./result.ts";
 import { claimAndCall } from "./resume.ts";
 import { checkSchemasLater } from "./validate.ts";
 import type { LiveTools } from "./live-tools.ts";
-import { definitions, toolset } from "./toolset.ts";
+import { definitions } from "./definitions.ts";
+import { toolset } from "./toolset.ts";
 
 /** What a toolkit shares with the toolkits derived from it. */
 export type Shared = Omit<Host, keyof Own | "onEvent" | "absent" | "schedules"> & {
@@ -28,6 +29,8 @@ export type Shared = Omit<Host, keyof Own | "onEvent" | "absent" | "schedules"> 
   readonly schedules: Toolkit["schedules"];
   readonly notify: Toolkit["notify"];
   readonly pages: Toolkit["pages"];
+  /** Called with a tool that a format of definitions cannot have, and the reason. */
+  readonly leftOut: (tool: string, why: string) => void;
   /** The policies of the caller of a call that a worker makes. */
   readonly policiesOf: (delivery: Delivery) => readonly Policy[];
   /** Returns the permanent grants, without those of the session. */
@@ -136,7 +139,7 @@ function toolkitOf(
     hooks: shared.hooks,
     outputs,
     mask: mask.json,
-    definitions: (format, options) => definitions(tools(), format, options),
+    definitions: (format, options) => definitions(tools(), format, options, shared.leftOut),
     async preview(given) {
       const stop = new Stop();
       return previewOf(parse(given, own), usualHost(), stop).catch((error: unknown) => ({

@@ -4,10 +4,12 @@ import type { Issue } from "../contract/result.ts";
 import type { Json, JsonSchema } from "../contract/schema.ts";
 import type { Tool } from "../contract/tool.ts";
 import { withDeadline } from "../util/deadline.ts";
+import { isRounded } from "../util/exact-json.ts";
+import { valueAt } from "../util/json-pointer.ts";
 import { coerce } from "./coerce.ts";
 import { explainErrors } from "./explain.ts";
 import { issuePath } from "./result.ts";
-import { withoutNulls } from "./strict-schema.ts";
+import { roundedIn, withOwnNames, withoutNulls } from "./received.ts";
 
 /** The result of a validation: the input to use, or the issues. */
 export type Validated =
@@ -46,13 +48,31 @@ export async function validate(tool: Pick<Tool, "input">, raw: unknown): Promise
   return standard === undefined || !fitting.ok ? fitting : validateFurther(standard, fitting.input);
 }
 
-function fit(schema: Compiled, json: JsonSchema, value: unknown): Validated {
+function fit(schema: Compiled, json: JsonSchema, raw: unknown): Validated {
+  const value = withOwnNames(json, raw);
+  const rounded = roundedIn(value);
+  if (rounded.length > 0) return { ok: false, issues: rounded.map(roundedIssue) };
   if (schema.Check(value)) return { ok: true, input: value };
   const given = withoutNulls(json, value);
   if (given !== value && schema.Check(given)) return { ok: true, input: given };
-  const repaired = coerce(value, schema.Errors(value)[1]);
+  const repaired = coerce(given, schema.Errors(given)[1]);
   if (repaired !== undefined && schema.Check(repaired.value)) return { ok: true, input: repaired.value };
-  return { ok: false, issues: explainErrors(json, value, schema.Errors(value)[1]) };
+  const issues = explainErrors(json, value, schema.Errors(value)[1]);
+  return { ok: false, issues: issues.map((issue) => withAdvice(issue, value)) };
+}
+
+const AS_TEXT = "Numbers hold integers exactly up to 9007199254740991; send it as text, where text is taken.";
+
+function roundedIssue({ path, number }: ReturnType<typeof roundedIn>[number]): Issue {
+  return { path, message: `parameter "${path}": ${number} came as a number, which is not exact. ${AS_TEXT}` };
+}
+
+/** Adds to an issue about an integer that a number would round (`withExactNumbers`) why it is not taken as one. */
+function withAdvice(issue: Issue, value: unknown): Issue {
+  const pointer = issue.path.replaceAll(/\[(\d+)\]/g, "/$1").replaceAll(".", "/");
+  const given = valueAt(value, pointer.startsWith("/") ? pointer : `/${pointer}`);
+  const isLong = typeof given === "string" && isRounded(given.trim());
+  return isLong ? { ...issue, message: `${issue.message}. ${AS_TEXT}` } : issue;
 }
 
 /** How long a schema with references may take: the time can double with each level of a value. Milliseconds. */
@@ -74,9 +94,17 @@ async function inTime(work: () => Validated): Promise<Validated> {
 /** Returns why data does not fit a tool's output schema: "days[0].rain must be number". `undefined` when it fits. */
 export async function outputFault(output: JsonSchema, data: Json): Promise<string | undefined> {
   const schema = (compileOnce ?? (await loadCompiler()))(output);
-  if (schema.Check(data)) return undefined;
+  if (schema.Check(data) || schema.Check(withNumbers(data))) return undefined;
   const [error] = schema.Errors(data)[1];
   return `${issuePath(error?.instancePath ?? "")} ${error?.message ?? "does not fit"}`.trim();
+}
+
+/** Returns data in which long integers, which came as texts (`withExactNumbers`), are numbers again, for a check. */
+function withNumbers(data: Json): unknown {
+  const text = JSON.stringify(data, (_, part: unknown) =>
+    typeof part === "string" && isRounded(part) ? Number(part) : part,
+  );
+  return JSON.parse(text) as unknown;
 }
 
 // TypeBox stops at 8 errors by default; a model should see all errors at once.

@@ -16,6 +16,7 @@ import { asContent, asText } from "../engine/result.ts";
 import { outputFault } from "../engine/validate.ts";
 import { onAbort } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
+import { wellFormed } from "../util/well-formed.ts";
 import { blockOf } from "./blocks.ts";
 import { type CallProgress, createProgress } from "./progress.ts";
 import { type Question, answerOf, formOf } from "./form.ts";
@@ -262,6 +263,6 @@ async function toCallResult(
   return {
     content: [...content, ...more].map(blockOf),
     isError: isError || (hasSchema && !isStructured), // only an error may leave out what the schema promises
-    ...(isStructured && { structuredContent: result.data }),
+    ...(isStructured && { structuredContent: wellFormed(result.data) }),
   };
 }

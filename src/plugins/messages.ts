@@ -1,5 +1,8 @@
 import { type Content, text } from "../contract/content.ts";
+import { takenPart } from "../engine/taken-part.ts";
+import { plainBase64 } from "../files/picture.ts";
 import { tried } from "../util/errors.ts";
+import { withExactNumbers } from "../util/exact-json.ts";
 
 /** A message of a plugin, one per line. See docs/plugins.md. */
 export type PluginMessage =
@@ -21,7 +24,7 @@ export type PluginMessage =
 
 /** Parses a line of a plugin. Never throws. */
 export function readMessage(line: string): PluginMessage {
-  const value: unknown = tried(() => JSON.parse(line));
+  const value: unknown = tried(() => JSON.parse(withExactNumbers(line)));
   if (!isRecord(value)) return { type: "none", why: "expected one JSON object in each line" };
   const { type, tools, name, content, call_id: id, message } = value;
   const callId = typeof id === "string" || typeof id === "number" ? String(id) : undefined;
@@ -57,11 +60,9 @@ function partOf(part: unknown): Content | undefined {
   if (!isRecord(part)) return undefined;
   const { type, text: words, data, mimeType = part["mime_type"] } = part;
   if (type === "text" && typeof words === "string") return text(words);
-  const isImage = type === "image" && typeof data === "string" && IMAGE_TYPES.has(mimeType);
-  return isImage && /^[A-Za-z0-9+/]+={0,2}$/.test(data) ? { type, data, mimeType: String(mimeType) } : undefined;
+  if (type !== "image" || typeof data !== "string" || plainBase64(data) === undefined) return undefined;
+  return takenPart({ type, data, mimeType: typeof mimeType === "string" ? mimeType : "unknown type" });
 }
-
-const IMAGE_TYPES: ReadonlySet<unknown> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 function textParts(given: unknown): string {
   return (partsOf(given) ?? []).flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");

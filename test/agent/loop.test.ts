@@ -343,7 +343,7 @@ describe("a turn that is stopped", () => {
 
 test("a key in a provider's error is masked", async () => {
   const key = "hunter2-hunter2-hunter2";
-  const fails = new Error(`rate limit of key ${key}`);
+  const fails = new Error(`rate limit for ${key}`);
   const { agent, events } = await scripted(
     Array.from({ length: 9 }, () => ({ fails })),
     {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { definitions, toolset } from "../../src/engine/toolset.ts";
+import { definitions } from "../../src/engine/definitions.ts";
+import { toolset } from "../../src/engine/toolset.ts";
 import { chosenTools } from "../../src/tools/presets/choose.ts";
 import { commandLine } from "./program.ts";
 

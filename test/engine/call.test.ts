@@ -191,7 +191,7 @@ describe("the arguments", () => {
       /^unknown tool "xyzzy"\. Closest: ".+", ".+", ".+"$/,
     );
     const empty = await toolkitWith({ preset: "none" });
-    expect(asText(await empty.call({ name: "read", input: {} }))).toBe('unknown tool "read". There are no tools.');
+    expect(asText(await empty.call({ name: "xyzzy", input: {} }))).toBe('unknown tool "xyzzy". There are no tools.');
   });
 
   test("a JSON Schema literal and a Standard Schema are taken like a TypeBox type", async () => {

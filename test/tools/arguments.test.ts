@@ -1,7 +1,8 @@
 // What models are told of each argument of a built-in tool: its type, whether it must be given, and its default.
 import { expect, test } from "vitest";
 import type { JsonSchema } from "../../src/contract/schema.ts";
-import { definitions, toolset } from "../../src/engine/toolset.ts";
+import { definitions } from "../../src/engine/definitions.ts";
+import { toolset } from "../../src/engine/toolset.ts";
 import { BUILT_IN } from "../../src/tools/presets/built-in.ts";
 import { PRESETS } from "../../src/tools/presets/presets.ts";
 

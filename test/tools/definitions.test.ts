@@ -7,7 +7,8 @@ import type { JsonSchema, ParametersSchema } from "../../src/contract/schema.ts"
 import { type Tool, defineTool } from "../../src/contract/tool.ts";
 import type { DefinitionFormat, Toolset } from "../../src/contract/toolkit.ts";
 import { requireValidSchemas } from "../../src/engine/schema-fault.ts";
-import { definitions, toolset } from "../../src/engine/toolset.ts";
+import { definitions } from "../../src/engine/definitions.ts";
+import { toolset } from "../../src/engine/toolset.ts";
 import { chosenTools } from "../../src/tools/presets/choose.ts";
 import { PRESETS } from "../../src/tools/presets/presets.ts";
 import { read } from "../../src/tools/read.ts";
@@ -60,7 +61,11 @@ describe("the definitions of every tool", () => {
   test("have the same schema in every format: an object that compiles, with its required names as properties", () => {
     const schemas = SCHEMAS_IN.json(everyTool) ?? [];
     for (const format of FORMATS) {
-      expect(withoutEmpty(SCHEMAS_IN[format](everyTool))).toEqual(withoutEmpty(schemas));
+      // Gemini takes no `patternProperties`.
+      const others = toolset(
+        [...everyTool.values()].filter(({ name }) => format !== "gemini" || name !== "http_request"),
+      );
+      expect(withoutEmpty(SCHEMAS_IN[format](others))).toEqual(withoutEmpty(SCHEMAS_IN.json(others)));
     }
     for (const schema of schemas) expectObjectSchema(schema);
     requireValidSchemas(everyTool.values()); // createToolkit checks only tools that are passed in

@@ -1,4 +1,5 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
+import { withExactBody } from "../../util/exact-json.ts";
 import type { KeyFile } from "./keys.ts";
 
 /** A model, as the configuration or `--model` names it. */
@@ -94,7 +95,10 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
     },
     async load({ name, baseUrl }, apiKey) {
       const { createGoogleGenerativeAI } = await import("@ai-sdk/google");
-      return createGoogleGenerativeAI({ ...(apiKey !== undefined && { apiKey }), ...baseURL(baseUrl) })(name);
+      const key = apiKey !== undefined && { apiKey };
+      // Its arguments are JSON, not text: the package would round their numbers.
+      const exact: typeof fetch = async (input, init) => withExactBody(await fetch(input, init));
+      return createGoogleGenerativeAI({ ...key, ...baseURL(baseUrl), fetch: exact })(name);
     },
   },
   "openai-compatible": {

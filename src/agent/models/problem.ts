@@ -1,17 +1,10 @@
-import { clip } from "../../util/text.ts";
 import { tried } from "../../util/errors.ts";
+import { clip } from "../../util/text.ts";
+import { KINDS, type ProblemKind, RULES } from "./problem-table.ts";
 
-/** The cause of a failed request to a model. */
+/** Why a request to a model failed. */
 export interface ModelProblem {
-  readonly kind:
-    | "wrong-key"
-    | "unknown-model"
-    | "rate-limited"
-    | "overloaded"
-    | "context-overflow"
-    | "unreachable"
-    | "broke-off"
-    | "refused";
+  readonly kind: ProblemKind;
   /** For people: what happened, and the next step. */
   readonly message: string;
   /** How often the request is retried. */
@@ -20,151 +13,119 @@ export interface ModelProblem {
   readonly retryAfterMs?: number;
 }
 
-const RETRIES: { readonly [kind in ModelProblem["kind"]]: number } = {
-  "rate-limited": 5,
-  overloaded: 5,
-  "broke-off": 3,
-  unreachable: 1,
-  "wrong-key": 0,
-  "unknown-model": 0,
-  "context-overflow": 0,
-  refused: 0,
-};
-
 /**
- * Classifies a failed request. Errors of the AI SDK are recognized by their fields (`statusCode`, `responseBody`,
- * `url`), errors in the middle of a stream by their text.
+ * Classifies a failed request by `RULES`: by the fields of the AI SDK's errors (`statusCode`, `responseBody`, `url`) and of
+ * the provider's JSON in them, then by the provider's words.
+ *
+ * @param request what was sent: whether it has pictures
  */
 export function problemOf(
   error: unknown,
   model: { readonly provider: string; readonly modelId: string },
+  request: { readonly hasPictures: boolean },
 ): ModelProblem {
-  const { status, words, url, headers } = factsOf(error);
-  const kind = kindOf(error, status, words);
-  const name = `${model.provider} (${model.modelId})`;
-  const retryAfterMs = kind === "rate-limited" || kind === "overloaded" ? waitOf(headers) : undefined;
-  return {
-    kind,
-    message: `${sentence(kind, name, model.modelId, url)} ${reportedText(words, status)}`.trim(),
-    retries: RETRIES[kind],
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  };
+  const { statusCode, responseBody, url, responseHeaders, message } = Object(error) as { [field: string]: unknown };
+  const reply = replyIn(responseBody) ?? replyIn(error instanceof Error ? message : error) ?? NO_REPLY;
+  const status = typeof statusCode === "number" && statusCode >= 400 ? String(statusCode) : reply.status;
+  const waitMs = waitOf((responseHeaders ?? {}) as Headers, reply);
+  const kind = status === "" && isNetwork(error) ? "unreachable" : kindOf(status, reply, waitMs, request);
+  const [retries, sentence] = KINDS[kind];
+  const said = sentence
+    .replace("{name}", () => `${model.provider} (${model.modelId})`)
+    .replace("{model}", () => model.modelId)
+    .replace("{at}", () => (typeof url === "string" && url !== "" ? ` at ${url}` : ""));
+  const words = withoutKeys(clip(reply.words.replaceAll(/\s+/g, " ").trim(), 2_000), kind, model.modelId);
+  const reported = words === "" ? "" : ` It reported${status && ` ${status}`}: ${clip(words, 300)}`;
+  const again = retries > 0 && waitMs !== undefined && { retryAfterMs: waitMs };
+  return { kind, retries, message: `${said}${reported}`, ...again };
 }
 
-// The wordings of OpenAI, Anthropic, Google, llama.cpp, Ollama and vLLM.
-const OVERFLOW = new RegExp(
-  "context.?(length|window|size)|maximum context|prompt is too long|too many (input )?tokens|input token count|" +
-    "exceed.{0,30}(token|context)|n_ctx|request_too_large",
-  "i",
-);
-const RATE = /rate.?limit|too many requests|quota|resource_exhausted/i;
-const OVERLOAD = /overloaded|unavailable|server_error|internal.?(server)?.?error|capacity|api_error/i;
+type Headers = { readonly [name: string]: string | undefined };
 
-function kindOf(error: unknown, status: number | undefined, words: string): ModelProblem["kind"] {
-  if (status === undefined || status < 400) return kindOfStream(error, words); // the reply had begun
-  if (status === 429) return /insufficient_quota|billing|credit/i.test(words) ? "refused" : "rate-limited";
-  if (status === 401 || status === 403) return "wrong-key";
-  if (status === 404) return /model/i.test(words) ? "unknown-model" : "refused";
-  if (status === 408) return "broke-off";
-  if (status >= 500) return "overloaded";
-  if (status === 413 || OVERFLOW.test(words)) return "context-overflow";
-  if (/api key not valid|invalid.{0,10}api.?key/i.test(words)) return "wrong-key";
-  return /model.{0,80}(not found|not exist|unknown|invalid|not supported)/i.test(words) ? "unknown-model" : "refused";
-}
-
-/** Classifies an error without a status: the provider's text in the middle of a stream, or a network exception. */
-function kindOfStream(error: unknown, words: string): ModelProblem["kind"] {
-  if (isNetwork(error)) return "unreachable";
-  if (OVERFLOW.test(words)) return "context-overflow";
-  if (RATE.test(words)) return "rate-limited";
-  if (OVERLOAD.test(words)) return "overloaded";
-  return "broke-off";
-}
-
-function sentence(kind: ModelProblem["kind"], name: string, modelId: string, url: string): string {
-  switch (kind) {
-    case "wrong-key":
-      return `${name} does not accept the API key. Check the key, and that it may use this model.`;
-    case "unknown-model":
-      return `${name}: there is no model "${modelId}". Check its name in the provider's list of models.`;
-    case "rate-limited":
-      return `${name} limits the rate of requests.`;
-    case "overloaded":
-      return `${name} is overloaded or has an internal error.`;
-    case "context-overflow":
-      return `The conversation is too long for ${name}.`;
-    case "unreachable":
-      return (
-        `${name} cannot be reached${url === "" ? "" : ` at ${url}`}. Check the network, and whether the server ` +
-        "runs."
-      );
-    case "broke-off":
-      return `The reply of ${name} broke off.`;
-    case "refused":
-      return `${name} refused the request.`;
-  }
-}
-
-function reportedText(words: string, status: number | undefined): string {
-  const code = status === undefined || status < 400 ? "" : ` ${status}`;
-  return words === "" ? "" : `It reported${code}: ${clip(words.replaceAll(/\s+/g, " ").trim(), 300)}`;
-}
-
-interface Facts {
-  readonly status: number | undefined;
-  /** The provider's message. */
+/** What a provider replied. */
+interface Reply {
+  /** The status in the reply itself: gateways send errors within a stream. "" without one. */
+  readonly status: string;
+  /** Its codes, types, reasons and details. */
+  readonly codes: string;
   readonly words: string;
-  readonly url: string;
-  readonly headers: { readonly [name: string]: string };
 }
 
-function factsOf(error: unknown): Facts {
-  if (typeof error !== "object" || error === null) {
-    return { status: undefined, words: String(error), url: "", headers: {} };
-  }
-  const { statusCode, responseBody, url, responseHeaders, message } = error as {
-    readonly [key: string]: unknown;
-  };
-  return {
-    status: typeof statusCode === "number" ? statusCode : undefined,
-    words: wordsOf(responseBody) ?? wordsOf(message) ?? wordsOf(error) ?? "",
-    url: typeof url === "string" ? url : "",
-    headers: (responseHeaders ?? {}) as Facts["headers"],
-  };
+const NO_REPLY: Reply = { status: "", codes: "", words: "" };
+
+function kindOf(
+  status: string,
+  { codes, words }: Reply,
+  waitMs: number | undefined,
+  { hasPictures }: { readonly hasPictures: boolean },
+): ProblemKind {
+  const fits = RULES.find(
+    (rule) =>
+      (rule.status?.test(status) ?? true) &&
+      (rule.code?.test(codes) ?? true) &&
+      (rule.words?.test(words) ?? true) &&
+      (rule.waits === undefined || waitMs !== undefined) &&
+      (rule.kind !== "picture" || hasPictures),
+  );
+  return fits?.kind ?? "refused";
 }
 
-/** Returns the message in a provider's response: text, or JSON with `error.message`, `error` or `message`. */
-function wordsOf(given: unknown): string | undefined {
+/** Reads a reply: text, or JSON with `error`, `message` or `detail`, in a list, or as the text of a gateway's message. */
+function replyIn(given: unknown): Reply | undefined {
   if (typeof given === "string") {
-    if (given.trim() === "") return undefined;
-    return tried(() => wordsOf(JSON.parse(given))) ?? given;
+    const value: unknown = /^\s*[[{]/.test(given) ? tried(() => JSON.parse(given)) : undefined;
+    return replyIn(value) ?? (given.trim() === "" ? undefined : { ...NO_REPLY, words: given });
   }
   if (typeof given !== "object" || given === null) return undefined;
-  const { error, message, type, code, status } = given as { readonly [key: string]: unknown };
-  if (error !== undefined && error !== given) return wordsOf(error);
-  const words = [code, type, status, message].filter((each) => typeof each === "string" && each !== "");
-  return words.length === 0 ? undefined : words.join(": ");
+  if (Array.isArray(given)) return replyIn(given[0]);
+  const { error, message, detail, code, type, status, details, metadata } = given as { [field: string]: unknown };
+  const { raw } = Object(metadata) as { raw?: unknown }; // what the provider behind OpenRouter replied
+  const within = replyIn(error) ?? replyIn(raw) ?? replyIn(message) ?? replyIn(detail);
+  const names = [code, type, status].filter((each) => typeof each === "string" && each !== "");
+  if (names.length === 0 && within === undefined) return undefined;
+  const number = [code, status].find((each) => Number(each) >= 400 && Number(each) < 600) ?? "";
+  const more = details === undefined ? [] : [JSON.stringify(details)]; // Google's reasons, quotas and delays
+  return {
+    status: within?.status || String(number),
+    codes: [...names, ...more, within?.codes ?? ""].join(" ").trim(),
+    words: [...names, ...(within === undefined ? [] : [within.words])].join(": "),
+  };
 }
 
 /** Returns true for a failed connection: fetch throws a TypeError, which the AI SDK may wrap as a cause. */
 function isNetwork(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return /cannot connect to api|fetch failed|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH/i.test(
-    `${error.message} ${codeOfCause(error)}`,
-  );
-}
-
-function codeOfCause(error: Error): string {
   const { cause } = error;
-  return cause instanceof Error ? `${cause.message} ${"code" in cause ? String(cause.code) : ""}` : "";
+  const below = cause instanceof Error ? `${cause.message} ${"code" in cause ? String(cause.code) : ""}` : "";
+  const pattern = /cannot connect to api|fetch failed|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH/i;
+  return pattern.test(`${error.message} ${below}`);
 }
 
-/** Parses `retry-after-ms` in milliseconds, or `retry-after` in seconds or as a date (RFC 9110, 10.2.3). */
-function waitOf(headers: Facts["headers"]): number | undefined {
+/** "1h2m3.5s", "20 seconds", "350ms" after words that say when to ask again; Google's RetryInfo. */
+const WAIT = /(?:(?:retry|try again) (?:in|after)|"retryDelay":")\s*((?:[\d.]+\s*(?:ms|h|m|s)[a-z]*\s*)+)/i;
+const UNITS: { readonly [unit: string]: number } = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/**
+ * Returns how long to wait: `retry-after-ms` in milliseconds, `retry-after` in seconds or as a date (RFC 9110, 10.2.3), or
+ * what the reply says.
+ */
+function waitOf(headers: Headers, { codes, words }: Reply): number | undefined {
   const exact = Number.parseFloat(headers["retry-after-ms"] ?? "");
   if (exact >= 0) return exact;
-  const after = headers["retry-after"];
-  if (after === undefined) return undefined;
-  const ms = /^[\d.]+$/.test(after) ? Number.parseFloat(after) * 1_000 : Date.parse(after) - Date.now();
-  return ms >= 0 ? ms : undefined;
+  const after = headers["retry-after"] ?? "";
+  const ms = /^[\d.]+$/.test(after) ? Number(after) * 1_000 : Date.parse(after) - Date.now();
+  if (ms >= 0) return ms;
+  const [, said] = WAIT.exec(codes) ?? WAIT.exec(words) ?? [];
+  if (said === undefined) return undefined;
+  const parts = [...said.matchAll(/([\d.]+)\s*(ms|h|m|s)/gi)];
+  return parts.reduce((sum, [, count, unit = "s"]) => sum + Number(count) * (UNITS[unit.toLowerCase()] ?? 0), 0);
+}
+
+/** What may be a key: a word of 12 characters with a digit or stars, or with the beginning of a key. */
+const KEY = String.raw`(?<![\w.-])(?:(?=[\w*.-]*[\d*])[\w*.-]{12,}|(?:sk|pk|rk|gsk|xai)[-_][\w*-]{8,})`;
+
+/** Replaces keys. A provider repeats a key that it refuses, which may be one that no mask knows. */
+function withoutKeys(words: string, kind: ProblemKind, modelId: string): string {
+  const near = kind === "wrong-key" ? "" : String.raw`(?<=(?:key|token|secret|bearer|credential)\b.{0,30})`;
+  return words.replaceAll(new RegExp(near + KEY, "gi"), (found) => (modelId.includes(found) ? found : "[key]"));
 }

@@ -1,6 +1,7 @@
 import { hasTerminal, sandboxedAt } from "../../backends/targets.ts";
 import type { DefinitionFormat, Toolset } from "../../contract/toolkit.ts";
-import { definitions, paramsHint, toolset } from "../../engine/toolset.ts";
+import { definitions } from "../../engine/definitions.ts";
+import { paramsHint, toolset } from "../../engine/toolset.ts";
 import { chosenTools } from "../../tools/presets/choose.ts";
 import type { GlobalOptions } from "../options.ts";
 import { hasSources, loadedSettings, placeOf, settingsFrom, toolChoice, toolkitOptions } from "../settings.ts";

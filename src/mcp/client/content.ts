@@ -1,9 +1,7 @@
 import type { CallToolResult, ContentBlock, ReadResourceResult } from "@modelcontextprotocol/client";
 import { type Content, isReadable, text } from "../../contract/content.ts";
 import type { Json } from "../../contract/schema.ts";
-
-/** The image types that models accept: see `Content`. */
-const IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+import { pictureOf, plainBase64 } from "../../files/picture.ts";
 
 /** The result of a server: parts for the model, and data for programs. */
 export interface Received {
@@ -46,13 +44,13 @@ export function partOf(block: ContentBlock): Content {
     case "text":
       return text(block.text);
     case "image":
-      return IMAGES.has(block.mimeType) && isBase64(block.data)
-        ? { type: "image", data: block.data, mimeType: block.mimeType }
-        : leftOut("image", block.mimeType, block.data);
-    case "audio":
-      return isBase64(block.data)
-        ? { type: "audio", data: block.data, mimeType: block.mimeType }
-        : leftOut("audio", block.mimeType, block.data);
+      return pictureOf(block.data) ?? leftOut("image", block.mimeType, block.data);
+    case "audio": {
+      const data = plainBase64(block.data);
+      return data === undefined
+        ? leftOut("audio", block.mimeType, block.data)
+        : { type: "audio", data, mimeType: block.mimeType };
+    }
     case "resource_link":
       return text(`[Resource ${block.name}: ${block.uri}]`);
     case "resource": {
@@ -60,21 +58,18 @@ export function partOf(block: ContentBlock): Content {
       const described = { type: "resource" as const, uri, ...(mimeType !== undefined && { mimeType }) };
       if ("text" in content) return { ...described, text: content.text };
       // A model sees a picture, whatever carries it.
-      if (mimeType !== undefined && IMAGES.has(mimeType) && isBase64(content.blob))
-        return { type: "image", data: content.blob, mimeType };
-      return isBase64(content.blob)
-        ? { ...described, blob: content.blob }
-        : leftOut(`resource ${uri}`, mimeType ?? "unknown type", content.blob);
+      const picture = pictureOf(content.blob);
+      if (picture !== undefined) return picture;
+      const blob = plainBase64(content.blob);
+      return blob === undefined
+        ? leftOut(`resource ${uri}`, mimeType ?? "unknown type", content.blob)
+        : { ...described, blob };
     }
   }
 }
 
 function leftOut(what: string, mimeType: string, data: string): Content {
   return text(`[Left out: ${what}, ${mimeType}, ${data.length} characters of base64]`);
-}
-
-function isBase64(data: string): boolean {
-  return data.length > 0 && data.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(data.replace(/={1,2}$/, ""));
 }
 
 function textParts(parts: readonly Content[]): string {

@@ -3,6 +3,7 @@ import type { Process } from "../../contract/backend.ts";
 import { describeEnd, describeTraces } from "../../output/describe-exit.ts";
 import { pause } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
+import { withExactNumbers } from "../../util/exact-json.ts";
 import { linesOf } from "../../util/lines.ts";
 import type { TokenProvider } from "./server-settings.ts";
 
@@ -101,7 +102,7 @@ export function processTransport(program: Process): OpenedTransport {
 /** Parses a message. The SDK validates the rest. */
 function messageIn(line: string): JSONRPCMessage | undefined {
   try {
-    const value: unknown = JSON.parse(line);
+    const value: unknown = JSON.parse(withExactNumbers(line));
     const isMessage = typeof value === "object" && value !== null && "jsonrpc" in value && !Array.isArray(value);
     return isMessage ? (value as JSONRPCMessage) : undefined;
   } catch {

@@ -3,6 +3,7 @@ import type { Sandboxed } from "../../contract/containment.ts";
 import type { MemoryScope } from "../../contract/memory.ts";
 import type { Tool, ToolOptions } from "../../contract/tool.ts";
 import type { Browsers } from "../../web/browser/protocol.ts";
+import { findTool, toolset } from "../../engine/toolset.ts";
 import { matchesWildcard } from "../../util/wildcard.ts";
 import { BUILT_IN, type BuiltInName, TERMINAL_TOOLS, type ToolOptionsByName, builtIn } from "./built-in.ts";
 import { PRESETS, type PresetName } from "./presets.ts";
@@ -130,6 +131,21 @@ export function sourceChoice({
       return [...unmet(isOfYours ? wanted : [], `toolset "${preset}"`), ...unmet(disabled, "disable")];
     },
   };
+}
+
+/** Returns where the built-in tool of a name is, for a toolkit that lacks it; `undefined` if no preset has such a tool. */
+export function presetsWith(name: string): string | undefined {
+  const having = Object.entries(PRESETS).flatMap(([preset, tools]) => {
+    const tool = findTool(toolset(tools()), name);
+    return tool === undefined ? [] : [{ preset, tool: tool.name }];
+  });
+  const [first] = having;
+  if (first === undefined) return undefined;
+  const presets = having.slice(0, 3).map(({ preset }) => JSON.stringify(preset));
+  return (
+    `${JSON.stringify(first.tool)} is a tool of the preset${presets.length === 1 ? "" : "s"} ${presets.join(", ")}: ` +
+    "choose one with --preset, or with `preset` in the configuration or the options."
+  );
 }
 
 /**

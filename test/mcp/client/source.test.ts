@@ -65,6 +65,16 @@ describe.each(ERAS)("a server of revision %s", (era) => {
     expect(plainText(await call("other__echo"))).toMatch(/missing required parameter "words"/);
   });
 
+  test("has the digits of a long integer in its data, and its pictures by their bytes", async () => {
+    expect(await call("other__long")).toMatchObject({
+      data: { id: "1917043659912705297" },
+      content: [{ text: expect.stringContaining("1917043659912705297") as string }],
+    });
+    const { content } = (await call("other__pictures")) as { content: { type: string; mimeType?: string }[] };
+    const types = content.map(({ type, mimeType }) => mimeType ?? type);
+    expect(types).toEqual(["image/png", "image/png", "image/png", "text"]);
+  });
+
   test("has prompts, and gets only the configured environment", async () => {
     expect(await call("other__who")).toMatchObject({ data: { variables: ["FOREIGN_KEY"] } });
     const [prompt] = (await started).sources[0]?.prompts() ?? [];
