@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { JsonSchema, MutableJson, ParametersSchema } from "../contract/schema.ts";
 import { clip } from "../util/text.ts";
+import { wellFormed } from "../util/well-formed.ts";
 import { fittedNames } from "./property-names.ts";
 import type { ProviderRules } from "./provider-rules.ts";
 import { referredBy } from "./schema-views.ts";
@@ -25,7 +26,7 @@ export interface FittedSchema {
  * arguments back.
  */
 export function fitSchema(json: JsonSchema, rules: ProviderRules): FittedSchema {
-  const shown = shownSchema(json) as PlainSchema;
+  const shown = wellFormed(shownSchema(json)) as PlainSchema;
   const plain = needsInlining(shown, rules) ? inlined(shown) : shown;
   const parts = changed(plain, (schema) => fitPart(withoutBooleans(schema), rules));
   const { schema, rule } = flattened(parts, rules.notAtTop);
