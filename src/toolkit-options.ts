@@ -107,6 +107,11 @@ export interface ToolkitOptions extends ToolChoice, Omit<TargetOptions, "sandbox
   /** Where saved outputs go. Default: `$XDG_STATE_HOME/handrail` (`~/.local/state/handrail`). */
   readonly stateDir?: string;
   /**
+   * The environment: where Handrail's folders are, which values are masked, and what commands of this machine may get of
+   * it (`passEnv`). Default: that of this process.
+   */
+  readonly env?: NodeJS.ProcessEnv;
+  /**
    * Bytes that the saved outputs in `stateDir` may take together; the oldest are removed first. Default 2 GiB
    * (2,147,483,648).
    */
@@ -185,6 +190,7 @@ const OPTIONS: { readonly [name in keyof Required<ToolkitOptions>]: true } = {
   sandbox: true,
   sources: true,
   stateDir: true,
+  env: true,
   store: true,
   target: true,
   targets: true,

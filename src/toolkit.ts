@@ -84,8 +84,9 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   requireValidOptions(options);
   const { outputOwner = randomName(16), store = memoryStore(), memoryScope = "user" } = options;
   const { answerWithinMs = 600_000, park = "never", keepParkedMs = 604_800_000, sources = [] } = options;
-  const stateDir = resolve(options.stateDir ?? stateFolder()); // a folder of this machine, whatever the backend
-  const allState = isInside(stateDir, stateFolder()) ? stateFolder() : stateDir; // of all tenants
+  const { env = process.env } = options;
+  const stateDir = resolve(options.stateDir ?? stateFolder(env)); // a folder of this machine, whatever the backend
+  const allState = isInside(stateDir, stateFolder(env)) ? stateFolder(env) : stateDir; // of all tenants
   const { mode, limits, alarms: alarmOptions } = sandboxChoice(options);
   const place: TargetOptions = { ...options, sandbox: mode };
   const browsers = lazyBrowsers({
@@ -107,7 +108,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   );
   const outputs = outputsOf(options, stateDir, outputOwner);
   const oneCommand = options.lifetime === "call";
-  const owned = { stateDir, allState, outputOwner, outputs, oneCommand, store };
+  const owned = { env, stateDir, allState, outputOwner, outputs, oneCommand, store };
   const around = surroundings(options.policy, limits, owned);
   const onceMoreOpen = keepProgramsOut(options, allState);
   const backend = await openBackend(place, around);
@@ -115,7 +116,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const tools = isOther ? toolsFor(backend.shell, backend.workerHasTerminal) : usualTools;
   if (tools.has("cron_add")) await loadWords();
 
-  const mask = options.mask === false ? NO_MASK : createMask(process.env, options.mask);
+  const mask = options.mask === false ? NO_MASK : createMask(env, options.mask);
   mask.learn({ STORE: store.url ?? "", QUEUE: options.queue ?? "" }); // their passwords
   const alarms = createAlarms(alarmOptions);
   const jobs = createJobs({
@@ -131,7 +132,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const rules = createRules(options.policy?.commands, backend);
   const maxActs = options.policy?.maxActionsPerHour;
   const rate = maxActs === undefined ? undefined : createRateLimit({ max: maxActs, folder: `${stateDir}/acts` });
-  const ownFolders = [allState, configFolder(), ...OWN_FOLDERS];
+  const ownFolders = [allState, configFolder(env), ...OWN_FOLDERS];
   const policySettings = { ...presetPolicy(options.preset), ...options.policy };
   const facts = { conversations, hasSecret: (text: string) => mask.text(text) !== text };
   const ownPolicies = [...(rate === undefined ? [] : [rate.policy]), ...(options.policies ?? [])];
@@ -485,6 +486,7 @@ function surroundings(
   policy: PolicySettings = {},
   limits: SandboxOptions["limits"],
   {
+    env,
     stateDir,
     allState,
     outputOwner: owner,
@@ -493,6 +495,7 @@ function surroundings(
     store,
   }: {
     readonly store: Surroundings["store"];
+    readonly env: NodeJS.ProcessEnv;
     readonly stateDir: string;
     readonly allState: string;
     readonly outputOwner: string;
@@ -503,14 +506,14 @@ function surroundings(
   const { allowedRoots = [], forbiddenPaths = [], network } = policy;
   return {
     outputFolder: outputs.folder,
-    store,
+    ...{ env, store },
     programs: `${stateDir}/programs`,
     written: writtenPlaces(allState).list,
     jobs: { owner, folder: `${jobsFolder(stateDir)}/${owner}` },
     sandbox: {
       folder: `${stateDir}/sandbox`,
       writable: allowedRoots,
-      hidden: [allState, configFolder(), ...forbiddenPaths.filter((path) => !SYSTEM_FOLDERS.has(path))],
+      hidden: [allState, configFolder(env), ...forbiddenPaths.filter((path) => !SYSTEM_FOLDERS.has(path))],
       isProtected: (path) => startUpFile(path) !== undefined,
       isSensitive: isSecretOfProject,
       outputs: outputs.folder,

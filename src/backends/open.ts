@@ -16,6 +16,8 @@ import { type FoundTarget, type TargetOptions, findTarget, requireContainment } 
 
 /** Folders and settings of this machine that a backend needs. */
 export interface Surroundings {
+  /** The environment of the program. Commands get parts of it. */
+  readonly env: NodeJS.ProcessEnv;
   /** Folder for command output that does not fit in memory. */
   readonly outputFolder: string;
   /** The owner of the backend's detached processes, and the folder for the jobs of this machine. */
@@ -151,9 +153,10 @@ async function requireSandbox({ sandbox: contained }: Backend, program: string):
 
 async function openHere(
   { workDir, passEnv, sandbox: wanted }: TargetOptions,
-  { outputFolder, jobs, sandbox: settings }: Surroundings,
+  { env, outputFolder, jobs, sandbox: settings }: Surroundings,
 ): Promise<Backend> {
   const inner = await local({
+    env,
     outputFolder,
     jobFolder: jobs.folder,
     ...(workDir !== undefined && { workDir }),

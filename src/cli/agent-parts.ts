@@ -1,9 +1,8 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
 import { join } from "node:path";
-import { homedir } from "node:os";
 import { type Limits, type Skill, type SubAgents, buildInstructions, readSkills } from "../agent/agent.ts";
 import { type LoadedModel, type ModelSettings, loadModel } from "../agent/models/load.ts";
-import { configFolder, keyFile } from "../config/state.ts";
+import { configFolder, homeOf, keyFile } from "../config/state.ts";
 import type { McpChoices } from "../config/mcp.ts";
 import type { ThreadSummary } from "../contract/activity.ts";
 import type { Approver, Autonomy } from "../contract/policy.ts";
@@ -19,6 +18,7 @@ import { type ToolkitNeeds, keptKeys, tellHowToAttach, toolkitOptions } from "./
 import { note, say, warn } from "./say.ts";
 import { loadSubAgents } from "./sub-agents.ts";
 import { listThreads } from "./threads.ts";
+import type { Io } from "./io.ts";
 
 /** The arguments of `createAgent`, as options and files set them. */
 export interface AgentParts {
@@ -70,13 +70,15 @@ export async function openParts(
 async function openWith(
   { options, thread }: Resumed,
   approver: Approver | undefined,
-  tell: ToolkitNeeds["tell"] = (text) => warn([text]),
+  tell: ToolkitNeeds["tell"] = (text) => warn(options.io, [text]),
   added: McpChoices = {},
 ): Promise<AgentParts | undefined> {
   const { preset, instructions: own, coreBytes, notices, ...settings } = await agentSettings(options);
   const onlyPrints = options.showPrompt === true || options.resume === true;
-  if (settings.model === undefined && !onlyPrints) warn(notices); // such as a model that needs trust
-  const loaded = onlyPrints ? undefined : await modelFor(settings.model ?? (await usualModel(tell)));
+  if (settings.model === undefined && !onlyPrints) warn(options.io, notices); // such as a model that needs trust
+  const loaded = onlyPrints
+    ? undefined
+    : await modelFor(options.io, settings.model ?? (await usualModel(options.io, tell)));
   const given = await toolkitOptions(
     { ...options, ...(preset !== undefined && { preset }) },
     { sources: !onlyPrints, servers: added, tell },
@@ -84,15 +86,15 @@ async function openWith(
   const others = loaded && (await loadSubAgents(options));
   const toolkit = await createToolkit({
     ...given,
-    mask: { values: [...(await keptKeys()), ...(loaded?.keys ?? []), ...(others?.keys ?? [])] },
+    mask: { values: [...(await keptKeys(options.io)), ...(loaded?.keys ?? []), ...(others?.keys ?? [])] },
     ...(approver !== undefined && { approver }),
   });
-  const close = () => toolkit.close().catch((error: unknown) => note(`handrail: ${messageOf(error)}`));
+  const close = () => toolkit.close().catch((error: unknown) => note(options.io, `handrail: ${messageOf(error)}`));
   try {
     const builtFrom = { ...(own !== undefined && { own }), ...(coreBytes !== undefined && { coreBytes }) };
     const instructions = await buildInstructions(toolkit, builtFrom);
     if (loaded !== undefined) {
-      await tellHowToAttach(toolkit, tell);
+      await tellHowToAttach(options.io, toolkit, tell);
       const limits = { ...settings.limits, ...limitsOf(options) };
       const { agent: name } = options;
       const elsewhere = thread && moved(thread, toolkit.backend);
@@ -101,13 +103,13 @@ async function openWith(
       return {
         ...{ model: loaded.model, toolkit, instructions, builtFrom, limits, disable: settings.disable, close, servers },
         agents: others?.of(toolkit) ?? {},
-        skills: await skillsOf(options.target === undefined ? toolkit.backend.workDir : undefined, tell),
+        skills: await skillsOf(options.io, options.target === undefined ? toolkit.backend.workDir : undefined, tell),
         ...(name !== undefined && { name }),
         ...{ options, thread, autonomy: given.policy?.autonomy ?? "supervised" },
       };
     }
     const printed = options.showPrompt ? instructions : (await listThreads(toolkit)).join("\n");
-    say(printed);
+    say(options.io, printed);
   } catch (error) {
     await close();
     throw error;
@@ -120,8 +122,12 @@ async function openWith(
 const SKILL_FOLDERS = [".agents/skills", ".claude/skills"];
 
 /** Reads the user's skills and the project's. Of two skills with the same name, the user's counts. */
-export async function skillsOf(workspace: string | undefined, tell: (text: string) => void): Promise<readonly Skill[]> {
-  const user = [join(configFolder(), "skills"), ...SKILL_FOLDERS.map((folder) => join(homedir(), folder))];
+export async function skillsOf(
+  io: Io,
+  workspace: string | undefined,
+  tell: (text: string) => void,
+): Promise<readonly Skill[]> {
+  const user = [join(configFolder(io.env), "skills"), ...SKILL_FOLDERS.map((folder) => join(homeOf(io.env), folder))];
   const project = workspace === undefined ? [] : SKILL_FOLDERS.map((folder) => join(workspace, folder));
   const folders = [
     ...user.map((path) => ({ path, by: "user" as const })),
@@ -131,8 +137,8 @@ export async function skillsOf(workspace: string | undefined, tell: (text: strin
 }
 
 /** Loads a model with the user's keys. Rejects like `loadModel`. */
-export function modelFor(settings: ModelSettings): Promise<LoadedModel> {
-  return loadModel(settings, { keyFile: keyFile() });
+export function modelFor(io: Io, settings: ModelSettings): Promise<LoadedModel> {
+  return loadModel(settings, { keyFile: keyFile(io.env), env: io.env });
 }
 
 function limitsOf({ maxRounds, maxTime, maxTokens, maxCost }: AgentOptions): Limits {

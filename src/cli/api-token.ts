@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { stateFolder } from "../config/state.ts";
 import { randomName } from "../util/identifier.ts";
 import { hasCode } from "../util/private-file.ts";
+import type { Io } from "./io.ts";
 
 /** The length of a token: 32 bytes in base64url. */
 const LENGTH = 43;
@@ -12,8 +13,8 @@ const LENGTH = 43;
  * The path of the token file, in the state folder. No tool can read it, and no contained command can see it. Removing
  * it renews the token.
  */
-export function tokenFile(): string {
-  return join(stateFolder(), "api-token");
+export function tokenFile(io: Io): string {
+  return join(stateFolder(io.env), "api-token");
 }
 
 /**
@@ -21,9 +22,9 @@ export function tokenFile(): string {
  *
  * @throws Error when the file cannot be written, or is empty or too short; it names the fix.
  */
-export function apiToken(): string {
-  const file = tokenFile();
-  const folder = stateFolder();
+export function apiToken(io: Io): string {
+  const file = tokenFile(io);
+  const folder = stateFolder(io.env);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const token = read(file) ?? made(folder, file);
   if (token.length >= LENGTH) return token;

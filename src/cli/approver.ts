@@ -7,12 +7,14 @@ import { fieldText, formFields } from "../policy/form-fields.ts";
 import { isForPerson, isWholeCall, longestGrant } from "../policy/scopes.ts";
 import {
   type RunAtQuestion,
+  type TerminalAnswer,
   type TerminalChoices,
   askOnTerminal,
   hasTerminal,
   lineOnTerminal,
   ringBell,
 } from "./terminal.ts";
+import type { Io } from "./io.ts";
 
 /**
  * The longest call that is shown in full, in characters. A longer call cannot be judged at a glance: it is shown in one
@@ -35,14 +37,14 @@ export const approveAll: Approver = async (_, decision) => {
  *
  * @param command runs commands while a question is open; default: commands cannot be run
  */
-export function terminalApprover(command?: RunAtQuestion): Approver | undefined {
-  if (!hasTerminal()) return undefined;
+export function terminalApprover(io: Io, command?: RunAtQuestion): Approver | undefined {
+  if (!hasTerminal(io)) return undefined;
   let asking: Promise<unknown> = Promise.resolve();
   return (call, decision, signal) => {
     // One question at a time: the answer to one of two questions could go to the other.
     const answer = asking.then(async () => {
       await new Promise((resolve) => setImmediate(resolve)); // lets the earlier events be shown first
-      return askHere(questionOf(call, decision), signal, command);
+      return askHere(io, questionOf(call, decision), signal, command);
     });
     asking = answer.catch(() => undefined);
     return answer.then((given) => ({ ...(typeof given === "object" ? given : UNANSWERED[given]), by: "terminal" }));
@@ -142,13 +144,22 @@ function safeLine(text: string): string {
   return lines.length <= MAX_SHOWN_LINES && whole.length <= MAX_SHOWN ? whole : oneLine(text, MAX_SHOWN);
 }
 
-/** Where a person is asked, line by line. */
+/** Where a person is asked, line by line, as on the controlling terminal. */
 export interface LineAsker {
-  readonly answer: typeof askOnTerminal;
-  readonly line: typeof lineOnTerminal;
+  answer<Choice extends string>(
+    question: string,
+    signal: AbortSignal,
+    choices?: TerminalChoices<Choice>,
+    command?: RunAtQuestion,
+  ): Promise<TerminalAnswer | Choice>;
+  line(question: string, signal: AbortSignal): Promise<{ readonly line: string } | "left" | "no terminal">;
 }
 
-const CONTROLLING_TERMINAL: LineAsker = { answer: askOnTerminal, line: lineOnTerminal };
+/** Asks on the controlling terminal. */
+export const controllingTerminal = (io: Io): LineAsker => ({
+  answer: (...question) => askOnTerminal(io, ...question),
+  line: (...question) => lineOnTerminal(io, ...question),
+});
 
 /**
  * Asks, and after a yes for each field of the form. Resolves to "left" when the person closes the question (Ctrl-D).
@@ -157,19 +168,20 @@ const CONTROLLING_TERMINAL: LineAsker = { answer: askOnTerminal, line: lineOnTer
  * @throws the signal's reason when it fires.
  */
 export async function askHere(
+  io: Io,
   question: Question,
   signal: AbortSignal,
   command?: RunAtQuestion,
-  at: LineAsker = CONTROLLING_TERMINAL,
+  at: LineAsker = controllingTerminal(io),
 ): Promise<Approval | "left" | "no terminal"> {
   const { text, choices, form, whole } = question;
   const keys: TerminalChoices<"session" | "always" | "view"> = { ...choices, ...(whole !== undefined && VIEW) };
-  ringBell();
+  ringBell(io);
   const answer = await at.answer(text, signal, keys, command);
   if (answer === "view") {
     // The text ends with what is expected, also after all of it.
     const again = { text: `${whole ?? ""}\n${text}`, choices, ...(form !== undefined && { form }) };
-    return askHere({ ...again, ...(whole !== undefined && { whole }) }, signal, command, at);
+    return askHere(io, { ...again, ...(whole !== undefined && { whole }) }, signal, command, at);
   }
   if (typeof answer === "object") return { answer: "refuse", reason: answer.no };
   switch (answer) {
@@ -190,7 +202,7 @@ export async function askHere(
 export async function filledIn(
   form: JsonSchema,
   signal: AbortSignal,
-  at: LineAsker = CONTROLLING_TERMINAL,
+  at: LineAsker,
 ): Promise<Approval | "left" | "no terminal"> {
   const input: { [field: string]: Json } = {};
   for (const field of formFields(form)) {

@@ -18,8 +18,8 @@ interface CommandModule {
   readonly run: Run | { readonly [name: string]: Run };
 }
 
-/** Gets the arguments, `undefined` for omitted ones, then all options. */
-export type Run = (...given: never[]) => Promise<void>;
+/** Gets the arguments, `undefined` for omitted ones, then all options. Resolves to the exit code; default: 0. */
+export type Run = (...given: never[]) => Promise<number | void>;
 
 export type CommandTable = { readonly [name: string]: CommandRow };
 

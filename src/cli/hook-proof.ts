@@ -40,11 +40,16 @@ export interface HookCommand {
 /**
  * Returns the file with the code that a command runs, as its words name it, if it is proven to take no other code from
  * the workspace, where it starts; "" if it runs no file. `undefined`: it is not proven.
+ *
+ * @param path the PATH of the person: its folders have installed programs
  */
-export function onlyCodeOf({ argv: [program = "", ...args], assigns, isRead }: HookCommand): string | undefined {
+export function onlyCodeOf(
+  { argv: [program = "", ...args], assigns, isRead }: HookCommand,
+  path = "",
+): string | undefined {
   if (assigns.some(setsCode)) return undefined;
   const name = basename(program);
-  const isFile = program.includes("/") && !isProgramFolder(dirname(program));
+  const isFile = program.includes("/") && !isProgramFolder(dirname(program), path);
   if (isFile) return plainPath(program);
   if (HARMLESS.has(name))
     return args.some((word) => setsCode(word) || OF_FILE[name]?.test(word) === true) ? undefined : "";
@@ -62,10 +67,10 @@ export function onlyCodeOf({ argv: [program = "", ...args], assigns, isRead }: H
 const plainPath = (path: string) => (/[$*?[{`\\\n]|^~[\w.-]/.test(path) ? undefined : path);
 
 /** Folders of installed programs, which are known by their names. */
-const isProgramFolder = (folder: string) =>
+const isProgramFolder = (folder: string, path: string) =>
   isAbsolute(folder) &&
   writablePlaceOf(folder) === undefined &&
-  (/\/s?bin$/.test(folder) || (process.env["PATH"] ?? "").split(":").includes(folder));
+  (/\/s?bin$/.test(folder) || path.split(":").includes(folder));
 
 /** `PATH=…`, `BASH_ENV=…`: what runs is chosen by a variable. */
 const setsCode = (word: string) => {

@@ -1,5 +1,5 @@
-import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
+import { homeOf } from "../config/state.ts";
 import type { OpenedProgram, ProgramTrust } from "../config/program-trust.ts";
 import type { Settings } from "../config/settings.ts";
 import type { Hooks } from "../contract/hooks.ts";
@@ -11,6 +11,7 @@ import { clip } from "../util/text.ts";
 import type { GlobalOptions } from "./options.ts";
 import { type HookCommand, onlyCodeOf } from "./hook-proof.ts";
 import { trustFor } from "./sources.ts";
+import type { Io } from "./io.ts";
 
 const MODES = { readonly: "plan", supervised: "default", full: "bypassPermissions" } as const;
 
@@ -24,7 +25,7 @@ export function hooksOf(settings: Settings, options: GlobalOptions, tell: (words
     mode: MODES[autonomy],
     except: commands.ask.map((rule) => (typeof rule === "string" ? rule : rule.rule)),
     async mayStart(handler, event, folder) {
-      for (const program of await programsOf(handler, event, folder, trust)) {
+      for (const program of await programsOf(options.io, handler, event, folder, trust)) {
         const why = await trust.mayStart(program.argv, program.opened);
         if (why !== undefined) return why;
       }
@@ -46,6 +47,7 @@ export interface HookProgram {
  * proven to take no code from there must be trusted by name, and the files that it names by their bytes.
  */
 export async function programsOf(
+  io: Io,
   handler: HookHandler,
   event: HookEvent,
   folder: string,
@@ -53,9 +55,9 @@ export async function programsOf(
 ): Promise<readonly HookProgram[]> {
   if (handler.type !== "command") return [];
   return Promise.all(
-    commandsIn(handler, folder).map(async (command): Promise<HookProgram> => {
+    commandsIn(io, handler, folder).map(async (command): Promise<HookProgram> => {
       const { argv } = command;
-      const isOpen = !(await isProven(command, trust));
+      const isOpen = !(await isProven(io, command, trust));
       const source = `hook:${event} ${clip(quoteWords(argv), 80)}`;
       return { source, argv, opened: isOpen ? { source } : undefined };
     }),
@@ -66,8 +68,8 @@ export async function programsOf(
  * Whether all code of a command is known: it runs no file, one of the person with no modules of a model beside it, or
  * one where a model can write, which is trusted by its bytes.
  */
-async function isProven(command: HookCommand, trust: ProgramTrust): Promise<boolean> {
-  const code = onlyCodeOf(command);
+async function isProven({ env }: Io, command: HookCommand, trust: ProgramTrust): Promise<boolean> {
+  const code = onlyCodeOf(command, env["PATH"]);
   if (code === undefined) return false;
   if (code === "" || (await trust.files(["/", code])).length > 0) return true;
   return isAbsolute(code.replace(/^~/, "")) && !(await trust.hasModules(["/", code]));
@@ -88,8 +90,8 @@ const FOLDER = "/.CLAUDE_PROJECT_DIR";
  * folder and the home replace their variables. A path is resolved against the folder in which its command runs. A
  * script that cannot be read whole is one command, as it is written.
  */
-function commandsIn({ command = "", args }: HookHandler, folder: string): readonly HookCommand[] {
-  const home = homedir();
+function commandsIn(io: Io, { command = "", args }: HookHandler, folder: string): readonly HookCommand[] {
+  const home = homeOf(io.env);
   const marked = (text: string) => text.replaceAll(/\$\{?(?:CLAUDE_PROJECT_DIR|PWD)\b\}?/g, FOLDER);
   if (args !== undefined) {
     const argv = [command, ...args].map((word) => marked(word).replaceAll(FOLDER, folder));

@@ -1,11 +1,11 @@
-import { homedir } from "node:os";
 import { readKeyFile, writeKey } from "../agent/models/keys.ts";
 import { KEY_PROVIDERS, type ModelSettings, NoModel, PROVIDERS, keyIn } from "../agent/models/load.ts";
 import { ollamaModels, ollamaUrl } from "../agent/models/ollama.ts";
-import { keyFile } from "../config/state.ts";
+import { homeOf, keyFile } from "../config/state.ts";
 import { isInside } from "../util/paths.ts";
 import { codeOf, messageOf } from "../util/errors.ts";
 import { secretOnTerminal } from "./terminal.ts";
+import type { Io } from "./io.ts";
 
 /** How long a local Ollama may take to answer, in milliseconds. A running Ollama answers at once. */
 const OLLAMA_MS = 200;
@@ -24,10 +24,10 @@ export interface FoundKey {
  *
  * @throws Error when the file of keys cannot be used.
  */
-export async function foundKeys(): Promise<readonly FoundKey[]> {
-  const inFile = await readKeyFile(keyFile());
+export async function foundKeys(io: Io): Promise<readonly FoundKey[]> {
+  const inFile = await readKeyFile(keyFile(io.env));
   return KEY_PROVIDERS.flatMap((provider): readonly FoundKey[] => {
-    const set = setVariableOf(provider);
+    const set = setVariableOf(io, provider);
     if (set !== undefined) return [{ provider, variable: set, in: "environment" }];
     const kept = variablesOf(provider).find((name) => keyIn([name], {}, inFile) !== undefined);
     return kept === undefined ? [] : [{ provider, variable: kept, in: "file" }];
@@ -35,8 +35,8 @@ export async function foundKeys(): Promise<readonly FoundKey[]> {
 }
 
 /** Looks for an Ollama. Resolves to its address and its models, the last changed first; `undefined` if none answers. */
-export async function localOllama(): Promise<{ readonly url: string; readonly models?: readonly string[] }> {
-  const url = ollamaUrl();
+export async function localOllama({ env }: Io): Promise<{ readonly url: string; readonly models?: readonly string[] }> {
+  const url = ollamaUrl(env);
   const models = await ollamaModels(url, OLLAMA_MS);
   return { url, ...(models !== undefined && { models }) };
 }
@@ -46,12 +46,12 @@ export async function localOllama(): Promise<{ readonly url: string; readonly mo
  *
  * @throws NoModel that names the places that were searched and what to do, when no provider or several have a key.
  */
-export async function usualModel(tell: (text: string) => void): Promise<ModelSettings> {
-  const found = (await foundKeys()).filter(({ provider }) => PROVIDERS[provider]?.usual !== undefined);
+export async function usualModel(io: Io, tell: (text: string) => void): Promise<ModelSettings> {
+  const found = (await foundKeys(io)).filter(({ provider }) => PROVIDERS[provider]?.usual !== undefined);
   const [first, ...others] = found.map((key) => ({ ...key, name: PROVIDERS[key.provider]?.usual ?? "" }));
   if (first !== undefined && others.length === 0) {
     const { provider, name, variable } = first;
-    const where = first.in === "file" ? `, in ${shownKeyFile()}` : "";
+    const where = first.in === "file" ? `, in ${shownKeyFile(io)}` : "";
     tell(`No model is chosen; uses ${provider}:${name}, because the only key found is ${variable}${where}.`);
     return { provider, name };
   }
@@ -62,12 +62,12 @@ export async function usualModel(tell: (text: string) => void): Promise<ModelSet
       `Pass --model ${models.join(" or ")}, or set model in the configuration.`,
     );
   }
-  const { url, models } = await localOllama();
+  const { url, models } = await localOllama(io);
   const [local] = models ?? [];
   const ollama = models === undefined ? `no Ollama answers at ${url}` : `Ollama at ${url} has ${namesOf(models)}`;
   const variables = KEY_PROVIDERS.filter((each) => PROVIDERS[each]?.usual !== undefined).flatMap(variablesOf);
   throw new NoModel(
-    `No model is chosen, and there is no key: none in ${variables.join(", ")}, none in ${shownKeyFile()}; ${ollama}.`,
+    `No model is chosen, and there is no key: none in ${variables.join(", ")}, none in ${shownKeyFile(io)}; ${ollama}.`,
     "Keep a key with `handrail login`, or pass --model " +
       `${local === undefined ? "PROVIDER:NAME" : `ollama:${local}`}; --model demo needs no key.`,
   );
@@ -83,8 +83,8 @@ function namesOf(models: readonly string[]): string {
  *
  * @throws Error when there is no terminal, or nothing was entered.
  */
-export async function askForKey(provider: string): Promise<string> {
-  const answer = await secretOnTerminal(`Key of ${provider} (it is not shown): `, new AbortController().signal);
+export async function askForKey(io: Io, provider: string): Promise<string> {
+  const answer = await secretOnTerminal(io, `Key of ${provider} (it is not shown): `, new AbortController().signal);
   if (answer === "no terminal") throw new Error(`there is no terminal; write the key to stdin`);
   if (answer === "left" || answer.line.trim() === "") throw new Error("no key was entered; nothing has changed");
   return answer.line;
@@ -97,7 +97,7 @@ export async function askForKey(provider: string): Promise<string> {
  * @param baseUrl the base URL of the API, if it is not the provider's own
  * @throws Error when the key cannot be one, when the provider refuses it, and when it cannot be written.
  */
-export async function keepKey(provider: string, written: string, baseUrl: string | undefined): Promise<string> {
+export async function keepKey(io: Io, provider: string, written: string, baseUrl: string | undefined): Promise<string> {
   const key = written.trim();
   if (key === "") throw new Error("no key was given; nothing has changed");
   if (!/^[\x21-\x7e]{8,4096}$/.test(key))
@@ -107,19 +107,19 @@ export async function keepKey(provider: string, written: string, baseUrl: string
   const trial = await tryKey(provider, key, baseUrl);
   if (trial === "refused") throw new Error(`${provider} does not accept this key; it is not kept`);
   const [variable = ""] = variablesOf(provider);
-  await writeKey(keyFile(), variable, key);
-  const set = setVariableOf(provider);
+  await writeKey(keyFile(io.env), variable, key);
+  const set = setVariableOf(io, provider);
   const note = set === undefined ? "" : ` ${set} of the environment is used instead while it is set.`;
   const tried = trial === "accepted" ? `${provider} accepts the key.` : `The key was not tried: ${trial.why}.`;
-  return `${tried} It is kept in ${shownKeyFile()} as ${variable}.${note}`;
+  return `${tried} It is kept in ${shownKeyFile(io)} as ${variable}.${note}`;
 }
 
 /** Removes the key of a provider from the file of keys. Resolves to false when there was none. */
-export async function removeKey(provider: string): Promise<boolean> {
+export async function removeKey(io: Io, provider: string): Promise<boolean> {
   const names = variablesOf(provider);
-  const inFile = await readKeyFile(keyFile());
+  const inFile = await readKeyFile(keyFile(io.env));
   const kept = names.filter((name) => inFile?.has(name));
-  for (const name of kept) await writeKey(keyFile(), name, undefined);
+  for (const name of kept) await writeKey(keyFile(io.env), name, undefined);
   return kept.length > 0;
 }
 
@@ -144,14 +144,14 @@ async function tryKey(
 }
 
 /** The environment variable that holds the provider's API key. */
-export function setVariableOf(provider: string): string | undefined {
-  return variablesOf(provider).find((name) => keyIn([name], process.env, undefined) !== undefined);
+export function setVariableOf(io: Io, provider: string): string | undefined {
+  return variablesOf(provider).find((name) => keyIn([name], io.env, undefined) !== undefined);
 }
 
 /** The path of the file of keys, for people. */
-export function shownKeyFile(): string {
-  const file = keyFile();
-  return isInside(file, homedir()) ? `~${file.slice(homedir().length)}` : file;
+export function shownKeyFile(io: Io): string {
+  const file = keyFile(io.env);
+  return isInside(file, homeOf(io.env)) ? `~${file.slice(homeOf(io.env).length)}` : file;
 }
 
 /** The environment variables of a provider's key. The file of keys uses the first. */

@@ -5,6 +5,7 @@ import type { CallId } from "../contract/identity.ts";
 import { asJson, boundJson } from "../engine/bound-json.ts";
 import { createMask } from "../output/mask.ts";
 import { messageOf } from "../util/errors.ts";
+import type { Io } from "./io.ts";
 
 /**
  * The debug log of one run of the program: JSON objects, one per line, appended to a file. Each has `time` (ISO 8601),
@@ -24,10 +25,10 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
  *
  * @throws Error that names the file when it cannot be written or is not a regular file.
  */
-export function openLog(file: string): DebugLog {
-  const path = resolve(file);
+export function openLog(io: Io, file: string): DebugLog {
+  const path = resolve(io.cwd, file);
   const descriptor = opened(path);
-  const mask = createMask(process.env);
+  const mask = createMask(io.env);
   return {
     path,
     write(level, what, details = {}) {

@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
+import { openSync, readFileSync } from "node:fs";
 import * as module from "node:module";
 import { tried } from "../util/errors.ts";
+import type { Io } from "./io.ts";
 
 // The reader has closed the pipe (| head), so output is dropped. What is running still finishes.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -13,17 +14,50 @@ process.stderr.on("error", () => undefined); // there is nowhere left to report 
 /** The build renders the help for this terminal width. */
 const HELP_COLUMNS = 80;
 
-const answer = process.argv.length === 3 ? quickAnswer(process.argv[2]) : undefined;
+const words = process.argv.slice(2);
+const answer = words.length === 1 ? quickAnswer(words[0]) : undefined;
 if (answer === undefined) {
   // From Node 22 on, compiled code is cached. The cache must be in a folder that only this user can write.
   const { enableCompileCache } = module as { enableCompileCache?: (folder: string) => unknown };
   if (enableCompileCache !== undefined) enableCompileCache((await import("../config/state.ts")).compileCacheFolder());
-  const [, , command, client] = process.argv;
-  if (command === "hook" && process.argv.length === 4 && client !== "wait" && client !== undefined)
-    await (await import("./guard/hook-client.ts")).hook(client, readFileSync(0, "utf8"));
-  else await (await import("./program.ts")).main(process.argv.slice(2));
+  const code = await run();
+  if (code !== 0) process.exitCode = code; // a failure of stdout has set it already
 } else {
   process.stdout.write(answer);
+}
+
+async function run(): Promise<number> {
+  const [command, client] = words;
+  const io = processIo();
+  if (command === "hook" && words.length === 2 && client !== "wait" && client !== undefined)
+    return await (await import("./guard/hook-client.ts")).hook(client, readFileSync(0, "utf8"), { io, words });
+  return await (await import("./program.ts")).main(words, io);
+}
+
+/** Returns this process. Its streams are opened when they are first used. */
+function processIo(): Io {
+  return {
+    get stdin() {
+      return process.stdin;
+    },
+    get stdout() {
+      return process.stdout;
+    },
+    get stderr() {
+      return process.stderr;
+    },
+    env: process.env,
+    cwd: process.cwd(),
+    program: [process.execPath, process.argv[1] ?? "handrail"],
+    signals: {
+      on: (event, listener) => process.on(event, listener),
+      once: (event, listener) => process.once(event, listener),
+      off: (event, listener) => process.off(event, listener),
+      raise: (name) => process.kill(name === "SIGTSTP" ? 0 : process.pid, name),
+    },
+    openTerminal: (flags = "r+") => tried(() => openSync("/dev/tty", flags)),
+    exit: (code) => process.exit(code),
+  };
 }
 
 /** Answers without importing anything that is not needed. */

@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
+import { homeOf } from "../config/state.ts";
 import type { ClientFormat } from "./client-file.ts";
 import type { MCP_CLIENT_NAMES } from "./options.ts";
+import type { Io } from "./io.ts";
 
 /** An MCP client: where it keeps its servers, and in which form. */
 export interface McpClient {
@@ -122,8 +123,8 @@ export const MCP_CLIENTS: { readonly [name in (typeof MCP_CLIENT_NAMES)[number]]
 };
 
 /** Returns the folders of this user. */
-function foldersOfUser(env: NodeJS.ProcessEnv = process.env): Folders {
-  const home = homedir();
+function foldersOfUser({ env }: Io): Folders {
+  const home = homeOf(env);
   const { XDG_CONFIG_HOME: config = "" } = env;
   return { home, config: config.startsWith("/") ? config : `${home}/.config`, env, platform: process.platform };
 }
@@ -134,9 +135,9 @@ function foldersOfUser(env: NodeJS.ProcessEnv = process.env): Folders {
  * @param project the folder of the project; `undefined` for the file of the user
  * @throws Error when the client has no file for a project.
  */
-export function fileOfClient({ title, user, project: files }: McpClient, project: string | undefined): string {
+export function fileOfClient(io: Io, { title, user, project: files }: McpClient, project: string | undefined): string {
   if (project !== undefined && files === undefined)
     throw new Error(`${title} has no file for a project; omit --project`);
-  const places = project === undefined ? user(foldersOfUser()) : (files ?? []).map((file) => join(project, file));
+  const places = project === undefined ? user(foldersOfUser(io)) : (files ?? []).map((file) => join(project, file));
   return places.find((place) => existsSync(place)) ?? places[0] ?? "";
 }

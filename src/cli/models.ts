@@ -19,8 +19,8 @@ export interface UsableModel {
 export async function usableModels(options: GlobalOptions): Promise<readonly UsableModel[]> {
   const [{ settings }, keys, { models: local = [] }] = await Promise.all([
     loadedSettings(options),
-    foundKeys(),
-    localOllama(),
+    foundKeys(options.io),
+    localOllama(options.io),
   ]);
   const configured = Object.entries(settings.agents).flatMap(([name, { model }]) =>
     model === undefined ? [] : [{ name: written(model), why: `of the agent ${name}` }],

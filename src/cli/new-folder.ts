@@ -21,18 +21,23 @@ export function requireName(name: string, command: string): void {
 }
 
 /**
- * Writes files to a new folder in the current folder. Resolves to their paths, for people.
+ * Writes files to a new folder in `within`. Resolves to their paths, for people.
  *
  * @throws Error if the folder exists.
  */
-export async function writeFolder(name: string, files: readonly TemplateFile[], command: string): Promise<string> {
+export async function writeFolder(
+  within: string,
+  name: string,
+  files: readonly TemplateFile[],
+  command: string,
+): Promise<string> {
   try {
-    await mkdir(name);
+    await mkdir(join(within, name));
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
     throw new Error(`${command}: there is a file or a folder ${name} here; choose another name`, { cause: error });
   }
   for (const { name: file, text, isProgram = false } of files)
-    await writeFile(join(name, file), text, { mode: isProgram ? 0o755 : 0o644 });
+    await writeFile(join(within, name, file), text, { mode: isProgram ? 0o755 : 0o644 });
   return files.map((file) => `${name}/${file.name}`).join(", ");
 }

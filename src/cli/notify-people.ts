@@ -1,6 +1,7 @@
 import type { Settings } from "../config/settings.ts";
 import { browsersFolder, stateFolder } from "../config/state.ts";
 import type { Notice } from "../contract/notice.ts";
+import type { Io } from "./io.ts";
 
 /**
  * Tells people something, wherever they are: by their own program (`notify`), and by a message to the browsers that
@@ -9,6 +10,7 @@ import type { Notice } from "../contract/notice.ts";
  * @param onFailure called with what failed, for people
  */
 export async function notifyPeople(
+  io: Io,
   notice: Notice,
   { notify, policy, tenant }: Pick<Settings, "notify" | "policy" | "tenant">,
   onFailure: (text: string) => void,
@@ -18,7 +20,7 @@ export async function notifyPeople(
     import("../console/push.ts"),
     import("../console/browser-sessions.ts"),
   ]);
-  const browsers = browserSessions(browsersFolder(stateFolder()));
-  const push = createPushSender(stateFolder(), browsers, policy.network, tenant);
+  const browsers = browserSessions(browsersFolder(stateFolder(io.env)));
+  const push = createPushSender(stateFolder(io.env), browsers, policy.network, tenant);
   await sendNotice(notice, { program: notify, push, onFailure });
 }

@@ -2,10 +2,14 @@ import type { SandboxMode } from "../contract/containment.ts";
 import type { Autonomy } from "../contract/policy.ts";
 import type { TargetKind } from "../contract/target.ts";
 import type { DefinitionFormat } from "../contract/toolkit.ts";
+import type { Io } from "./io.ts";
 import type { DebugLog } from "./log.ts";
 
 /** The options of every command. They have no defaults here: the files apply to options that are not given. */
 export interface GlobalOptions {
+  readonly io: Io;
+  /** The words of the command line. */
+  readonly words?: readonly string[];
   readonly config?: string;
   readonly preset?: string;
   readonly workDir?: string;

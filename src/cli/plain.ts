@@ -7,10 +7,11 @@ import { type Question, askedOf, questionOf } from "./approver.ts";
 import type { CallSubject } from "./call-title.ts";
 import type { RunView } from "./run-view.ts";
 import { note as complain, say } from "./say.ts";
+import type { Io } from "./io.ts";
 
 /** Whether nothing is to be redrawn: with `--plain`, and on a terminal that cannot. */
-export function isPlain({ plain }: { readonly plain?: true }): boolean {
-  return plain === true || process.env["TERM"] === "dumb";
+export function isPlain(io: Io, { plain }: { readonly plain?: true }): boolean {
+  return plain === true || io.env["TERM"] === "dumb";
 }
 
 /** The longest line about a call or a notice, in characters. */
@@ -26,6 +27,7 @@ const READ_OUT = 20;
  * @param subjectOf returns what a call is about
  */
 export function plainView(
+  io: Io,
   toContinue: string,
   subjectOf: (name: string, input: string) => Promise<CallSubject>,
 ): RunView {
@@ -35,10 +37,10 @@ export function plainView(
 
   const note = (words: string, most = LONGEST) => {
     endText();
-    complain(oneLine(words, most));
+    complain(io, oneLine(words, most));
   };
   const write = (lines: readonly string[]) => {
-    for (const line of lines) say(oneLine(line.replaceAll("\t", "    "), Infinity));
+    for (const line of lines) say(io, oneLine(line.replaceAll("\t", "    "), Infinity));
   };
   const addText = (more: string) => {
     const lines = `${text}${more}`.split("\n");

@@ -11,49 +11,63 @@ import type { DebugLog } from "./log.ts";
 import type { GlobalOptions } from "./options.ts";
 import { requirePerson } from "./people.ts";
 import type { Tracing } from "./tracing.ts";
-import { note } from "./say.ts";
+import type { Io } from "./io.ts";
+import { note, write } from "./say.ts";
 
 /**
- * Runs the command line and sets the process's exit code: 0 on success, 1 when a call did not succeed, 2 for wrong
- * usage. Never rejects. People are shown a sentence, never a stack.
+ * Runs the command line. Resolves to the exit code: 0 on success, 1 when a call did not succeed, 2 for wrong usage.
+ * Never rejects. People are shown a sentence, never a stack.
  *
+ * @param argv the words after the program's name
+ * @param io the streams, environment and folder that it works with; runs with different ones do not affect each other
  * @param kinds kinds of targets in addition to the built-in ones
  */
-export async function main(argv: readonly string[], kinds: readonly TargetKind[] = []): Promise<void> {
-  const run: Run = { log: undefined, tracing: undefined };
+export async function main(argv: readonly string[], io: Io, kinds: readonly TargetKind[] = []): Promise<number> {
+  const run: Run = { log: undefined, tracing: undefined, code: EXIT.ok };
   try {
     requireNode();
-    const words = argv.length === 0 && process.stdin.isTTY && process.stdout.isTTY ? ["chat"] : argv;
-    await program(kinds, run).parseAsync(words, { from: "user" });
+    const words = argv.length === 0 && io.stdin.isTTY && io.stdout.isTTY ? ["chat"] : argv;
+    await program({ io, words }, kinds, run).parseAsync(words, { from: "user" });
   } catch (error) {
-    process.exitCode = exitCodeOf(error);
+    run.code = exitCodeOf(error);
     run.log?.write("error", "program.failed", { message: sentenceOf(error) });
     // Commander has printed its error already.
-    if (!(error instanceof CommanderError)) note(`handrail: ${sentenceOf(error)}`);
+    if (!(error instanceof CommanderError)) note(io, `handrail: ${sentenceOf(error)}`);
   }
   const untraced = await run.tracing?.end();
-  if (untraced !== undefined) note(`handrail: ${untraced}`);
-  run.log?.write("info", "program.ended", { code: process.exitCode ?? EXIT.ok });
+  if (untraced !== undefined) note(io, `handrail: ${untraced}`);
+  run.log?.write("info", "program.ended", { code: run.code });
+  run.release?.();
+  return run.code;
 }
 
 /** One run of the program. */
 interface Run {
   log: DebugLog | undefined;
   tracing: Tracing | undefined;
+  /** Ends what holds during the run. */
+  release?: () => void;
+  code: number;
 }
 
 /**
  * Returns the command line: its commands and flags, as the table has them. `run` collects what a run of it has to end.
  *
+ * @param called the words and the process, which every command gets
  * @param kinds kinds of targets in addition to the built-in ones
  */
-export function program(kinds: readonly TargetKind[] = [], run: Run = { log: undefined, tracing: undefined }): Command {
+export function program(
+  called: Pick<GlobalOptions, "io" | "words">,
+  kinds: readonly TargetKind[] = [],
+  run: Run = { log: undefined, tracing: undefined, code: EXIT.ok },
+): Command {
   const targets = targetFlags([...TARGETS, ...kinds]);
   const given: Given = (command) => {
     const options = command.optsWithGlobals<GlobalOptions & { readonly [flag: string]: unknown }>();
     const flag = targets.find(({ option }) => options[option.attributeName()] !== undefined);
     return {
       ...options,
+      ...called,
       ...(flag !== undefined && { target: targetOfFlag(flag.kind, String(options[flag.option.attributeName()])) }),
       ...(kinds.length > 0 && { targets: kinds }),
       ...(run.log !== undefined && { log: run.log }),
@@ -67,7 +81,15 @@ export function program(kinds: readonly TargetKind[] = [], run: Run = { log: und
     .showSuggestionAfterError()
     .exitOverride()
     .configureHelp({ showGlobalOptions: true, formatHelp: ownFirst })
-    .configureOutput({ outputError: (text, write) => write(usageError(text)) });
+    .configureOutput({
+      outputError: (text, write) => write(usageError(text)),
+      writeOut: (text) => void write(called.io, text),
+      writeErr: (text) => note(called.io, text.replace(/\n$/, "")),
+      getOutHelpWidth: () => called.io.stdout.columns ?? HELP_COLUMNS,
+      getErrHelpWidth: () => called.io.stderr.columns ?? HELP_COLUMNS,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    });
   const options = [
     ...GLOBAL_FLAGS.first.map(optionOf),
     ...targets.map(({ option }) => option),
@@ -78,15 +100,24 @@ export function program(kinds: readonly TargetKind[] = [], run: Run = { log: und
     const { startWatching } = await import("./settings.ts");
     Object.assign(run, await startWatching(command.name(), given(command)));
   });
-  addCommands(root, COMMANDS, given);
+  addCommands(root, { table: COMMANDS, given, run });
   return root;
 }
 
 /** Returns the options of a command: its own and the global ones, with the target that a flag names, and the log. */
 type Given = (command: Command) => GlobalOptions;
 
+/** What every command is added with. */
+interface Added {
+  readonly table: CommandTable;
+  readonly given: Given;
+  /** Gets the exit code. */
+  readonly run: Run;
+}
+
 /** Adds the commands of the table, and those of their groups. */
-function addCommands(to: Command, table: CommandTable, given: Given, parent?: CommandRow): void {
+function addCommands(to: Command, { table, ...shared }: Added, parent?: CommandRow): void {
+  const { given, run: result } = shared;
   for (const [name, row] of Object.entries(table)) {
     const { summary, args = [], flags = [], person, load = parent?.load, commands, isCommand } = row;
     const isDefault = name === "list" && parent !== undefined && !parent.isCommand;
@@ -97,14 +128,14 @@ function addCommands(to: Command, table: CommandTable, given: Given, parent?: Co
     }
     for (const flag of flags) command.addOption(optionOf(flag));
     if (person) command.hook("preAction", (_, action) => requirePerson(namesOf(action).join(" ")));
-    if (commands !== undefined) addCommands(command, commands, given, row);
+    if (commands !== undefined) addCommands(command, { ...shared, table: commands }, row);
     if (commands !== undefined) refuseUnknownActions(command);
     if (load === undefined || (commands !== undefined && !isCommand)) continue;
     command.action(async (...values: readonly unknown[]) => {
       const { run } = await load();
       const perform = typeof run === "function" ? run : run[name];
       if (perform === undefined) throw new Error(`${namesOf(command).join(" ")}: its module has no function for it`);
-      await perform(...([...values.slice(0, args.length), given(command)] as never[]));
+      result.code = (await perform(...([...values.slice(0, args.length), given(command)] as never[]))) ?? EXIT.ok;
     });
   }
 }
@@ -168,6 +199,9 @@ Examples:
   handrail run "Find the failing test and repair it" --model demo
   handrail chat --model anthropic:claude-sonnet-4-5
   handrail mcp --work-dir ~/project`;
+
+/** The build renders the help for this terminal width. */
+const HELP_COLUMNS = 80;
 
 const HELP = "`handrail --help` lists the commands, `handrail COMMAND --help` describes one.\n";
 

@@ -1,23 +1,24 @@
 import type { ActivityEvent, CallUpdate } from "../contract/activity.ts";
 import { oneLine } from "../output/terminal-text.ts";
+import type { Io } from "./io.ts";
 
 /** Shows the progress of a running call on one line of the terminal. Prints nothing if stderr is not a terminal. */
-export function progressLine(stream: NodeJS.WriteStream = process.stderr): {
+export function progressLine({ stderr, env }: Pick<Io, "stderr" | "env">): {
   show(event: ActivityEvent): void;
   showUpdate(update: CallUpdate): void;
   clear(): void;
 } {
   let shown = false;
   const showLine = (line: string | undefined) => {
-    if (!stream.isTTY || line === undefined) return;
-    stream.write(`\r\x1b[2K${dim(oneLine(line, Math.max(20, (stream.columns ?? 80) - 1)))}`);
+    if (!stderr.isTTY || line === undefined) return;
+    stderr.write(`\r\x1b[2K${dim(oneLine(line, Math.max(20, (stderr.columns ?? 80) - 1)), env)}`);
     shown = true;
   };
   return {
     show: (event) => showLine(lineOf(event)),
     showUpdate: (update) => showLine(updateLine(update)),
     clear() {
-      if (shown) stream.write("\r\x1b[2K");
+      if (shown) stderr.write("\r\x1b[2K");
       shown = false;
     },
   };
@@ -33,8 +34,8 @@ export function updateLine({ displayMessage, output }: CallUpdate): string | und
   return displayMessage ?? output?.trimEnd().split("\n").at(-1);
 }
 
-function dim(text: string): string {
-  const plain = (process.env["NO_COLOR"] ?? "") !== "";
+function dim(text: string, env: NodeJS.ProcessEnv): string {
+  const plain = (env["NO_COLOR"] ?? "") !== "";
   return plain ? text : `\x1b[2m${text}\x1b[22m`;
 }
 

@@ -12,6 +12,7 @@ import { say } from "./say.ts";
 import { sessionRows } from "./sessions.ts";
 import { lineOnTerminal } from "./terminal.ts";
 import { flagsOf } from "./threads.ts";
+import type { Io } from "./io.ts";
 
 /** The options of a command that may continue a thread, and that thread. */
 export interface Resumed {
@@ -28,8 +29,8 @@ export function startedWith(options: AgentOptions): { readonly [name: string]: s
   const { target, workDir, preset, agent, model, baseUrl, tmux, tmuxSession = tmux && "handrail" } = options;
   const { config, autonomy, sandbox } = options;
   const all = {
-    ...{ from: realpathSync("."), target, workDir, preset, agent, model, baseUrl, tmuxSession },
-    config: config && resolve(config),
+    ...{ from: realpathSync(options.io.cwd), target, workDir, preset, agent, model, baseUrl, tmuxSession },
+    config: config && resolve(options.io.cwd, config),
     autonomy: autonomy === "readonly" ? autonomy : undefined,
     sandbox: sandbox === "on" ? sandbox : undefined,
   };
@@ -48,10 +49,10 @@ export async function resumed(options: AgentOptions): Promise<Resumed> {
   const { resume, continue: latest } = options;
   if (typeof resume !== "string" && !latest) return { options };
   const { settings } = await loadedSettings(options);
-  const store = await storeOf(settings);
+  const store = await storeOf(options.io, settings);
   const all = await store.threads();
   await store.close();
-  const folder = realFolder(settings.tools.workDir ?? ".");
+  const folder = realFolder(options.io, settings.tools.workDir ?? ".");
   const thread =
     typeof resume === "string"
       ? all.find((each) => each.thread === resume)
@@ -72,14 +73,15 @@ export async function resumed(options: AgentOptions): Promise<Resumed> {
  */
 export async function chooseThread(options: AgentOptions): Promise<string | undefined> {
   const { settings } = await loadedSettings(options);
-  const folder = realFolder(options.target === undefined ? (settings.tools.workDir ?? ".") : ".");
-  const store = await storeOf(settings);
-  const rows = await sessionRows(store, folder, { columns: (process.stdout.columns ?? 80) - 4 });
+  const folder = realFolder(options.io, options.target === undefined ? (settings.tools.workDir ?? ".") : ".");
+  const store = await storeOf(options.io, settings);
+  const rows = await sessionRows(store, folder, { columns: (options.io.stdout.columns ?? 80) - 4 });
   await store.close();
-  if (rows.length === 0) say("There are no threads in this folder yet.");
-  for (const [index, { label }] of rows.entries()) say(`${String(index + 1).padStart(2)}  ${label}`.trimEnd());
+  if (rows.length === 0) say(options.io, "There are no threads in this folder yet.");
+  for (const [index, { label }] of rows.entries())
+    say(options.io, `${String(index + 1).padStart(2)}  ${label}`.trimEnd());
   for (let question = "Continue which one? Its number, or Enter for a new one: "; rows.length > 0;) {
-    const answer = await lineOnTerminal(question, new AbortController().signal);
+    const answer = await lineOnTerminal(options.io, question, new AbortController().signal);
     const line = typeof answer === "string" ? "" : answer.line.trim();
     if (line === "") return undefined;
     const row = rows[Number(line) - 1];
@@ -137,6 +139,6 @@ function isHere({ target, workDir, startedWith: recorded = {} }: ThreadSummary, 
   return isLocal ? workDir === folder : options.workDir === undefined && recorded["from"] === folder;
 }
 
-function realFolder(path: string): string {
-  return tried(() => realpathSync(path)) ?? resolve(path);
+function realFolder(io: Io, path: string): string {
+  return tried(() => realpathSync(resolve(io.cwd, path))) ?? resolve(io.cwd, path);
 }

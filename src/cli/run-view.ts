@@ -5,6 +5,7 @@ import { plural } from "../util/text.ts";
 import { elapsed } from "./chat/draw/paint.ts";
 import { progressLine, updateLine } from "./progress.ts";
 import { note as complain, sayJson, stream } from "./say.ts";
+import type { Io } from "./io.ts";
 
 /** Shows what an agent does. */
 export interface RunView {
@@ -12,9 +13,9 @@ export interface RunView {
 }
 
 /** Prints each event as a line of JSON on stdout. The first line names the thread. */
-export function jsonView(thread: ThreadId): RunView {
-  sayJson({ type: "thread", thread });
-  return { show: (event) => sayJson(event) };
+export function jsonView(io: Io, thread: ThreadId): RunView {
+  sayJson(io, { type: "thread", thread });
+  return { show: (event) => sayJson(io, event) };
 }
 
 /**
@@ -22,26 +23,26 @@ export function jsonView(thread: ThreadId): RunView {
  *
  * @param toContinue the command that continues the thread
  */
-export function textView(toContinue: string): RunView {
-  const progress = progressLine();
-  const signs = signsOfLife((text) => progress.showUpdate({ displayMessage: text }));
+export function textView(io: Io, toContinue: string): RunView {
+  const progress = progressLine(io);
+  const signs = signsOfLife(io, (text) => progress.showUpdate({ displayMessage: text }));
   const hidden = new Set<string>();
   /** The arguments of the calls without a result, by id. */
   const open = new Map<string, string>();
   let atLineStart = true;
 
   const say = (text: string) => {
-    stream(text);
+    stream(io, text);
     atLineStart = text.endsWith("\n");
   };
   const endLine = () => {
-    if (!atLineStart) stream("\n");
+    if (!atLineStart) stream(io, "\n");
     atLineStart = true;
   };
   const note = (text: string, maxLength = 300) => {
     progress.clear();
     endLine();
-    complain(oneLine(text, maxLength));
+    complain(io, oneLine(text, maxLength));
   };
 
   return {
@@ -107,19 +108,19 @@ function unaskedText(count: number): string {
  * Shows once a second which call runs, for how long, and the last line of its output: on a terminal only, and not while
  * a person is asked.
  */
-function signsOfLife(show: (text: string) => void): { note(event: AgentEvent): void } {
+function signsOfLife(io: Io, show: (text: string) => void): { note(event: AgentEvent): void } {
   const running = new Map<string, { readonly name: string; sinceMs: number; last: string; isAsked: boolean }>();
   let ticker: NodeJS.Timeout | undefined;
 
   const draw = () => {
     const [first, ...others] = running.values();
-    if (first === undefined || !process.stderr.isTTY || [first, ...others].some(({ isAsked }) => isAsked)) return;
+    if (first === undefined || !io.stderr.isTTY || [first, ...others].some(({ isAsked }) => isAsked)) return;
     const more = others.length === 0 ? "" : ` and ${others.length} more`;
     show(`${first.name}${more}  ${elapsed(Date.now() - first.sinceMs)}  ${first.last}`);
   };
   const restart = () => {
     clearInterval(ticker);
-    ticker = running.size > 0 && process.stderr.isTTY ? setInterval(draw, SIGN_MS) : undefined;
+    ticker = running.size > 0 && io.stderr.isTTY ? setInterval(draw, SIGN_MS) : undefined;
   };
   return {
     note(event) {

@@ -41,10 +41,15 @@ function textOf(content: readonly Content[]): string {
  * @returns the id of the new thread. It is durable.
  * @throws Error when the thread has no messages before that.
  */
-export async function forkThread(store: Store, from: ThreadId, before: number | undefined): Promise<ThreadId> {
+export async function forkThread(
+  store: Store,
+  from: ThreadId,
+  before: number | undefined,
+  cwd: string,
+): Promise<ThreadId> {
   const thread = randomName(10);
   const at = Date.now();
-  let origin = { target: "local", workDir: process.cwd() };
+  let origin = { target: "local", workDir: cwd };
   const messages = [];
   for await (const event of store.events({ thread: from, messages: true })) {
     if (before !== undefined && event.id >= before) break;

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
-import { homedir } from "node:os";
 import { resolve } from "node:path";
 import type { TargetOptions } from "../backends/targets.ts";
 import { MCP_FILE, findConfig, findProjectFile } from "../config/find.ts";
@@ -8,7 +7,7 @@ import type { McpChoices } from "../config/mcp.ts";
 import { type Loaded, loadSettings } from "../config/load.ts";
 import type { ToolSettings } from "../config/values.ts";
 import { type Settings, flagsIn } from "../config/settings.ts";
-import { databaseFile, keyFile, stateFolder, tenantFolder } from "../config/state.ts";
+import { databaseFile, homeOf, keyFile, stateFolder, tenantFolder } from "../config/state.ts";
 import type { Store } from "../contract/activity.ts";
 import type { ToolSource } from "../contract/tool-source.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
@@ -27,6 +26,7 @@ import type { GlobalOptions } from "./options.ts";
 import { warn } from "./say.ts";
 import { ofTenant } from "./tenants.ts";
 import type { Tracing } from "./tracing.ts";
+import type { Io } from "./io.ts";
 
 /** The shared owner of saved outputs: an output that one `handrail call` saved can be read by the next. */
 const OUTPUT_OWNER = "command-line";
@@ -41,9 +41,10 @@ export async function loadedSettings(options: GlobalOptions): Promise<Loaded> {
   // a path on another system does not select files on this machine
   const ofFolder = workDir === undefined || target !== undefined ? {} : { workDir };
   const loaded = await loadSettings({
+    ...{ env: options.io.env, cwd: options.io.cwd },
     ...(config !== undefined && { config }),
     ...(ofFolder.workDir !== undefined && { from: ofFolder.workDir }),
-    flags: flagsIn({ ...rest, ...ofFolder, ...(preset !== undefined && { preset }) }),
+    flags: flagsIn({ ...rest, ...ofFolder, ...(preset !== undefined && { preset }) }, options.io),
   });
   const names = [...PRESET_NAMES, ...Object.keys(loaded.settings.toolsets)];
   if (preset !== undefined && !names.includes(preset)) {
@@ -61,21 +62,25 @@ export async function loadedSettings(options: GlobalOptions): Promise<Loaded> {
  */
 export async function settingsFrom(options: GlobalOptions): Promise<Settings> {
   const { settings, notices } = await loadedSettings(options);
-  warn(notices);
+  warn(options.io, notices);
   const { workDir } = options;
-  if (workDir !== undefined && options.target === undefined) await requireFolder(workDir);
+  if (workDir !== undefined && options.target === undefined) await requireFolder(options.io, workDir);
   return settings;
 }
 
-async function requireFolder(workDir: string): Promise<void> {
-  const info = await stat(workDir).catch(() => undefined);
+async function requireFolder(io: Io, workDir: string): Promise<void> {
+  const info = await stat(resolve(io.cwd, workDir)).catch(() => undefined);
   if (info?.isDirectory() === true) return;
   const problem = info === undefined ? "does not exist" : "is not a folder";
-  throw new Error(`option '--work-dir <folder>' argument '${workDir}' is invalid: ${resolve(workDir)} ${problem}.`);
+  throw new Error(
+    `option '--work-dir <folder>' argument '${workDir}' is invalid: ${resolve(io.cwd, workDir)} ${problem}.`,
+  );
 }
 
 /** What watches one run of the program. */
 export interface Watched {
+  /** Ends what holds during the run. */
+  readonly release: () => void;
   readonly log?: DebugLog;
   readonly tracing?: Tracing;
 }
@@ -92,14 +97,15 @@ export async function startWatching(command: string, options: GlobalOptions): Pr
     (loaded) => loaded.settings,
     () => undefined,
   );
-  keepProgramsOutOfTools(options, settings);
+  const release = keepProgramsOutOfTools(options, settings);
   const collector = settings?.telemetry.traces;
-  const tracing = collector && { tracing: (await import("./tracing.ts")).startTracing(collector) };
+  const tracing = collector && { tracing: (await import("./tracing.ts")).startTracing(collector, options.io.env) };
   const file = options.logFile ?? settings?.logFile;
-  if (file === undefined) return { ...tracing };
-  const log = (await import("./log.ts")).openLog(file);
-  const { config, workDir, target, targets: _, ...rest } = options;
+  if (file === undefined) return { release, ...tracing };
+  const log = (await import("./log.ts")).openLog(options.io, file);
+  const { config, workDir, target, targets: _, io: __, words: ___, ...rest } = options;
   const files = findConfig({
+    ...{ env: options.io.env, cwd: options.io.cwd },
     ...(config !== undefined && { named: config }),
     ...(workDir !== undefined && target === undefined && { from: workDir }),
   });
@@ -113,19 +119,16 @@ export async function startWatching(command: string, options: GlobalOptions): Pr
     options: { ...rest, config, workDir, target },
     settings: settings && { ...settings, store: settings.store.replace(/:\/\/.*/s, "://…") }, // it may have a password
   });
-  return { log, ...tracing };
+  return { release, log, ...tracing };
 }
 
-let ofThisRun: (() => void) | undefined;
-
-/** This run starts no programs from where tools can write, or could in an earlier session. */
-function keepProgramsOutOfTools({ target, workDir }: GlobalOptions, settings: Settings | undefined): void {
-  const written = writtenPlaces(stateFolder());
+/** The run starts no programs from where tools can write, or could in an earlier session, until it is released. */
+function keepProgramsOutOfTools({ io, target, workDir }: GlobalOptions, settings: Settings | undefined): () => void {
+  const written = writtenPlaces(stateFolder(io.env));
   const folder = target === undefined ? (workDir ?? settings?.tools.workDir ?? ".") : ".";
-  const base = { workDir: resolve(folder), home: homedir() };
+  const base = { workDir: resolve(io.cwd, folder), home: homeOf(io.env) };
   const open = ["", ...(settings?.policy.allowedRoots ?? [])].map((path) => realOf(absolutePath(path, base)));
-  ofThisRun?.();
-  ofThisRun = keepProgramsOutOf(() => [...open, ...written.now()]);
+  return keepProgramsOutOf(() => [...open, ...written.now()]);
 }
 
 /**
@@ -135,8 +138,9 @@ function keepProgramsOutOfTools({ target, workDir }: GlobalOptions, settings: Se
  * @param tell default: prints a line to stderr
  */
 export async function tellHowToAttach(
+  io: Io,
   { backend: { terminal } }: Toolkit,
-  tell: (text: string) => void = (text) => warn([text]),
+  tell: (text: string) => void = (text) => warn(io, [text]),
 ): Promise<void> {
   if (terminal === undefined || terminal.isPersons === true) return;
   const report = (error: unknown) => tell(messageOf(error));
@@ -144,9 +148,9 @@ export async function tellHowToAttach(
 }
 
 /** Returns true when plugins, modules or MCP servers are configured. Otherwise their code is not loaded. */
-export function hasSources({ tools }: Settings, { target, workDir }: GlobalOptions): boolean {
+export function hasSources({ tools }: Settings, { io, target, workDir }: GlobalOptions): boolean {
   if (tools.plugins.length + tools.modules.length + Object.keys(tools.mcp).length > 0) return true;
-  return findProjectFile(target === undefined ? workDir : undefined, MCP_FILE) !== undefined;
+  return findProjectFile(target === undefined ? workDir : undefined, io, MCP_FILE) !== undefined;
 }
 
 /** What a command needs from a toolkit. */
@@ -164,13 +168,13 @@ const NOT_STARTED: ToolSource = { name: "others", start: async () => {}, close: 
 
 /** Returns the options of a toolkit, from files and options. Rejects like `settingsFrom`. */
 export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds = {}): Promise<ToolkitOptions> {
-  const { sources: starts = false, servers = {}, tell = (text) => warn([text]) } = needs;
+  const { sources: starts = false, servers = {}, tell = (text) => warn(options.io, [text]) } = needs;
   const settings = await settingsFrom(options);
   const { commands } = settings.policy;
   if (Object.values(commands).some(({ length }) => length > 0)) {
-    warn((await import("../policy/rules/warnings.ts")).ruleWarnings(commands));
+    warn(options.io, (await import("../policy/rules/warnings.ts")).ruleWarnings(commands));
   }
-  const store = await storeOf(settings);
+  const store = await storeOf(options.io, settings);
   const { log } = options;
   const areNamed = hasSources(settings, options) || Object.keys(servers).length > 0;
   const { sources, notices } =
@@ -184,7 +188,7 @@ export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds
     ...(Object.keys(settings.hooks).length > 0 && {
       hooks: (await import("./hooks.ts")).hooksOf(settings, options, tell),
     }),
-    mask: { values: await keptKeys() },
+    mask: { values: await keptKeys(options.io) },
     store: log === undefined ? store : (await import("./log.ts")).loggedStore(store, log),
     sources: areNamed && starts !== true ? [...started, NOT_STARTED] : started,
     onWaiting: async (notice) => {
@@ -192,7 +196,7 @@ export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds
         log?.write("warn", "notify.failed", { text });
         tell(text);
       };
-      await (await import("./notify-people.ts")).notifyPeople(notice, settings, report);
+      await (await import("./notify-people.ts")).notifyPeople(options.io, notice, settings, report);
     },
     onNotice(text) {
       log?.write("warn", "backend.noticed", { text });
@@ -202,10 +206,10 @@ export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds
 }
 
 /** Returns the keys in the file of keys, which are masked. Never rejects: whoever uses a key reports a broken file. */
-export async function keptKeys(): Promise<readonly string[]> {
-  if (!existsSync(keyFile())) return [];
+export async function keptKeys(io: Io): Promise<readonly string[]> {
+  if (!existsSync(keyFile(io.env))) return [];
   const { readKeyFile } = await import("../agent/models/keys.ts");
-  const keys = await readKeyFile(keyFile()).catch(() => undefined);
+  const keys = await readKeyFile(keyFile(io.env)).catch(() => undefined);
   return [...(keys?.values() ?? [])];
 }
 
@@ -232,10 +236,10 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
   const { env, maxActionsPerHour, sandbox, sandboxLimits, sandboxAlarm, ...policy } = settings.policy;
   const { perMinute, cooldown } = sandboxAlarm;
   // the files name a folder of this machine
-  const workDir = options.target === undefined ? settings.tools.workDir : options.workDir;
+  const workDir = options.target === undefined ? (settings.tools.workDir ?? options.io.cwd) : options.workDir;
   const { log } = options;
   return {
-    ...toolChoice(settings),
+    ...toolChoice(options.io, settings),
     policy: {
       ...policy,
       ...(maxActionsPerHour !== null && { maxActionsPerHour }),
@@ -243,6 +247,7 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
       ...(log !== undefined &&
         options.target === undefined && { forbiddenPaths: [...policy.forbiddenPaths, log.path] }),
     },
+    env: options.io.env,
     howToApprove: howToApprove(settings, "call"),
     passEnv: env.pass,
     sandbox: {
@@ -255,7 +260,7 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
     },
     ...(settings.memory.scope !== undefined && { memoryScope: settings.memory.scope }),
     outputOwner: OUTPUT_OWNER,
-    ...(settings.tenant !== undefined && { stateDir: tenantFolder(settings.tenant) }),
+    ...(settings.tenant !== undefined && { stateDir: tenantFolder(settings.tenant, options.io.env) }),
     ...(settings.state.outputs !== undefined && { maxOutputBytes: settings.state.outputs }),
     browser: settings.browser,
     undo: settings.undo === "on",
@@ -271,13 +276,14 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
 
 /** Returns where work happens, from the options. Run inside a tmux pane, it adds that pane as the terminal. */
 export function placeOf({
+  io,
   target,
   targets,
   tmux,
   tmuxSession,
 }: GlobalOptions): Pick<TargetOptions, "target" | "targets" | "terminal"> {
   const session = tmuxSession ?? tmux;
-  const { TMUX: server, TMUX_PANE: id } = process.env;
+  const { TMUX: server, TMUX_PANE: id } = io.env;
   const [socketPath = ""] = server?.split(",") ?? [];
   return {
     ...(target !== undefined && { target }),
@@ -292,32 +298,32 @@ export function placeOf({
  *
  * @throws Error when the configured store is not shared between processes.
  */
-export async function withStore(options: GlobalOptions, work: (store: Store) => Promise<void>): Promise<void> {
+export async function withStore<T>(options: GlobalOptions, work: (store: Store) => Promise<T>): Promise<T> {
   const settings = await settingsFrom(options);
   if (settings.store === "memory") {
     throw new Error("the configuration has store: memory, which other processes do not see. Choose store: sqlite");
   }
-  const store = await storeOf(settings);
+  const store = await storeOf(options.io, settings);
   try {
-    await work(store);
+    return await work(store);
   } finally {
-    await store.close().catch((error: unknown) => warn([messageOf(error)]));
+    await store.close().catch((error: unknown) => warn(options.io, [messageOf(error)]));
   }
 }
 
 /** Opens the configured store. Loads only the code for this kind of store. */
-export async function storeOf({ store, tenant, state: { database: maxBytes } }: Settings): Promise<Store> {
+export async function storeOf(io: Io, { store, tenant, state: { database: maxBytes } }: Settings): Promise<Store> {
   if (store === "memory") return (await import("../activity/memory-store.ts")).memoryStore();
   if (store !== "sqlite") return (await import("../activity/postgres-store.ts")).postgresStore({ url: store });
   const { sqliteStore } = await import("../activity/sqlite-store.ts");
-  return sqliteStore({ file: databaseFile(tenant), ...(maxBytes !== undefined && { maxBytes }) });
+  return sqliteStore({ file: databaseFile(tenant, io.env), ...(maxBytes !== undefined && { maxBytes }) });
 }
 
 /** Returns which tools the settings choose. */
-export function toolChoice({ tools, toolsets, search }: Settings): ToolChoice {
+export function toolChoice(io: Io, { tools, toolsets, search }: Settings): ToolChoice {
   const { preset, disable } = tools;
   const options = factoryOptions(tools.options);
-  const engine = searchEngine(search);
+  const engine = searchEngine(io, search);
   return {
     preset,
     toolsets,
@@ -331,13 +337,16 @@ export function toolChoice({ tools, toolsets, search }: Settings): ToolChoice {
  *
  * @throws Error when a setting or key that it needs is missing.
  */
-function searchEngine({ engine, url, keyVariable = "BRAVE_API_KEY" }: Settings["search"]): SearchEngine | undefined {
+function searchEngine(
+  io: Io,
+  { engine, url, keyVariable = "BRAVE_API_KEY" }: Settings["search"],
+): SearchEngine | undefined {
   if (engine === "duckduckgo") return undefined;
   if (engine === "searxng") {
     if (url !== undefined) return { engine, url };
     throw new Error('search.engine is "searxng", and search.url is missing: set it to the URL of your instance.');
   }
-  const key = process.env[keyVariable];
+  const key = io.env[keyVariable];
   if (key !== undefined && key !== "") return { engine, key };
   throw new Error(`search.engine is "brave", and the environment has no ${keyVariable}: put your key there.`);
 }

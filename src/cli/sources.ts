@@ -19,6 +19,7 @@ import { writtenPlaces } from "../provenance/written-places.ts";
 import { variablesNamed } from "../util/environment.ts";
 import { displayPath } from "../util/paths.ts";
 import type { GlobalOptions } from "./options.ts";
+import type { Io } from "./io.ts";
 
 /**
  * Returns the sources of tools that the settings and a `.mcp.json` name, and servers that are `added`, with notices for
@@ -26,10 +27,10 @@ import type { GlobalOptions } from "./options.ts";
  */
 export async function sourcesOf(settings: Settings, options: GlobalOptions, added: McpChoices = {}) {
   const trust = trustFor(settings, options);
-  const project = findProjectFile(options.workDir ?? ".") ?? "";
-  const place = placing(trust, options.workDir ?? settings.tools.workDir ?? process.cwd());
+  const project = findProjectFile(options.workDir, options.io) ?? "";
+  const place = placing(trust, resolve(options.io.cwd, options.workDir ?? settings.tools.workDir ?? "."));
   const plugins = await Promise.all(
-    settings.tools.plugins.map((each) => pluginSource(each, { trust, project, place })),
+    settings.tools.plugins.map((each) => pluginSource(each, { trust, project, place, environment: options.io.env })),
   );
   const modules = settings.tools.modules.map(({ path, project: standing }) =>
     moduleSource(path, {
@@ -37,7 +38,7 @@ export async function sourcesOf(settings: Settings, options: GlobalOptions, adde
         standing === "not trusted"
           ? "is not loaded: its project is not trusted. See: handrail trust"
           : trust.mayStart([path]),
-      copy: () => trust.copyOf(path, `${stateFolder()}/programs/modules`),
+      copy: () => trust.copyOf(path, `${stateFolder(options.io.env)}/programs/modules`),
     }),
   );
   const { servers, notices } = await namedServers(settings, options);
@@ -48,12 +49,13 @@ export async function sourcesOf(settings: Settings, options: GlobalOptions, adde
 }
 
 /** Returns the check of trust for the programs of sources, for the configured folder. */
-export function trustFor({ tools, policy }: Settings, { target, workDir }: GlobalOptions): ProgramTrust {
+export function trustFor({ tools, policy }: Settings, { io, target, workDir }: GlobalOptions): ProgramTrust {
   return createProgramTrust({
-    trust: createTrust(stateFolder()),
-    workDir: target === undefined ? (workDir ?? tools.workDir ?? process.cwd()) : process.cwd(),
+    trust: createTrust(stateFolder(io.env)),
+    workDir: target === undefined ? resolve(io.cwd, workDir ?? tools.workDir ?? ".") : io.cwd,
+    ...(io.env["PATH"] !== undefined && { path: io.env["PATH"] }),
     writable: policy.allowedRoots,
-    written: writtenPlaces(stateFolder()).list,
+    written: writtenPlaces(stateFolder(io.env)).list,
   });
 }
 
@@ -63,7 +65,12 @@ export function trustFor({ tools, policy }: Settings, { target, workDir }: Globa
  */
 async function pluginSource(
   setting: PluginSetting,
-  { trust, project: projectFile, place }: { trust: ProgramTrust; project: string; place: Placing },
+  {
+    trust,
+    project: projectFile,
+    place,
+    environment,
+  }: { trust: ProgramTrust; project: string; place: Placing; environment: NodeJS.ProcessEnv },
 ): Promise<ToolSource> {
   const { path, args, env, project, name = pluginName(path, args), hosts = [] } = setting;
   const source = `plugin:${name}`;
@@ -77,7 +84,7 @@ async function pluginSource(
   const argv = [path, ...args];
   const { sandbox, cwd, opened } = await place(source, argv, { ...setting, isOfProject: project !== undefined });
   return plugin({
-    ...{ path, args, env, name, sandbox, hosts, ...(cwd !== undefined && { cwd }) },
+    ...{ path, args, env, environment, name, sandbox, hosts, ...(cwd !== undefined && { cwd }) },
     ...(setting.timeout !== undefined && { quietMs: setting.timeout * 1_000 }),
     mayStart: () => trust.mayStart(argv, opened),
     ...(project !== undefined && { mayUse: (tools) => trust.mayUse(source, projectFile, tools) }),
@@ -108,6 +115,8 @@ type Placing = (
  * Returns a function that decides where programs run. A program runs in the sandbox, unless the user has set otherwise,
  * if it starts in the workspace or is not proven to run nothing that a model could have written, now or in an earlier
  * session. Outside the sandbox such a program must be trusted: each file by its bytes, all else by its name and words.
+ *
+ * @param workDir the workspace, absolute
  */
 export function placing(trust: ProgramTrust, workDir: string): Placing {
   return async (source, argv, { sandbox: wanted, cwd, isOfProject = false, env = [], setEnv }) => {
@@ -115,7 +124,7 @@ export function placing(trust: ProgramTrust, workDir: string): Placing {
     const sandbox = wanted ?? (isOfProject || isOpen);
     return {
       sandbox,
-      cwd: isOpen && !sandbox ? resolve(workDir) : undefined,
+      cwd: isOpen && !sandbox ? workDir : undefined,
       opened: isOpen && !sandbox ? { source } : undefined,
     };
   };
@@ -129,12 +138,12 @@ export interface NamedServers {
 }
 
 /** Collects the servers. A server of the configuration overrides a server of the same name in `.mcp.json`. */
-export async function namedServers({ tools }: Settings, { target, workDir }: GlobalOptions): Promise<NamedServers> {
+export async function namedServers({ tools }: Settings, { io, target, workDir }: GlobalOptions): Promise<NamedServers> {
   const configured = Object.fromEntries(Object.entries(tools.mcp).filter(([, { isHeld }]) => isHeld !== true));
-  const path = findProjectFile(target === undefined ? workDir : undefined, MCP_FILE);
+  const path = findProjectFile(target === undefined ? workDir : undefined, io, MCP_FILE);
   if (path === undefined) return { servers: configured, notices: [] };
-  const { standing, asks, servers, problems } = await readMcpFile(path, createTrust(stateFolder()), process.env);
-  const shown = displayPath(path, { workDir: process.cwd() });
+  const { standing, asks, servers, problems } = await readMcpFile(path, createTrust(stateFolder(io.env)), io.env);
+  const shown = displayPath(path, { workDir: io.cwd });
   const isHeld = asks.length > 0 && standing !== "trusted";
   const why = standing === "changed" ? "has changed since you trusted it" : "is not trusted";
   const held = `${shown} ${why}: its MCP servers are not started. Run: handrail trust ${shown}`;
@@ -152,18 +161,19 @@ export async function mcpSource(
   logWarnings(options.log);
   const { command, args = [], isOfProject } = choice;
   const trust = trustFor(settings, options);
-  const place = placing(trust, options.workDir ?? settings.tools.workDir ?? process.cwd());
+  const place = placing(trust, resolve(options.io.cwd, options.workDir ?? settings.tools.workDir ?? "."));
   const argv = command === undefined ? [] : [command, ...args];
   const { sandbox, cwd, opened } = await place(`mcp:${name}`, argv, choice);
   const [{ mcpServer }, server] = await Promise.all([
     import("../mcp/client/source.ts"),
-    serverSettings({ ...choice, sandbox }, settings.policy.network, cwd),
+    serverSettings(options.io, { ...choice, sandbox }, settings.policy.network, cwd),
   ]);
-  const project = findProjectFile(options.workDir) ?? findProjectFile(options.workDir, MCP_FILE) ?? "";
+  const project =
+    findProjectFile(options.workDir, options.io) ?? findProjectFile(options.workDir, options.io, MCP_FILE) ?? "";
   return mcpServer(name, server, {
     ...guards,
     async mayStart() {
-      const unset = unsetVariables(choice);
+      const unset = unsetVariables(options.io, choice);
       if (unset !== undefined) return `expects ${unset}, which is not set.`;
       return command === undefined ? undefined : trust.mayStart(argv, opened);
     },
@@ -181,6 +191,7 @@ function logWarnings(log: GlobalOptions["log"]): void {
 }
 
 async function serverSettings(
+  io: Io,
   choice: McpChoice,
   network: NetworkSettings,
   cwd: string | undefined,
@@ -197,26 +208,26 @@ async function serverSettings(
       ...any,
       command,
       ...(args !== undefined && { args }),
-      env: { ...variablesNamed(env), ...setEnv },
+      env: { ...variablesNamed(env, io.env), ...setEnv },
       ...(cwd !== undefined && { cwd }),
       within: sandbox ? { network: hosts } : "none",
     };
   }
   const { headers = {}, tokenVariable, oauth = {} } = choice;
-  const token = tokenVariable === undefined ? undefined : process.env[tokenVariable];
+  const token = tokenVariable === undefined ? undefined : io.env[tokenVariable];
   const { storedTokens } = await import("../mcp/client/oauth.ts");
   return {
     ...{ ...any, url, network },
     headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
-    ...(!hasOwnToken(choice) && { auth: storedTokens(await tokensOf(url), oauthSettings(oauth)) }),
+    ...(!hasOwnToken(choice) && { auth: storedTokens(await tokensOf(io, url), oauthSettings(io, oauth)) }),
   };
 }
 
 /** Returns the environment variables of a URL's token, headers and client that are not set. */
-export function unsetVariables({ headers = {}, tokenVariable, oauth }: McpChoice): string | undefined {
+export function unsetVariables(io: Io, { headers = {}, tokenVariable, oauth }: McpChoice): string | undefined {
   const inHeaders = Object.values(headers).flatMap((value) => /\$\{(\w+)\}/.exec(value)?.[1] ?? []);
   const named = [tokenVariable, oauth?.clientSecretVariable, oauth?.privateKeyVariable].filter(
-    (name) => name !== undefined && !process.env[name],
+    (name) => name !== undefined && !io.env[name],
   );
   const unset = [...named, ...inHeaders];
   return unset.length === 0 ? undefined : unset.join(", ");
@@ -229,20 +240,18 @@ export function hasOwnToken({ headers = {}, tokenVariable, oauth }: McpChoice): 
 }
 
 /** Returns the store of the tokens for a URL. */
-export async function tokensOf(url: string): Promise<TokenFile> {
+export async function tokensOf(io: Io, url: string): Promise<TokenFile> {
   const { tokenFile } = await import("../mcp/client/token-file.ts");
-  return tokenFile(stateFolder(), url);
+  return tokenFile(stateFolder(io.env), url);
 }
 
 /** Returns the configured OAuth client, with its secret from the environment. */
-export function oauthSettings({
-  clientSecretVariable,
-  privateKeyVariable,
-  callbackPort: _,
-  ...rest
-}: NonNullable<McpChoice["oauth"]>): OAuthSettings {
-  const clientSecret = clientSecretVariable === undefined ? undefined : process.env[clientSecretVariable];
-  const privateKey = privateKeyVariable === undefined ? undefined : process.env[privateKeyVariable];
+export function oauthSettings(
+  io: Io,
+  { clientSecretVariable, privateKeyVariable, callbackPort: _, ...rest }: NonNullable<McpChoice["oauth"]>,
+): OAuthSettings {
+  const clientSecret = clientSecretVariable === undefined ? undefined : io.env[clientSecretVariable];
+  const privateKey = privateKeyVariable === undefined ? undefined : io.env[privateKeyVariable];
   return {
     ...rest,
     ...(clientSecret !== undefined && { clientSecret }),

@@ -1,7 +1,9 @@
+import type { Io } from "./io.ts";
+
 /** Reads all of stdin as text. */
-export async function readStdin(): Promise<string> {
+export async function readStdin({ stdin }: Pick<Io, "stdin">): Promise<string> {
   const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
+  for await (const chunk of stdin) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString("utf8");
 }
 
@@ -13,9 +15,9 @@ const MAX_LINE_BYTES = 1_048_576;
  *
  * @throws Error when a line is longer than `MAX_LINE_BYTES`.
  */
-export async function* inputLines(): AsyncGenerator<string, void> {
+export async function* inputLines({ stdin }: Pick<Io, "stdin">): AsyncGenerator<string, void> {
   let rest = Buffer.alloc(0);
-  for await (const chunk of process.stdin) {
+  for await (const chunk of stdin) {
     rest = Buffer.concat([rest, chunk as Buffer]);
     let start = 0;
     for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10, start)) {

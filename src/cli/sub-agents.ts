@@ -27,11 +27,12 @@ export async function loadSubAgents(options: GlobalOptions): Promise<ConfiguredA
   const loaded: { readonly name: string; readonly agent: AgentChoice; readonly own?: LoadedModel }[] = [];
   for (const [name, agent] of Object.entries(settings.agents)) {
     try {
-      const own = agent.model && (await loadModel(agent.model, { keyFile: keyFile() }));
+      const own =
+        agent.model && (await loadModel(agent.model, { keyFile: keyFile(options.io.env), env: options.io.env }));
       loaded.push({ name, agent, ...(own !== undefined && { own }) });
     } catch (error) {
       const why = `agent ${name} is not available: ${messageOf(error)}`;
-      warn([why]);
+      warn(options.io, [why]);
     }
   }
 
@@ -41,7 +42,7 @@ export async function loadSubAgents(options: GlobalOptions): Promise<ConfiguredA
    */
   const toolsOf = (preset: string, toolkit: Toolkit): (() => readonly Tool[]) => {
     const { sandbox, terminal, shell } = toolkit.backend;
-    const choice = { ...toolChoice(settings), preset };
+    const choice = { ...toolChoice(options.io, settings), preset };
     const own = chosenTools(choice, {
       ...{ sandboxed: sandboxedBy(sandbox), terminal: terminal !== undefined, hasSources: true },
       ...(shell !== undefined && { shell }),

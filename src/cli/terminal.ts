@@ -1,8 +1,8 @@
-import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, constants, readSync, writeSync } from "node:fs";
 import type { Interface } from "node:readline/promises";
 import type { Writable } from "node:stream";
 import { oneLine, terminalSafe } from "../output/terminal-text.ts";
-import { tried } from "../util/errors.ts";
+import type { Io } from "./io.ts";
 import { untilStopped } from "./signals.ts";
 
 /**
@@ -22,9 +22,9 @@ export interface LineReader {
   question(text: string, options: { readonly signal: AbortSignal }): Promise<string>;
 }
 
-/** Returns true when this process has a controlling terminal, whatever stdin is. */
-export function hasTerminal(): boolean {
-  const terminal = openTerminal();
+/** Returns true when the process has a controlling terminal, whatever stdin is. */
+export function hasTerminal(io: Io): boolean {
+  const terminal = io.openTerminal();
   if (terminal === undefined) return false;
   closeSync(terminal);
   return true;
@@ -37,19 +37,20 @@ export function hasTerminal(): boolean {
  * Rejects when the signal fires.
  */
 export async function askOnTerminal<Choice extends string = never>(
+  io: Io,
   question: string,
   signal: AbortSignal,
   choices: TerminalChoices<Choice> = {},
   command?: RunAtQuestion,
 ): Promise<TerminalAnswer | Choice> {
-  return withReader((reader) => answerOf(reader, { question, signal, choices, command }));
+  return withReader(io, (reader) => answerOf(reader, { question, signal, choices, command }));
 }
 
 /** Asks on the controlling terminal. Resolves to false for any answer but yes, and when the process is stopped. */
-export async function isAgreed(question: string): Promise<boolean> {
-  const stopped = untilStopped();
+export async function isAgreed(io: Io, question: string): Promise<boolean> {
+  const stopped = untilStopped(io);
   try {
-    return (await askOnTerminal(question, stopped.signal)) === "yes";
+    return (await askOnTerminal(io, question, stopped.signal)) === "yes";
   } catch (error) {
     if (stopped.signal.aborted) return false;
     throw error;
@@ -59,8 +60,8 @@ export async function isAgreed(question: string): Promise<boolean> {
 }
 
 /** Rings the bell of the controlling terminal: most show it also when another window is in front. */
-export function ringBell(): void {
-  const terminal = openTerminal();
+export function ringBell(io: Io): void {
+  const terminal = io.openTerminal();
   if (terminal === undefined) return;
   writeSync(terminal, "\x07");
   closeSync(terminal);
@@ -68,31 +69,38 @@ export function ringBell(): void {
 
 /** Asks for a line of text in the same way as `askOnTerminal`. */
 export async function lineOnTerminal(
+  io: Io,
   question: string,
   signal: AbortSignal,
 ): Promise<{ readonly line: string } | "left" | "no terminal"> {
-  return withReader(async (reader) => ({ line: await reader.question(question, { signal }) }));
+  return withReader(io, async (reader) => ({ line: await reader.question(question, { signal }) }));
 }
 
 /** Asks for a line that is not shown while it is typed, such as a key. */
 export async function secretOnTerminal(
+  io: Io,
   question: string,
   signal: AbortSignal,
 ): Promise<{ readonly line: string } | "left" | "no terminal"> {
-  return withReader(async (reader, terminal) => {
-    terminal.write(question);
-    const line = await reader.question("", { signal });
-    terminal.write("\n");
-    return { line };
-  }, true);
+  return withReader(
+    io,
+    async (reader, terminal) => {
+      terminal.write(question);
+      const line = await reader.question("", { signal });
+      terminal.write("\n");
+      return { line };
+    },
+    true,
+  );
 }
 
 /** With `isSecret`, what is typed is not shown. */
 async function withReader<T>(
+  io: Io,
   ask: (reader: Interface, terminal: Writable) => Promise<T>,
   isSecret = false,
 ): Promise<T | "left" | "no terminal"> {
-  const [reading, writing] = [openTerminal(), openTerminal()];
+  const [reading, writing] = [io.openTerminal(), io.openTerminal()];
   if (reading === undefined || writing === undefined) return "no terminal";
   // Loaded here, because most runs ask nothing.
   const [{ createInterface }, { ReadStream, WriteStream }, { Writable }] = await Promise.all([
@@ -105,10 +113,10 @@ async function withReader<T>(
   const nowhere = new Writable({ write: (_text, _encoding, done) => done() });
   const reader = createInterface({ input, output: isSecret ? nowhere : output, terminal: true });
   // While a line is edited, Ctrl-C arrives as a key. It must still interrupt the process.
-  reader.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
+  reader.on("SIGINT", () => io.signals.raise("SIGINT"));
   const left = new Promise<"left">((resolve) => reader.once("close", () => resolve("left")));
   try {
-    dropTyped();
+    dropTyped(io);
     const answer = await Promise.race([ask(reader, output), left]);
     if (answer === "left") output.write("\n"); // the question's line is not ended
     return answer;
@@ -157,8 +165,8 @@ export async function answerOf<Choice extends string>(
  * Drops what was typed so far, as `tcflush(TCIFLUSH)` does, which Node does not have. The terminal must be in raw mode:
  * otherwise an unfinished line would stay.
  */
-function dropTyped(): void {
-  const terminal = openTerminal(constants.O_RDONLY | constants.O_NONBLOCK);
+function dropTyped(io: Io): void {
+  const terminal = io.openTerminal(constants.O_RDONLY | constants.O_NONBLOCK);
   if (terminal === undefined) return;
   const dropped = Buffer.alloc(4_096);
   try {
@@ -168,8 +176,4 @@ function dropTyped(): void {
   } finally {
     closeSync(terminal);
   }
-}
-
-function openTerminal(flags: string | number = "r+"): number | undefined {
-  return tried(() => openSync("/dev/tty", flags));
 }

@@ -33,8 +33,8 @@ export function flagsOf(options: AgentOptions): readonly string[] {
   const [targetFlag = ""] = findTarget(target, targets)?.kind.commandLine?.flag.split(" ") ?? [];
   const all = {
     ...(targetFlag !== "" && { [targetFlag]: target }),
-    "--work-dir": target === undefined ? workDir && resolve(workDir) : workDir,
-    "--config": config && resolve(config),
+    "--work-dir": target === undefined ? workDir && resolve(options.io.cwd, workDir) : workDir,
+    "--config": config && resolve(options.io.cwd, config),
     "--preset": options.preset,
     "--tmux-session": tmuxSession,
     "--autonomy": options.autonomy,

@@ -19,7 +19,7 @@ export interface Tracing {
  *
  * @param url the base address of the collector, such as http://localhost:4318; a path names the whole address instead
  */
-export function startTracing(url: string, env: NodeJS.ProcessEnv = process.env): Tracing {
+export function startTracing(url: string, env: NodeJS.ProcessEnv): Tracing {
   const address = new URL(url);
   if (address.pathname === "/") address.pathname = "/v1/traces";
   const headers = { ...headersOf(env["OTEL_EXPORTER_OTLP_HEADERS"] ?? ""), "content-type": "application/json" };

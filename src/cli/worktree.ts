@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { homeOf } from "../config/state.ts";
 import { plainGit } from "../git/plain.ts";
 import { runProgram } from "../machine/start.ts";
 import { messageOf } from "../util/errors.ts";
@@ -9,6 +9,7 @@ import { quoteWords } from "../util/quote.ts";
 import type { AgentOptions } from "./options.ts";
 import { warn } from "./say.ts";
 import { settingsFrom } from "./settings.ts";
+import type { Io } from "./io.ts";
 
 /** A worktree of the user's repository, for one session. */
 interface Worktree {
@@ -32,7 +33,7 @@ interface Worktree {
  *
  * @throws Error for a target, for a thread that is continued, and where git has no repository or makes no worktree.
  */
-export async function inWorktree<O extends AgentOptions>(options: O, work: (options: O) => Promise<void>) {
+export async function inWorktree<O extends AgentOptions, T>(options: O, work: (options: O) => Promise<T>): Promise<T> {
   const { worktree: named, target, resume, continue: latest } = options;
   if (named === undefined) return work(options);
   if (target !== undefined)
@@ -42,44 +43,50 @@ export async function inWorktree<O extends AgentOptions>(options: O, work: (opti
       "--worktree begins a thread in a folder of its own. A thread is continued in its worktree: leave it out",
     );
   const settings = await settingsFrom(options);
-  const worktree = await openWorktree(settings.tools.workDir ?? ".", named === true ? randomName(6) : named);
-  warn([`works in ${worktree.path}, on the branch ${worktree.branch}. Files that git ignores are not there`]);
+  const worktree = await openWorktree(
+    options.io,
+    settings.tools.workDir ?? ".",
+    named === true ? randomName(6) : named,
+  );
+  warn(options.io, [
+    `works in ${worktree.path}, on the branch ${worktree.branch}. Files that git ignores are not there`,
+  ]);
   try {
-    await work({ ...options, workDir: worktree.folder });
+    return await work({ ...options, workDir: worktree.folder });
   } finally {
-    warn(await endOf(worktree));
+    warn(options.io, await endOf(options.io, worktree));
   }
 }
 
-async function openWorktree(folder: string, name: string): Promise<Worktree> {
+async function openWorktree(io: Io, folder: string, name: string): Promise<Worktree> {
   if (!/^[\w][\w.-]{0,60}$/.test(name) || name.endsWith(".lock") || name.includes(".."))
     throw new Error(`--worktree ${name}: expected letters, digits, -, _ and .`);
   const asked = ["rev-parse", "--path-format=absolute", "--git-common-dir"];
-  const common = await git(folder, asked);
+  const common = await git(io, folder, asked);
   const main = basename(common) === ".git" ? dirname(common) : common;
   const path = join(dirname(main), `${basename(main)}.worktrees`, name);
   const branch = `handrail/${name}`;
   if (!existsSync(path)) {
-    const isKept = await git(folder, ["rev-parse", "--verify", "-q", `refs/heads/${branch}`]).catch(() => "");
-    await git(folder, ["worktree", "add", ...(isKept === "" ? ["-b", branch, path, "HEAD"] : [path, branch])]);
+    const isKept = await git(io, folder, ["rev-parse", "--verify", "-q", `refs/heads/${branch}`]).catch(() => "");
+    await git(io, folder, ["worktree", "add", ...(isKept === "" ? ["-b", branch, path, "HEAD"] : [path, branch])]);
   }
-  const [gitFolder = "", base = ""] = (await git(path, ["rev-parse", "--absolute-git-dir", "HEAD"])).split("\n");
+  const [gitFolder = "", base = ""] = (await git(io, path, ["rev-parse", "--absolute-git-dir", "HEAD"])).split("\n");
   if (dirname(dirname(gitFolder)) !== common) throw new Error(`${path} is there already, and no worktree of ${main}`);
-  const inside = join(path, await git(folder, ["rev-parse", "--show-prefix"]));
+  const inside = join(path, await git(io, folder, ["rev-parse", "--show-prefix"]));
   return { path, folder: existsSync(inside) ? inside : path, branch, main, gitFolder, base };
 }
 
 /** Removes an unchanged worktree. Returns sentences for people. */
-async function endOf({ path, branch, main, gitFolder, base }: Worktree): Promise<readonly string[]> {
+async function endOf(io: Io, { path, branch, main, gitFolder, base }: Worktree): Promise<readonly string[]> {
   // What a model wrote into the worktree, its .git included, is not obeyed.
-  const { env, options } = plainGit(path, homedir());
+  const { env, options } = plainGit(path, homeOf(io.env));
   const plain = { env: { ...env, GIT_DIR: gitFolder }, options };
-  const changed = await git(path, ["status", "--porcelain"], plain);
-  const commits = await git(path, ["rev-list", "--count", `${base}..HEAD`], plain);
+  const changed = await git(io, path, ["status", "--porcelain"], plain);
+  const commits = await git(io, path, ["rev-list", "--count", `${base}..HEAD`], plain);
   if (changed === "" && commits === "0") {
-    const isOwn = (await git(path, ["symbolic-ref", "-q", "HEAD"], plain)) === `refs/heads/${branch}`;
-    await git(main, ["worktree", "remove", path]);
-    if (isOwn) await git(main, ["branch", "-d", branch]).catch(() => ""); // a branch with other commits stays
+    const isOwn = (await git(io, path, ["symbolic-ref", "-q", "HEAD"], plain)) === `refs/heads/${branch}`;
+    await git(io, main, ["worktree", "remove", path]);
+    if (isOwn) await git(io, main, ["branch", "-d", branch]).catch(() => ""); // a branch with other commits stays
     return [`the worktree ${path} was not changed, and is removed`];
   }
   const open = changed === "" ? "" : "Some changes are not committed. ";
@@ -96,12 +103,13 @@ const QUIET = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"];
 
 /** Runs git, and returns what it prints without the last line break. */
 async function git(
+  io: Io,
   folder: string,
   args: readonly string[],
   { env = {}, options = QUIET }: Partial<ReturnType<typeof plainGit>> = {},
 ): Promise<string> {
   const ran = await runProgram(["git", ...options, "-C", folder, ...args], {
-    cwd: folder,
+    ...{ cwd: io.cwd, inherits: io.env, path: io.env["PATH"] },
     env: { ...env, LC_ALL: "C" },
   }).catch((cause: unknown) => {
     throw new Error(`--worktree needs git: ${messageOf(cause)}`, { cause });

@@ -1,7 +1,6 @@
 import { lstatSync, realpathSync } from "node:fs";
-import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { configFolder } from "./state.ts";
+import { configFolder, homeOf } from "./state.ts";
 import { tried } from "../util/errors.ts";
 
 /** The name of a project's file. */
@@ -20,7 +19,18 @@ export interface ConfigFiles {
   readonly project?: string;
 }
 
-export interface FindOptions {
+/** Where a run is: its environment, and the current folder, to which relative paths refer. */
+export interface Here {
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+}
+
+/** Returns where a run is. Default: where this process is. */
+export function hereOf({ env = process.env, cwd = process.cwd() }: Partial<Here>): Here {
+  return { env, cwd };
+}
+
+export interface FindOptions extends Partial<Here> {
   /** `--config`: a file, relative to the current folder. */
   readonly named?: string;
   /** The folder in which the search begins. Default: the current folder. */
@@ -28,12 +38,13 @@ export interface FindOptions {
 }
 
 /** Finds the configuration files. Checks a few paths, and reads none. */
-export function findConfig({ named, from = "." }: FindOptions = {}): ConfigFiles {
-  const user = join(configFolder(), "config.yaml");
-  const project = named === undefined ? findProjectFile(from) : undefined;
+export function findConfig({ named, from, ...given }: FindOptions = {}): ConfigFiles {
+  const here = hereOf(given);
+  const user = join(configFolder(here.env), "config.yaml");
+  const project = named === undefined ? findProjectFile(from, here) : undefined;
   return {
     ...(isThere(user) && { user }),
-    ...(named !== undefined && { named: resolve(named) }),
+    ...(named !== undefined && { named: resolve(here.cwd, named) }),
     ...(project !== undefined && { project }),
   };
 }
@@ -43,9 +54,10 @@ export function findConfig({ named, from = "." }: FindOptions = {}): ConfigFiles
  * folder, or up to the root. Anything with that name counts, so that a broken link or a folder causes an error and is
  * not skipped.
  */
-export function findProjectFile(from = ".", name = PROJECT_FILE): string | undefined {
-  const homes = [homedir(), real(homedir())];
-  for (let folder = real(resolve(from)); ; folder = dirname(folder)) {
+export function findProjectFile(from = ".", here: Here = hereOf({}), name = PROJECT_FILE): string | undefined {
+  const home = homeOf(here.env);
+  const homes = [home, real(home)];
+  for (let folder = real(resolve(here.cwd, from)); ; folder = dirname(folder)) {
     const file = join(folder, name);
     if (isThere(file)) return file;
     if (homes.includes(folder) || folder === dirname(folder)) return undefined;

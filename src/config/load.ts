@@ -1,4 +1,4 @@
-import { findConfig } from "./find.ts";
+import { type Here, findConfig, hereOf } from "./find.ts";
 import { type Given, type Settings, defaultsFor, over, settingsOf, variablesIn } from "./settings.ts";
 import { stateFolder } from "./state.ts";
 
@@ -9,7 +9,7 @@ export interface Loaded {
   readonly notices: readonly string[];
 }
 
-export interface LoadOptions {
+export interface LoadOptions extends Partial<Here> {
   /** The file to use instead of the project's: `--config`. */
   readonly config?: string;
   /** The folder in which the search for the project's file begins. Default: the current folder. */
@@ -22,17 +22,23 @@ export interface LoadOptions {
  *
  * @throws ConfigError with all problems of all files.
  */
-export async function loadSettings({ config, from, flags = {} }: LoadOptions = {}): Promise<Loaded> {
+export async function loadSettings({ config, from, flags = {}, ...given }: LoadOptions = {}): Promise<Loaded> {
+  const here = hereOf(given);
   const files = findConfig({
+    ...here,
     ...(config !== undefined && { named: config }),
     ...(from !== undefined && { from }),
   });
-  if (Object.keys(files).length === 0 && variablesIn(process.env).length === 0) {
+  if (Object.keys(files).length === 0 && variablesIn(here.env).length === 0) {
     const settings = settingsOf(over(defaultsFor(flags["tools.preset"]), flags, "user"));
     return { settings, notices: [] };
   }
   const [{ readSettings }, { createTrust }] = await Promise.all([import("./read-settings.ts"), import("./trust.ts")]);
-  const { settings, project } = await readSettings(files, { trust: createTrust(stateFolder()), flags });
+  const { settings, project } = await readSettings(files, {
+    ...here,
+    trust: createTrust(stateFolder(here.env)),
+    flags,
+  });
   const passedOver = project?.standing === "trusted" ? [] : (project?.asks ?? []);
   const why = project?.standing === "changed" ? "has changed since you trusted it" : "is not trusted";
   const keys = [...new Set(passedOver.map(({ key }) => key))].join(", ");

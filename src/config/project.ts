@@ -1,4 +1,3 @@
-import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { type ToolChoice, chosenTools } from "../tools/presets/choose.ts";
 import type { Problem } from "./problem.ts";
@@ -6,7 +5,7 @@ import type { Around } from "./project-rules.ts";
 import type { Ask, ConfigFile } from "./read-file.ts";
 import { type Key, ROW_OF } from "./rows.ts";
 import { type Given, over } from "./settings.ts";
-import { configFolder } from "./state.ts";
+import { configFolder, homeOf } from "./state.ts";
 
 /** The part of a project's file that may take effect. */
 export interface Allowed {
@@ -21,21 +20,22 @@ export interface Without {
   readonly settings: Given;
   /** True if the user sets the preset. */
   readonly choseTools: boolean;
+  readonly env: NodeJS.ProcessEnv;
 }
 
 /** Applies the rules for projects to a project's file. Adds forbidden values to the problems. */
 export function allowedOfProject(
   file: ConfigFile,
-  { settings: own, choseTools }: Without,
+  { settings: own, choseTools, env }: Without,
   trusted: boolean,
   problems: Problem[],
 ): Allowed {
-  const advice = `Set it in ${join(configFolder(), "config.yaml")}, or name this file with --config`;
+  const advice = `Set it in ${join(configFolder(env), "config.yaml")}, or name this file with --config`;
   const asks = [...file.leftOut];
   const kept: { [key: string]: unknown } = {};
   const around: Around = {
     folder: dirname(file.path),
-    home: homedir(),
+    home: homeOf(env),
     forbidden: own["policy.forbidden_paths"] ?? [],
     addedTools(preset) {
       if (!choseTools) return [];

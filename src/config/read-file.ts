@@ -1,5 +1,4 @@
 import { realpathSync } from "node:fs";
-import { homedir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { valueAt, pointerPart } from "../util/json-pointer.ts";
 import { displayPath } from "../util/paths.ts";
@@ -11,6 +10,8 @@ import { ROW_OF } from "./rows.ts";
 import { type Given, variablesIn } from "./settings.ts";
 import { readSource } from "./source.ts";
 import { START, TooMuch, parseYaml } from "./yaml.ts";
+import type { Here } from "./find.ts";
+import { homeOf } from "./state.ts";
 import { tried } from "../util/errors.ts";
 
 /** A part of a project's file that takes effect only when the user trusts the file. */
@@ -49,10 +50,9 @@ export type EnvFor = (file: Pick<ConfigFile, "path" | "sha256">) => Promise<Node
 export async function readConfigFile(
   path: string,
   problems: Problem[],
-  envFor: EnvFor,
-  whose: "own" | "project",
+  { envFor, whose, here }: { readonly envFor: EnvFor; readonly whose: "own" | "project"; readonly here: Here },
 ): Promise<ConfigFile> {
-  const name = displayPath(path, { workDir: process.cwd() });
+  const name = displayPath(path, { workDir: here.cwd });
   const real = inRealFolder(path);
   const read = await readSource(path, whose === "project" ? dirname(real) : "/");
   if (!read.ok) problems.push({ file: name, message: read.message });
@@ -64,11 +64,12 @@ export async function readConfigFile(
     return { file: name, place: placeOf(to, of), message, ...(isNamed(to) && { key: keyOf(to) }) };
   };
   const env = await envFor({ path: real, sha256 });
-  return readAll({ shown: name, path: real, sha256, problem }, { value, folder: dirname(real), env }, problems);
+  const home = homeOf(here.env);
+  return readAll({ shown: name, path: real, sha256, problem }, { value, folder: dirname(real), home, env }, problems);
 }
 
 /** Reads the variables of keys, such as HANDRAIL_POLICY_AUTONOMY, whose values are YAML. Never rejects. */
-export async function readEnvironment(env: NodeJS.ProcessEnv, problems: Problem[]): Promise<ConfigFile> {
+export async function readEnvironment({ env, cwd }: Here, problems: Problem[]): Promise<ConfigFile> {
   const keys = Object.keys(ROW_OF);
   const shown = "environment";
   const root = {};
@@ -86,13 +87,17 @@ export async function readEnvironment(env: NodeJS.ProcessEnv, problems: Problem[
     if (faults.length === 0) putAt(root, key.split("."), value);
   }
   const problem: ConfigFile["problem"] = (to, message) => ({ file: shown, key: keyOf(to), message });
-  return readAll({ shown, path: "", sha256: "", problem }, { value: root, folder: process.cwd(), env }, problems);
+  return readAll(
+    { shown, path: "", sha256: "", problem },
+    { value: root, folder: cwd, home: homeOf(env), env },
+    problems,
+  );
 }
 
 /** Validates the content of a file, or of the environment, and reports what is invalid. */
 async function readAll(
   file: Pick<ConfigFile, "shown" | "path" | "sha256" | "problem">,
-  { value, folder, env }: { readonly value: unknown; readonly folder: string; readonly env: Reading["env"] },
+  { value, folder, home, env }: { readonly value: unknown; folder: string; home: string; env: Reading["env"] },
   problems: Problem[],
 ): Promise<ConfigFile> {
   const leftOut: Ask[] = [];
@@ -104,7 +109,7 @@ async function readAll(
       leftOut.push({ key: keyOf(to), place, gives: `this value gets ${names.join(", ")} of your environment` });
     },
   };
-  const given = await readGiven(value, folder, reading).catch((error: unknown): Given => {
+  const given = await readGiven(value, { workDir: folder, home }, reading).catch((error: unknown): Given => {
     if (!(error instanceof TooMuch)) throw error;
     problems.push({ file: file.shown, place: START, message: error.message });
     return {};
@@ -113,9 +118,8 @@ async function readAll(
 }
 
 /** Validates the content of a file, key by key. Reports everything that is invalid, and returns what is valid. */
-async function readGiven(root: unknown, folder: string, reading: Reading): Promise<Given> {
+async function readGiven(root: unknown, base: { workDir: string; home: string }, reading: Reading): Promise<Given> {
   const check = await loadCheck();
-  const base = { workDir: folder, home: homedir() };
   const given: { [key: string]: unknown } = {};
   const readKey = async (key: string, raw: unknown) => {
     const row = ROW_OF[key];

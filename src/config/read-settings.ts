@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { isOfAgent } from "../tools/presets/choose.ts";
 import { PRESETS } from "../tools/presets/presets.ts";
-import { type ConfigFiles, PROJECT_FILE } from "./find.ts";
+import { type ConfigFiles, type Here, PROJECT_FILE, hereOf } from "./find.ts";
 import { toolAdvice } from "./formats.ts";
 import { didYouMean } from "./nearest.ts";
 import { ConfigError, type Problem } from "./problem.ts";
@@ -30,9 +30,8 @@ export interface ProjectStanding {
   readonly asks: readonly Ask[];
 }
 
-export interface ReadOptions {
+export interface ReadOptions extends Partial<Here> {
   readonly trust: Pick<Trust, "standing">;
-  readonly env?: NodeJS.ProcessEnv;
   /** The settings of flags. They override everything. */
   readonly flags?: Given;
 }
@@ -45,15 +44,17 @@ export interface ReadOptions {
  */
 export async function readSettings(
   files: ConfigFiles,
-  { trust, env = process.env, flags = {} }: ReadOptions,
+  { trust, flags = {}, ...place }: ReadOptions,
 ): Promise<FileSettings> {
+  const here = hereOf(place);
   const problems: Problem[] = [];
   const own: ConfigFile[] = [];
   for (const path of [files.user, files.named]) {
-    if (path !== undefined) own.push(await readConfigFile(path, problems, async () => env, "own"));
+    if (path !== undefined)
+      own.push(await readConfigFile(path, problems, { envFor: async () => here.env, whose: "own", here }));
   }
   const ofFiles = own.at(-1)?.given["tools.preset"] !== undefined;
-  own.push(await readEnvironment(env, problems));
+  own.push(await readEnvironment(here, problems));
   const chosen = own.map(({ given }) => given["tools.preset"]).findLast((each) => each !== undefined);
   const ofPreset = defaultsFor(flags["tools.preset"] ?? chosen);
   const settings = withOwn(ofPreset, own, problems);
@@ -61,7 +62,7 @@ export async function readSettings(
   const withProject = async (without: Given) =>
     files.project === undefined
       ? { settings: without }
-      : await readProject(files.project, { settings: without, choseTools }, { trust, env }, problems);
+      : await readProject(files.project, { settings: without, choseTools }, { trust, here }, problems);
   let all = await withProject(settings);
   // If the project sets another preset, the policy defaults of the user's preset do not apply, because they may be
   // looser.
@@ -87,14 +88,14 @@ function withOwn(base: Given, files: readonly ConfigFile[], problems: Problem[])
 
 async function readProject(
   path: string,
-  without: Without,
-  { trust, env }: Required<Pick<ReadOptions, "trust" | "env">>,
+  without: Omit<Without, "env">,
+  { trust, here }: Pick<ReadOptions, "trust"> & { readonly here: Here },
   problems: Problem[],
 ) {
-  const envFor = async (file: TrustedFile) => ((await trust.standing(file)) === "trusted" ? env : undefined);
-  const file = await readConfigFile(path, problems, envFor, "project");
+  const envFor = async (file: TrustedFile) => ((await trust.standing(file)) === "trusted" ? here.env : undefined);
+  const file = await readConfigFile(path, problems, { envFor, whose: "project", here });
   const standing = await trust.standing(file);
-  const { given, asks } = allowedOfProject(file, without, standing === "trusted", problems);
+  const { given, asks } = allowedOfProject(file, { ...without, env: here.env }, standing === "trusted", problems);
   const settings = over(without.settings, given, "project");
   requirePresets(file, given, settings, problems);
   requireTools(file, settings, problems);

@@ -1,7 +1,8 @@
-import { homedir } from "node:os";
 import { presetPolicy } from "../tools/presets/policies.ts";
+import { type Here, hereOf } from "./find.ts";
 import { type SettingName, camel, putAt, settingName, variableOf } from "./names.ts";
 import { type Key, type ROWS, ROW_OF, type SettingIn } from "./rows.ts";
+import { homeOf } from "./state.ts";
 
 type SettingOf<K extends Key> = SettingIn<(typeof ROWS)[K]>;
 type WithDefault = { [K in Key]: (typeof ROWS)[K] extends { readonly default: unknown } ? K : never }[Key];
@@ -76,9 +77,9 @@ export const SETTING_FLAGS = Object.entries(ROW_OF).flatMap(([key, { flag, schem
   return flag === undefined ? [] : [{ key, ...flag, ...(choices !== undefined && { choices }) }];
 });
 
-/** Returns the settings of these flags, from options by name. Relative paths are of the current folder. */
-export function flagsIn(options: object): Given {
-  const base = { workDir: process.cwd(), home: homedir() };
+/** Returns the settings of these flags, from options by name. Relative paths are of `cwd`. */
+export function flagsIn(options: object, { cwd, env }: Here = hereOf({})): Given {
+  const base = { workDir: cwd, home: homeOf(env) };
   const found = SETTING_FLAGS.flatMap(({ key, name }) => {
     const value = new Map<string, unknown>(Object.entries(options)).get(camel(name.replaceAll("-", "_")));
     return value === undefined ? [] : [[key, ROW_OF[key]?.read?.(value, base) ?? value] as const];

@@ -6,15 +6,15 @@ import { isAbsolute, join } from "node:path";
  * `~/.local/state/handrail`. A relative value counts as unset (XDG Base Directory Specification).
  */
 export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
-  return join(xdg(env["XDG_STATE_HOME"], ".local/state"), "handrail");
+  return join(xdg(env, "XDG_STATE_HOME", ".local/state"), "handrail");
 }
 
 /**
  * Returns the folder of a tenant's state, with all that `stateFolder()` has without tenants, except what belongs to the
  * server: users, sessions of browsers, the token.
  */
-export function tenantFolder(tenant: string | undefined): string {
-  return tenant === undefined ? stateFolder() : join(stateFolder(), "tenants", tenant);
+export function tenantFolder(tenant: string | undefined, env: NodeJS.ProcessEnv = process.env): string {
+  return tenant === undefined ? stateFolder(env) : join(stateFolder(env), "tenants", tenant);
 }
 
 /**
@@ -31,8 +31,8 @@ export function urlOfTenant(url: string, tenant: string | undefined): string {
 }
 
 /** Returns the path of the database. */
-export function databaseFile(tenant?: string): string {
-  return join(tenantFolder(tenant), "handrail.db");
+export function databaseFile(tenant: string | undefined, env: NodeJS.ProcessEnv = process.env): string {
+  return join(tenantFolder(tenant, env), "handrail.db");
 }
 
 /** Returns the path of the file with the users of the API: `users.json` in the state folder. */
@@ -47,16 +47,22 @@ export function keyFile(env: NodeJS.ProcessEnv = process.env): string {
 
 /** Returns the folder of the cache of compiled code: `$XDG_CACHE_HOME/handrail`, by default `~/.cache/handrail`. */
 export function compileCacheFolder(env: NodeJS.ProcessEnv = process.env): string {
-  return join(xdg(env["XDG_CACHE_HOME"], ".cache"), "handrail");
+  return join(xdg(env, "XDG_CACHE_HOME", ".cache"), "handrail");
 }
 
 /** Returns the folder of the user's own configuration: `$XDG_CONFIG_HOME/handrail`, by default `~/.config/handrail`. */
 export function configFolder(env: NodeJS.ProcessEnv = process.env): string {
-  return join(xdg(env["XDG_CONFIG_HOME"], ".config"), "handrail");
+  return join(xdg(env, "XDG_CONFIG_HOME", ".config"), "handrail");
 }
 
-function xdg(value: string | undefined, fallback: string): string {
-  return value !== undefined && isAbsolute(value) ? value : join(homedir(), fallback);
+/** Returns the user's home folder: `$HOME`, or that of the account. */
+export function homeOf({ HOME = "" }: NodeJS.ProcessEnv): string {
+  return HOME === "" ? homedir() : HOME;
+}
+
+function xdg(env: NodeJS.ProcessEnv, name: string, fallback: string): string {
+  const value = env[name];
+  return value !== undefined && isAbsolute(value) ? value : join(homeOf(env), fallback);
 }
 
 /** Returns the folder of the undo stores of all workspaces. */

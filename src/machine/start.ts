@@ -13,7 +13,9 @@ export interface StartOptions
   extends Pick<SpawnOptions, "stdio" | "detached" | "timeout" | "killSignal" | "signal">, Search {
   /** The folder in which it starts. */
   readonly cwd: string;
-  /** Variables besides those of this process (`programEnvironment`). */
+  /** The environment that it gets, without what loads code (`programEnvironment`). Default: that of this process. */
+  readonly inherits?: NodeJS.ProcessEnv;
+  /** Variables besides those. */
   readonly env?: Env;
   /** Gives it only `env` and a PATH. Default: false. */
   readonly isBare?: boolean;
@@ -33,7 +35,7 @@ export function startProgram(
 ): ChildProcessWithoutNullStreams;
 export function startProgram(argv: Argv, options: StartOptions): ChildProcess;
 export function startProgram([program, ...args]: Argv, options: StartOptions): ChildProcess {
-  const { path, systemFirst, env, isBare, ...rest } = options;
+  const { path, systemFirst, inherits, env, isBare, ...rest } = options;
   const { real } = findProgram(program, { path, systemFirst });
   return spawn(real, args, { ...rest, argv0: program, env: environmentOf(options) });
 }
@@ -96,6 +98,6 @@ export function runProgramSync(
   return { code: status, stdout };
 }
 
-function environmentOf({ env = {}, isBare = false, path, systemFirst = false }: StartOptions): Env {
-  return isBare ? { PATH: programPath({ path, systemFirst }), ...env } : programEnvironment(env);
+function environmentOf({ inherits, env = {}, isBare = false, path, systemFirst = false }: StartOptions): Env {
+  return isBare ? { PATH: programPath({ path, systemFirst }), ...env } : programEnvironment(env, inherits);
 }

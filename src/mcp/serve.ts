@@ -71,11 +71,12 @@ export interface StdioService {
  * The toolkit is not closed with the connection, unless `closeToolkit` is set.
  */
 export function serveStdio(toolkit: Toolkit, options: ServeStdioOptions = {}): StdioService {
-  const { version = __VERSION__, closeToolkit = false, onError, stdin = process.stdin } = options;
-  const reserved = options.stdout === undefined ? reserveStdout() : undefined;
+  const { version = __VERSION__, closeToolkit = false, onError } = options;
+  const { stdin = process.stdin, stdout = process.stdout } = options;
+  const reserved = stdout === process.stdout ? reserveStdout() : undefined;
   const transport = lineTransport({
     stdin,
-    stdout: options.stdout ?? reserved?.stream ?? process.stdout,
+    stdout: reserved?.stream ?? stdout,
     maxLineBytes: MAX_MESSAGE_BYTES,
   });
   const calls = createCalls(toolkit, options);

@@ -17,6 +17,8 @@ export interface PluginOptions extends SourceGuards {
   readonly args?: readonly string[];
   /** The names of environment variables that the plugin gets, in addition to the clean environment. Default: none. */
   readonly env?: readonly string[];
+  /** The environment that has them. Default: that of this process. */
+  readonly environment?: NodeJS.ProcessEnv;
   /** Whether the plugin runs in the sandbox. Default false. */
   readonly sandbox?: boolean;
   /** The folder in which the plugin starts. Default: see `SourceProgram`. */
@@ -50,7 +52,7 @@ export function plugin(options: PluginOptions): ToolSource {
     async open(host, offer): Promise<Opened<PluginConnection>> {
       const program = await host.start({
         argv: [path, ...args],
-        env: variablesNamed(env),
+        env: variablesNamed(env, options.environment),
         within: sandbox ? { network: hosts } : "none",
         ...(options.cwd !== undefined && { cwd: options.cwd }),
       });

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
 import { TARGETS } from "../../src/backends/targets.ts";
 import { runChecks } from "../../src/cli/doctor/check.ts";
@@ -9,6 +9,7 @@ import { checks } from "../../src/cli/doctor/checks.ts";
 import { main } from "../../src/cli/program.ts";
 import type { TargetKind } from "../../src/contract/target.ts";
 import { asText } from "../../src/engine/result.ts";
+import { ioHere } from "../cli/program.ts";
 import { mustBeHere } from "../support/here.ts";
 import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
 
@@ -64,12 +65,9 @@ mustBeHere("unshare", why);
 describe.skipIf(why !== undefined)("a new kind of target", () => {
   /** What the command line prints, with the new kind beside the others. */
   const printed = async (...argv: readonly string[]): Promise<string> => {
-    const write = vi.spyOn(process.stdout, "write").mockReturnValue(true);
-    await main(argv, [unshared]);
-    process.exitCode = undefined;
-    const text = write.mock.calls.map(([chunk]) => String(chunk)).join("");
-    write.mockRestore();
-    return text;
+    const { io, stdout } = ioHere();
+    await main(argv, io, [unshared]);
+    return stdout();
   };
 
   test("is opened by its name, and its commands run there", async () => {
@@ -87,7 +85,7 @@ describe.skipIf(why !== undefined)("a new kind of target", () => {
   test("has a flag, a line in help and checks in doctor, all from its entry", async () => {
     const folder = await workspace();
     expect(await printed("--help")).toMatch(/--unshare <folder> +work in a folder whose commands have/);
-    const options = { target: `unshare:${folder}`, targets: [unshared] };
+    const options = { io: ioHere().io, target: `unshare:${folder}`, targets: [unshared] };
     const named = checks(options).filter(({ name }) => ["unshare", "work folder"].includes(name));
     const [program, place] = await runChecks(named);
     expect(program).toMatchObject({ status: "ok", detail: expect.stringMatching(/: work in a namespace/) as string });

@@ -40,10 +40,10 @@ const bash = (command: string) => ["call", "bash", JSON.stringify({ command })];
 describe("questions of other processes", () => {
   test("calls wait while somebody can answer: approved, refused or stopped; then they are denied again", async () => {
     const line = await commandLine();
-    const waiting = line.start(["approvals", "wait", "--json"]);
+    const waiting = line.startHere(["approvals", "wait", "--json"]);
     await until("it waits", () => line.store.isAttended());
     const [approved, refused, stopped] = ["echo one", "echo two", "echo three"].map((command) =>
-      line.start(bash(command)),
+      line.startHere(bash(command)),
     );
     /** Returns the question about a command, once it is shown to the waiting person. */
     const shown = async (command: string) => {
@@ -84,12 +84,12 @@ describe("questions of other processes", () => {
     ).toEqual(["bash", "bash", "bash"]);
     waiting.kill("SIGINT");
     await waiting.ended;
-    expect((await line.run(bash("echo four"))).stdout).toContain("keep `handrail approvals wait` open in a terminal");
+    expect((await line.here(bash("echo four"))).stdout).toContain("keep `handrail approvals wait` open in a terminal");
     expect((await line.here(["approvals"])).stdout).toBe("(no open questions)\n");
     const threads = await line.here(["threads"]);
     expect(threads.stdout).toMatch(/^main {2}\d{4}-\d\d-\d\d \d\d:\d\d$/m);
-    const inTokyo = await line.here(["threads"], { TZ: "Asia/Tokyo" });
-    expect(inTokyo.stdout).not.toBe((await line.here(["threads"], { TZ: "America/Lima" })).stdout);
+    const inTokyo = await line.shell("TZ=Asia/Tokyo handrail threads");
+    expect(inTokyo.stdout).not.toBe((await line.shell("TZ=America/Lima handrail threads")).stdout);
     expect((await line.here(["threads", "show", "main"])).stdout).toMatch(/bash \{"command":"echo three"\}: aborted/);
     expect((await line.here(["threads", "show", "none"])).stderr).toContain("there is no thread none");
   });
@@ -111,7 +111,7 @@ describe("questions of other processes", () => {
     const line = await commandLine();
     const person = line.terminal("handrail approvals wait");
     await until("it waits", () => line.store.isAttended());
-    const call = line.start(bash("echo asked"));
+    const call = line.startHere(bash("echo asked"));
     await person.shows("bash in thread main, risk low:");
     await person.shows("Run: echo asked [y/N/s/a] ");
     person.type("y\r");

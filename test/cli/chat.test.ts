@@ -24,14 +24,14 @@ test("denies what needs approval without a terminal", async () => {
 });
 
 test("handrail alone starts a chat at a terminal, and prints its help otherwise", async () => {
-  const { configHome, run, terminal } = await commandLine();
+  const { configHome, here, terminal } = await commandLine();
   await mkdir(join(configHome, "handrail"), { recursive: true });
   await writeFile(join(configHome, "handrail", "config.yaml"), "model: demo\n");
   const { shows, type, ended } = terminal("handrail");
   await shows("on this machine · demo");
   type("/exit\r");
   expect(await ended).toBe(0);
-  expect((await run([])).stderr).toContain("Usage: handrail");
+  expect((await here([])).stderr).toContain("Usage: handrail");
 });
 
 test("--show-prompt prints the instructions", async () => {

@@ -48,7 +48,7 @@ test("schedules are added, listed, paused, resumed, run now and removed on the c
 
 test("without approval nothing is added", async () => {
   const line = await commandLine();
-  const { code, stderr } = await line.run(["cron", "add", "echo hello", "--every", "60"]);
+  const { code, stderr } = await line.here(["cron", "add", "echo hello", "--every", "60"]);
   expect([code, stderr]).toEqual([1, expect.stringContaining("requires approval")]);
   expect(await schedules(line)).toEqual([]);
 });

@@ -28,8 +28,8 @@ async function trust(line: CommandLine): Promise<string> {
 describe("hooks of the configuration", () => {
   test("run from the user's own file; a variable in a command stays for its shell", async () => {
     const line = await withHooks(hooksOf('test "${CLAUDE_PROJECT_DIR}" = "$PWD" && { echo here >&2; exit 2; }'));
-    expect(await line.run(READ)).toMatchObject({ code: 1, stdout: "here\n" });
-    const other = await line.run(["call", "time", "{}"]);
+    expect(await line.here(READ)).toMatchObject({ code: 1, stdout: "here\n" });
+    const other = await line.here(["call", "time", "{}"]);
     expect(other.stderr).not.toContain("here");
   });
 
@@ -37,21 +37,21 @@ describe("hooks of the configuration", () => {
     const line = await withHooks(hooksOf('"$CLAUDE_PROJECT_DIR"/check.sh'), { "check.sh": CHECK });
     const program = join(line.folder, "check.sh");
     await chmod(program, 0o755);
-    expect((await line.run(READ)).stdout).toMatch(/check\.sh lies where a model can write, and is not trusted/);
+    expect((await line.here(READ)).stdout).toMatch(/check\.sh lies where a model can write, and is not trusted/);
     const doctor = await line.here(["doctor"]);
     expect(doctor.stdout + doctor.stderr).toMatch(/PreToolUse: "\$CLAUDE_PROJECT_DIR"\/check\.sh is not started/);
     expect(await trust(line)).toMatch(/hook:PreToolUse .*check\.sh runs .*check\.sh/);
-    expect(await line.run(READ)).toMatchObject({ code: 1, stdout: "the check says no\n" });
-    expect(await line.run(["call", "bash", '{"command":"echo fine"}'])).toMatchObject({ code: 0, stdout: "fine\n" });
+    expect(await line.here(READ)).toMatchObject({ code: 1, stdout: "the check says no\n" });
+    expect(await line.here(["call", "bash", '{"command":"echo fine"}'])).toMatchObject({ code: 0, stdout: "fine\n" });
     await writeFile(program, "#!/bin/sh\nexit 0\n");
-    expect((await line.run(READ)).stdout).toMatch(/check\.sh .*has changed since you trusted it/s);
+    expect((await line.here(READ)).stdout).toMatch(/check\.sh .*has changed since you trusted it/s);
   });
 
   test.each(["env A=1 timeout 5 ./bin/check.sh", 'sh -c "./bin/check.sh < /dev/null"', "cd bin && ./check.sh"])(
     "whose program is inside another command need trust too: %s",
     async (command) => {
       const line = await withHooks(hooksOf(command), { "bin/check.sh": CHECK });
-      expect((await line.run(READ)).stdout).toMatch(/check\.sh lies where a model can write, and is not trusted/);
+      expect((await line.here(READ)).stdout).toMatch(/check\.sh lies where a model can write, and is not trusted/);
     },
   );
 
@@ -60,20 +60,20 @@ describe("hooks of the configuration", () => {
     const line = await withHooks(hooksOf("cat > /dev/null; make -s one && make -s two"), {
       Makefile: "one:\n\t@:\ntwo:\n\t@echo made >&2; exit 2\n",
     });
-    expect((await line.run(READ)).stdout).toContain("outside the sandbox, and is not trusted");
+    expect((await line.here(READ)).stdout).toContain("outside the sandbox, and is not trusted");
     expect(await trust(line)).toMatch(/starts make -s one in the workspace, OUTSIDE[^]*starts make -s two/);
-    expect(await line.run(READ)).toMatchObject({ code: 1, stdout: expect.stringContaining("made") });
+    expect(await line.here(READ)).toMatchObject({ code: 1, stdout: expect.stringContaining("made") });
   });
 
   test("of a project have no effect until the file is trusted, and add to the user's", async () => {
     const line = await withHooks(hooksOf("echo mine >&2; exit 1"), {
       "handrail.yaml": hooksOf("echo of the project >&2; exit 2"),
     });
-    const before = await line.run(READ);
+    const before = await line.here(READ);
     expect(before).toMatchObject({ code: 0, stdout: "text\n" });
     expect(before.stderr).toMatch(/have no effect: hooks\. See: handrail trust\n[^]*exit code 1: mine/);
     expect(await trust(line)).toContain("hooks: hooks that run OUTSIDE the sandbox, as you: PreToolUse: echo of the");
-    expect(await line.run(READ)).toMatchObject({
+    expect(await line.here(READ)).toMatchObject({
       code: 1,
       stdout: "of the project\n",
       stderr: expect.stringContaining("mine"),

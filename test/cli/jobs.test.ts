@@ -9,8 +9,8 @@ import { type CommandLine, commandLine } from "./program.ts";
 /** A process id inside a sandbox is invalid outside. */
 const HERE = ["--sandbox", "off"];
 
-async function detached({ run }: CommandLine, command: string): Promise<string> {
-  const { code, stdout } = await run(["call", "bash", JSON.stringify({ command, detached: true }), "--yes", ...HERE]);
+async function detached({ here }: Pick<CommandLine, "here">, command: string): Promise<string> {
+  const { code, stdout } = await here(["call", "bash", JSON.stringify({ command, detached: true }), "--yes", ...HERE]);
   expect(code).toBe(0);
   return /^Job (\w+) was started, detached/.exec(stdout)?.[1] ?? "";
 }
@@ -36,12 +36,15 @@ describe("handrail jobs", () => {
   test("shows a command that outlived its session, its output, and how it ended", async () => {
     const cli = await commandLine();
     const { here, folder } = cli;
-    const id = await detached(cli, "echo begun; until [ -e go ]; do sleep 0.02; done; echo done; exit 4");
+    const id = await detached(
+      { here: (args) => cli.run(args) },
+      "echo begun; until [ -e go ]; do sleep 0.02; done; echo done; exit 4",
+    );
     expect((await here(["jobs"])).stdout).toMatch(
       new RegExp(`^${id}  running for \\d+ s, \\d+B of output  echo begun; until`),
     );
     await until("it has begun", async () => (await here(["jobs", "output", id])).stdout === "begun\n");
-    const following = cli.start(["jobs", "output", id, "--follow"]);
+    const following = cli.startHere(["jobs", "output", id, "--follow"]);
     await until("what is there is shown", () => following.stdout() === "begun\n");
     await writeFile(join(folder, "go"), "");
     expect(await following.ended).toMatchObject({ code: 0, stdout: "begun\ndone\n" });

@@ -79,7 +79,7 @@ describe("--log-file", () => {
   test("of handrail mcp contains errors outside calls", async () => {
     const line = await commandLine();
     const file = newFile();
-    const { stdout } = await line.run(["mcp", "--log-file", file], "garbage\n");
+    const { stdout } = await line.here(["mcp", "--log-file", file], {}, { input: "garbage\n" });
     expect(stdout).toContain("-32700");
     expect(linesOf(file)).toMatchObject([
       { what: "program.started", command: "mcp" },

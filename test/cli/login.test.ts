@@ -20,13 +20,13 @@ const NO_KEYS = {
 /** The program for a person without a key in the environment. */
 async function newcomer(variables: { readonly [name: string]: string } = {}) {
   const line = await commandLine();
-  const set = Object.entries({ ...NO_KEYS, ...variables }).map(([name, value]) => `export ${name}='${value}'`);
   return {
     ...line,
     file: join(line.configHome, "handrail", "keys"),
-    shell: (script: string) => line.shell(`${set.join("; ")}; ${script}`),
     terminal: (script: string) => line.terminal(script, { ...NO_KEYS, ...variables }),
     here: (...args: readonly string[]) => line.here(args, { ...NO_KEYS, ...variables }),
+    /** Runs it with this on stdin. */
+    login: (input: string, ...args: readonly string[]) => line.here(args, { ...NO_KEYS, ...variables }, { input }),
   };
 }
 
@@ -61,9 +61,9 @@ function streamed(response: ServerResponse, content: string) {
 }
 
 test("login keeps a key of stdin in a private file beside other lines, logout removes it", async () => {
-  const { file, shell, here } = await newcomer();
+  const { file, login, here } = await newcomer();
   const { url } = await provider(200);
-  const kept = await shell(`echo ' ${KEY} ' | handrail login anthropic --base-url ${url}`);
+  const kept = await login(` ${KEY} \n`, "login", "anthropic", "--base-url", url);
   expect(kept).toMatchObject({ code: 0, stderr: "" });
   expect(kept.stdout).toMatch(
     /^anthropic accepts the key\. It is kept in .*\/keys as ANTHROPIC_API_KEY\.\nNext: handrail/,
@@ -72,7 +72,7 @@ test("login keeps a key of stdin in a private file beside other lines, logout re
   expect((await stat(join(file, ".."))).mode & 0o777).toBe(0o700);
 
   await writeFile(file, `# mine\nMINE=other-key-1234\nexport ANTHROPIC_API_KEY="old"\n`);
-  await shell(`echo ${KEY} | handrail login anthropic --base-url ${url}`);
+  await login(KEY, "login", "anthropic", "--base-url", url);
   expect(await readFile(file, "utf8")).toBe(`# mine\nMINE=other-key-1234\nANTHROPIC_API_KEY=${KEY}\n`);
   const { stdout: list } = await here("login", "--list");
   expect(list).toMatch(/^anthropic +ANTHROPIC_API_KEY in .*\/keys$/m);
@@ -86,9 +86,9 @@ test("login keeps a key of stdin in a private file beside other lines, logout re
 });
 
 test("a key of the environment is used instead of the kept one, and login says so", async () => {
-  const { shell, here } = await newcomer({ OPENAI_API_KEY: "sk-environment-1234" });
+  const { login, here } = await newcomer({ OPENAI_API_KEY: "sk-environment-1234" });
   const { url } = await provider(200);
-  const { stdout } = await shell(`echo ${KEY} | handrail login openai --base-url ${url}`);
+  const { stdout } = await login(KEY, "login", "openai", "--base-url", url);
   expect(stdout).toContain("OPENAI_API_KEY of the environment is used instead while it is set.");
   expect((await here("login", "--list")).stdout).toMatch(/^openai +OPENAI_API_KEY in the environment$/m);
 });
@@ -103,9 +103,9 @@ describe("a key is tried with its provider", () => {
     { name: "openai", status: 401, refused: true },
     { name: "google", status: 400, body: INVALID, sent: `/v1/models ${KEY}`, refused: true },
   ])("$name answers $status", async ({ name, status, body, sent, says, refused = false }) => {
-    const { file, shell } = await newcomer();
+    const { file, login } = await newcomer();
     const { url, asked } = await provider(status, body);
-    const run = await shell(`echo ${KEY} | handrail login ${name} --base-url ${url}`);
+    const run = await login(KEY, "login", name, "--base-url", url);
     if (sent !== undefined) expect(asked).toEqual([sent]);
     if (says !== undefined) expect(run.stdout).toEqual(expect.stringMatching(says));
     expect(run.stdout + run.stderr).not.toContain(KEY);
@@ -117,18 +117,18 @@ describe("a key is tried with its provider", () => {
   });
 
   test("one that cannot be reached leaves the key kept", async () => {
-    const { shell } = await newcomer();
-    const { stdout } = await shell(`echo ${KEY} | handrail login openai --base-url http://127.0.0.1:2/v1`);
+    const { login } = await newcomer();
+    const { stdout } = await login(KEY, "login", "openai", "--base-url", "http://127.0.0.1:2/v1");
     expect(stdout).toMatch(/^The key was not tried: 127\.0\.0\.1:2 cannot be reached \(ECONNREFUSED\)\. It is kept in/);
   });
 });
 
 test.each([
-  { input: "''", message: "no key was given" },
-  { input: "'two words'", message: "expected a key: one word" },
-])("stdin with $input is not kept", async ({ input, message }) => {
-  const { shell } = await newcomer();
-  const { code, stderr } = await shell(`echo ${input} | handrail login openai`);
+  { input: "\n", message: "no key was given" },
+  { input: "two words\n", message: "expected a key: one word" },
+])("stdin with %j is not kept", async ({ input, message }) => {
+  const { login } = await newcomer();
+  const { code, stderr } = await login(input, "login", "openai");
   expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
 });
 
@@ -167,7 +167,7 @@ describe("without a model", () => {
     const { url } = await provider(500);
     const line = await newcomer();
     await keep(line.file);
-    const { stderr } = await line.shell(`handrail run --base-url ${url} hello`);
+    const { stderr } = await line.here("run", "--base-url", url, "hello");
     expect(stderr).toMatch(
       /^handrail: No model is chosen; uses openai:\S+, because the only key found is OPENAI_API_KEY/,
     );

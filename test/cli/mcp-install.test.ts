@@ -24,10 +24,11 @@ async function place(files: { readonly [path: string]: string } = {}) {
     text: (path: string) => readFile(join(home, path), "utf8"),
     /** Runs `handrail mcp install` with these words. */
     install: (words: string) =>
-      line.shell(
-        `export HOME='${home}'; unset CLAUDE_CONFIG_DIR; export XDG_CONFIG_HOME="$HOME/.config"; ` +
-          `handrail mcp install ${words} </dev/null`,
-      ),
+      line.here(["mcp", "install", ...words.split(" ")], {
+        HOME: home,
+        CLAUDE_CONFIG_DIR: undefined,
+        XDG_CONFIG_HOME: join(home, ".config"),
+      }),
   };
 }
 
@@ -124,13 +125,15 @@ describe.each(CLIENTS)("$client", ({ client, path, before, stays, after }) => {
     expect(await readdir(dirname(file(path)))).toHaveLength(2);
   });
 
-  test("gets a file of its own when it has none, and what was written starts a server", async () => {
+  test("gets a file of its own when it has none, with the words that start a server", async () => {
     const { install, home, folder } = await place();
     const { stdout } = await install(`${client} --yes --work-dir .`);
     const [, written = ""] = /the new file (\S+) gets/.exec(stdout) ?? [];
     expect(written.startsWith(home)).toBe(true);
     expect((await stat(written)).mode & 0o777).toBe(0o600);
     const [program = "", ...args] = startIn(dataIn(await readFile(written, "utf8"))) ?? [];
+    expect([program, ...args]).toEqual([process.execPath, PROGRAM, "mcp", "--work-dir", folder]);
+    if (client !== "claude-code") return; // the same words start the same server
     const server = new Client({ name: "test", version: "1.0.0" });
     const env = { PATH: process.env["PATH"] ?? "", HOME: home, XDG_STATE_HOME: temporaryFolder() };
     await server.connect(new StdioClientTransport({ command: program, args, env }));
@@ -151,12 +154,12 @@ function startIn(value: unknown): readonly string[] | undefined {
 }
 
 test("--project writes the project's file, which Handrail itself does not take for a server of others", async () => {
-  const { install, folder, shell } = await place();
+  const { install, folder, here } = await place();
   await install("claude-code --project --yes -- --preset readonly");
   expect(JSON.parse(await readFile(join(folder, ".mcp.json"), "utf8"))).toEqual({
     mcpServers: { handrail: { type: "stdio", ...START, args: [...START.args, "--preset", "readonly"] } },
   });
-  expect((await shell("handrail mcp list")).stdout).toBe("No MCP servers are configured.\n");
+  expect((await here(["mcp", "list"])).stdout).toBe("No MCP servers are configured.\n");
   expect(await install("goose --project --yes")).toMatchObject({
     code: 2,
     stderr: "handrail: Goose has no file for a project; omit --project\n",
@@ -164,9 +167,10 @@ test("--project writes the project's file, which Handrail itself does not take f
 });
 
 test("a program on the PATH is started by its name", async () => {
-  const { install, home } = await place();
+  const { here, home } = await place();
   await symlink(PROGRAM, join(home, "handrail"));
-  const { stdout } = await install(`cursor --print; PATH="$HOME:$PATH" handrail mcp install cursor --print`);
+  const PATH = `${home}:${process.env["PATH"]}`;
+  const { stdout } = await here(["mcp", "install", "cursor", "--print"], { PATH });
   expect(stdout).toContain('"command": "handrail"');
 });
 

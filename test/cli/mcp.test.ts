@@ -142,7 +142,7 @@ test("warnings of the SDK, in a server's words, do not appear on the screen", as
     response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
   });
   const line = await commandLine({ "mine.yaml": `tools: { mcp: { odd: { url: '${url}/mcp' } } }` });
-  const { stdout, stderr } = await line.run(["mcp", "test", "odd", "--config", "mine.yaml", "--log-file", "log"]);
+  const { stdout, stderr } = await line.here(["mcp", "test", "odd", "--config", "mine.yaml", "--log-file", "log"]);
   expect({ stdout, stderr }).toMatchObject({ stdout: expect.stringMatching(/^mcp__odd__fine .*\n$/), stderr: "" });
   expect(await readFile(join(line.folder, "log"), "utf8")).toMatch(
     /"console.warned","message":"\[mcp-sdk\] excluding tool/,

@@ -262,8 +262,8 @@ describe("handrail policy check --batch", () => {
   });
 
   test("prints nothing for no lines", async () => {
-    expect(await run(["policy", "check", "--batch"], "")).toEqual({ code: 0, signal: null, stdout: "", stderr: "" });
-    expect(await run(["policy", "check", "--batch"], "\n\n")).toEqual({
+    expect(await here(["policy", "check", "--batch"])).toEqual({ code: 0, signal: null, stdout: "", stderr: "" });
+    expect(await here(["policy", "check", "--batch"], {}, { input: "\n\n" })).toEqual({
       code: 0,
       signal: null,
       stdout: "",
@@ -276,7 +276,7 @@ async function batch(
   lines: string | readonly object[],
 ): Promise<{ code: number | null; stderr: string; answers: readonly Answer[] }> {
   const input = typeof lines === "string" ? lines : lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-  const { code, stdout, stderr } = await run(["policy", "check", "--batch", "--sandbox", "off"], input);
+  const { code, stdout, stderr } = await here(["policy", "check", "--batch", "--sandbox", "off"], {}, { input });
   return {
     code,
     stderr,

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { join } from "node:path";
-import { Readable } from "node:stream";
+import { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { inject } from "vitest";
+import type { Io } from "../../src/cli/io.ts";
 import { main } from "../../src/cli/program.ts";
 import { quoteWords } from "../../src/util/quote.ts";
 import { afterFile } from "../support/after-file.ts";
@@ -32,6 +33,9 @@ export interface Running {
   kill(signal: NodeJS.Signals): void;
 }
 
+/** A run in progress within this process. */
+export type RunningHere = Omit<Running, "pid">;
+
 /** A person's terminal. */
 export interface Terminal {
   /** The whole output so far, without colours and cursor movements. */
@@ -47,7 +51,7 @@ export interface Terminal {
 
 /** What a run within this process reads, and where it is. Default: nothing, in the repository. */
 interface Given {
-  readonly input?: string;
+  readonly input?: string | Readable;
   readonly cwd?: string;
 }
 
@@ -60,11 +64,12 @@ export interface CommandLine {
   /** Runs it without a terminal, to its end. */
   run(args: readonly string[], input?: string | Buffer): Promise<Run>;
   /**
-   * Runs it to its end within this process, which is ten times faster: for tests that do not depend on the process. Not
-   * for commands that ask a person, because this process may have a terminal. One at a time. A variable that is
-   * `undefined` is not set.
+   * Runs it to its end within this process, which is ten times faster: for tests that do not depend on the process. It
+   * has no terminal. Several runs do not affect each other. A variable that is `undefined` is not set.
    */
   here(args: readonly string[], env?: NodeJS.ProcessEnv, given?: Given): Promise<Run>;
+  /** Begins a run within this process, like `here`. */
+  startHere(args: readonly string[], env?: NodeJS.ProcessEnv, given?: Given): RunningHere;
   /** Starts it without a terminal. */
   start(args: readonly string[]): Running;
   /** Runs a shell script without a terminal, in which `handrail` is the program. */
@@ -120,13 +125,21 @@ export async function commandLine(files: { readonly [path: string]: string | Uin
     };
   };
 
+  const startHere: CommandLine["startHere"] = (args, env = {}, { input = "", cwd = "." } = {}) => {
+    const { io, ...run } = ioHere({ input, cwd: join(folder, cwd), env: { ...environment, ...env } });
+    const ended = main(args, io).then((code): Run => {
+      return withoutStackTrace({ code, signal: null, stdout: run.stdout(), stderr: run.stderr() });
+    });
+    return { ...run, ended };
+  };
+
   return {
     folder,
     stateHome,
     configHome,
     run: (args, input) => start([process.execPath, PROGRAM, ...args], input).ended,
-    here: (args, env = {}, { input = "", cwd = "." } = {}) =>
-      runHere(args, { folder: join(folder, cwd), env: { ...environment, ...env }, input }),
+    here: (args, env, given) => startHere(args, env, given).ended,
+    startHere,
     start: (args) => start([process.execPath, PROGRAM, ...args]),
     shell: (script) => start(["bash", "-c", `${handrail}; ${script}`]).ended,
     terminal(script, env = {}) {
@@ -164,57 +177,49 @@ export async function commandLine(files: { readonly [path: string]: string | Uin
   };
 }
 
-async function runHere(
-  args: readonly string[],
-  { folder, env, input }: { readonly folder: string; readonly env: NodeJS.ProcessEnv; readonly input: string },
-): Promise<Run> {
-  const before = { folder: process.cwd(), env: { ...process.env }, exitCode: process.exitCode };
-  const [stdout, stderr] = [captured(process.stdout), captured(process.stderr)];
-  const stdin = Object.getOwnPropertyDescriptor(process, "stdin") ?? {};
-  Object.defineProperty(process, "stdin", {
-    configurable: true,
-    value: Readable.from(input === "" ? [] : [Buffer.from(input)]),
+/** The process of a run within this one, with what was written to it. */
+export interface IoHere extends Omit<RunningHere, "ended"> {
+  readonly io: Io;
+}
+
+/** Returns a process without a terminal. */
+export function ioHere({
+  input = "",
+  cwd = process.cwd(),
+  env = process.env,
+}: Given & { env?: NodeJS.ProcessEnv } = {}): IoHere {
+  const [stdout, stderr] = [captured(), captured()];
+  const signals = new EventEmitter();
+  const kill = (name: NodeJS.Signals) => void signals.emit(name, name);
+  const io: Io = {
+    stdin: typeof input === "string" ? Readable.from(input === "" ? [] : [Buffer.from(input)]) : input,
+    ...{ stdout: stdout.stream, stderr: stderr.stream, cwd },
+    env: Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined)),
+    program: [process.execPath, PROGRAM],
+    signals: {
+      on: (name, listener) => signals.on(name, listener),
+      once: (name, listener) => signals.once(name, listener),
+      off: (name, listener) => signals.off(name, listener),
+      raise: kill,
+    },
+    openTerminal: () => undefined,
+    exit(code) {
+      throw new Error(`the process would end at once, with ${code}`);
+    },
+  };
+  return { io, stdout: stdout.text, stderr: stderr.text, kill };
+}
+
+/** A stream that collects what is written to it. */
+function captured(): { readonly stream: Writable; text(): string } {
+  const chunks: Buffer[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      chunks.push(chunk);
+      done();
+    },
   });
-  process.chdir(folder);
-  setVariables(env);
-  process.exitCode = 0;
-  try {
-    await main(args);
-    return withoutStackTrace({
-      code: process.exitCode,
-      signal: null,
-      stdout: stdout.text(),
-      stderr: stderr.text(),
-    });
-  } finally {
-    stdout.release();
-    stderr.release();
-    Object.defineProperty(process, "stdin", stdin);
-    process.chdir(before.folder);
-    setVariables(before.env);
-    process.exitCode = before.exitCode;
-  }
-}
-
-function setVariables(env: NodeJS.ProcessEnv): void {
-  for (const name of Object.keys(process.env)) if (env[name] === undefined) delete process.env[name];
-  for (const [name, value] of Object.entries(env)) if (value !== undefined) process.env[name] = value;
-}
-
-/** Collects what is written to the stream, which is not a terminal meanwhile. */
-function captured(stream: NodeJS.WriteStream): { text(): string; release(): void } {
-  const { write, isTTY } = stream;
-  let text = "";
-  stream.isTTY = false;
-  stream.write = (chunk: string | Uint8Array, ...rest: readonly unknown[]) => {
-    text += Buffer.from(chunk as string).toString();
-    for (const written of rest) if (typeof written === "function") process.nextTick(written);
-    return true;
-  };
-  return {
-    text: () => text,
-    release: () => void Object.assign(stream, { write, isTTY }),
-  };
+  return { stream, text: () => Buffer.concat(chunks).toString("utf8") };
 }
 
 function withoutStackTrace(run: Run): Run {

@@ -6,9 +6,10 @@ import { page, writtenOutside } from "../../src/cli/chat/away.ts";
 import { sendNotice } from "../../src/console/notify.ts";
 import { keepProgramsOutOf } from "../../src/machine/places.ts";
 import { startChromium } from "../../src/web/browser/chromium.ts";
+import { quoteWords } from "../../src/util/quote.ts";
 import { bubblewrapProblem } from "../sandbox/contained.ts";
 import { temporaryFolder } from "../support/workspace.ts";
-import { type CommandLine, commandLine } from "./program.ts";
+import { type CommandLine, commandLine, ioHere } from "./program.ts";
 
 const PATH = process.env["PATH"] ?? "";
 const PROGRAMS = ["git", "rg", "bash", "sh", "ssh", "docker", "podman", "tmux", "ps", "mkfifo", "tee", "wc", "sleep"];
@@ -26,7 +27,9 @@ async function project() {
     plant: async (names: readonly string[] = PROGRAMS) => {
       for (const name of names) await writeFile(join(bin, name), planted(name), { mode: 0o755 });
     },
-    here: (...args: readonly string[]) => line.here(args, { PATH: `${bin}:${PATH}` }),
+    /** Runs it as a process of its own: what its PATH leads to is the point. */
+    run: (args: readonly string[], path = `${bin}:${PATH}`) =>
+      line.shell(`export PATH=${quoteWords([path])}; handrail ${quoteWords(args)}`),
     ran: () => PROGRAMS.filter((name) => existsSync(join(marks, name))),
   };
 }
@@ -39,33 +42,33 @@ describe("what a tool wrote into node_modules/.bin, first in PATH, is not starte
     async ([, options], { skip }) => {
       const problem = bubblewrapProblem();
       if (problem !== undefined) skip(problem);
-      const { bin, planted, here, ran } = await project();
+      const { bin, planted, run, ran } = await project();
       const text = JSON.stringify(planted("git"));
-      const wrote = await here(
+      const wrote = await run([
         ...bash(`printf ${text} > node_modules/.bin/git; chmod +x node_modules/.bin/git`),
         ...options,
-      );
+      ]);
       expect(wrote).toMatchObject({ code: 0, stderr: "" });
       expect(existsSync(join(bin, "git"))).toBe(true);
-      expect((await here(...bash("echo two > a.txt"), ...options)).code).toBe(0);
-      expect((await here("undo", "--yes")).stdout).toContain("restored");
+      expect((await run([...bash("echo two > a.txt"), ...options])).code).toBe(0);
+      expect((await run(["undo", "--yes"])).stdout).toContain("restored");
       expect(ran()).toEqual([]);
     },
   );
 
   test("by doctor", async () => {
-    const { plant, here, ran } = await project();
+    const { plant, run, ran } = await project();
     await plant();
-    expect((await here("doctor")).stdout).toMatch(/^ok +git +git version .*\/git\)$/m);
+    expect((await run(["doctor"])).stdout).toMatch(/^ok +git +git version .*\/git\)$/m);
     expect(ran()).toEqual([]);
   });
 
   test("by commands and searches with --sandbox off", async () => {
-    const { plant, here, ran } = await project();
+    const { plant, run, ran } = await project();
     await plant();
-    expect((await here(...bash("echo $((20 + 3))"), "--sandbox", "off", "--yes")).stdout).toContain("23");
+    expect((await run([...bash("echo $((20 + 3))"), "--sandbox", "off", "--yes"])).stdout).toContain("23");
     expect(
-      (await here("call", "grep", `{"pattern":"one"}`, "--preset", "workspace", "--sandbox", "off")).stdout,
+      (await run(["call", "grep", `{"pattern":"one"}`, "--preset", "workspace", "--sandbox", "off"])).stdout,
     ).toContain("a.txt");
     expect(ran()).toEqual([]);
   });
@@ -75,10 +78,10 @@ describe("a program that is only where tools can write is refused with its name 
   const only = (name: string, folder: string) => `${name} is only in ${folder}, where tools can write`;
 
   test("bash of a command with --sandbox off", async () => {
-    const { line, bin, plant, ran } = await project();
+    const { bin, plant, run, ran } = await project();
     await plant(["bash"]);
-    const run = await line.here([...bash("echo hi"), "--sandbox", "off", "--yes"], { PATH: bin });
-    expect(run.stdout + run.stderr).toContain(only("bash", bin));
+    const { stdout, stderr } = await run([...bash("echo hi"), "--sandbox", "off", "--yes"], bin);
+    expect(stdout + stderr).toContain(only("bash", bin));
     expect(ran()).toEqual([]);
   });
 
@@ -88,20 +91,18 @@ describe("a program that is only where tools can write is refused with its name 
     ["ssh", /^missing +ssh +(.*)$/m],
     ["docker", /^missing +containers +(.*)$/m],
   ] as const)("%s in doctor", async ([name, row]) => {
-    const { line, bin, plant, ran } = await project();
+    const { bin, plant, run, ran } = await project();
     await plant([name]);
-    const { stdout } = await line.here(["doctor"], { PATH: bin });
+    const { stdout } = await run(["doctor"], bin);
     expect(row.exec(stdout)?.[1]).toContain(only(name, bin));
     expect(ran()).toEqual([]);
   });
 
   describe("that a person's settings name:", () => {
-    const before = { ...process.env };
     let end = () => {};
 
     afterEach(() => {
       end();
-      process.env = { ...before };
     });
 
     async function opened(
@@ -115,16 +116,15 @@ describe("a program that is only where tools can write is refused with its name 
 
     test("the editor", async () => {
       const { line, file, ran } = await opened("git");
-      process.env["VISUAL"] = `'${file}' --wait`;
-      await expect(writtenOutside("text")).rejects.toThrow(only(file, line.folder));
+      const { io } = ioHere({ env: { ...process.env, VISUAL: `'${file}' --wait` } });
+      await expect(writtenOutside(io, "text")).rejects.toThrow(only(file, line.folder));
       expect(ran()).toEqual([]);
     });
 
     test("the pager", async () => {
       const { file, ran } = await opened("git");
-      process.env["PATH"] = join(file, "..");
-      process.env["PAGER"] = "git -R";
-      await expect(page("text")).rejects.toThrow(only("git", join(file, "..")));
+      const { io } = ioHere({ env: { ...process.env, PATH: join(file, ".."), PAGER: "git -R" } });
+      await expect(page(io, "text")).rejects.toThrow(only("git", join(file, "..")));
       expect(ran()).toEqual([]);
     });
 

@@ -56,8 +56,8 @@ describe("handrail run --model demo", () => {
   });
 
   test("denies what needs approval when nobody can be asked and --yes is not given", async () => {
-    const { folder, run } = await commandLine(SUM);
-    const { code, stderr } = await run(["run", "Repair it", "--model", "demo", "--sandbox", "off"]);
+    const { folder, here } = await commandLine(SUM);
+    const { code, stderr } = await here(["run", "Repair it", "--model", "demo", "--sandbox", "off"]);
     expect(code).toBe(1); // although the model got the denial, and has answered
     expect(stderr).toMatch(/^handrail: \d calls? needs? approval and .* denied, because there was nobody to ask\. /m);
     expect(stderr).toContain("denied: Medium-risk command requires approval");
@@ -91,7 +91,7 @@ test("a long call shows for how long it runs and its last line, on a terminal on
   const mock = new LLMock({ port: 0 });
   await mock.start();
   try {
-    const { folder, terminal, run } = await commandLine();
+    const { folder, terminal, here } = await commandLine();
     const command = "echo half way; until [ -e go ]; do sleep 0.02; done";
     const isFirst = ({ messages }: { readonly messages: readonly { readonly role: string }[] }) =>
       !messages.some(({ role }) => role === "tool");
@@ -103,7 +103,7 @@ test("a long call shows for how long it runs and its last line, on a terminal on
     await expect.poll(() => person.screen(), { timeout: 20_000 }).toMatch(/bash {2}[1-9]\.\d s {2}half way/);
     await writeFile(join(folder, "go"), "");
     expect(await person.ended).toBe(0);
-    expect((await run(args)).stderr).not.toMatch(/half way\s*$|\x1b/m);
+    expect((await here(args)).stderr).not.toMatch(/half way\s*$|\x1b/m);
   } finally {
     await mock.stop();
   }

@@ -17,7 +17,7 @@ describe("the token file", () => {
     const cli = await commandLine();
     mkdirSync(join(cli.stateHome, "handrail"), { recursive: true });
     writeFileSync(tokenFile(cli), content);
-    const serving = cli.start(SERVE);
+    const serving = cli.startHere(SERVE);
     await Promise.race([serving.ended, until("it serves", () => serving.stdout().includes("token="))]);
     if (serving.stdout() !== "") {
       const url = new URL(serving.stdout().trim());
@@ -36,7 +36,7 @@ describe("the token file", () => {
     const cli = await commandLine();
     const tokens: (string | null)[] = [];
     for (let start = 0; start < 2; start++) {
-      const serving = cli.start(SERVE);
+      const serving = start === 0 ? cli.start(SERVE) : cli.startHere(SERVE);
       await until("it serves", () => serving.stdout().includes("token="));
       tokens.push(new URL(serving.stdout().trim()).searchParams.get("token"));
       serving.kill("SIGTERM");
@@ -51,7 +51,7 @@ describe("the token file", () => {
 
 test("sessions of browsers are listed and revoked at a shell", { timeout: 30_000 }, async () => {
   const cli = await commandLine();
-  const serving = cli.start(SERVE);
+  const serving = cli.startHere(SERVE);
   await until("it serves", () => serving.stdout().includes("token="));
   const { origin, searchParams } = new URL(serving.stdout().trim());
   const ask = (path: string, secret: string, body?: object) =>
@@ -78,7 +78,7 @@ test("sessions of browsers are listed and revoked at a shell", { timeout: 30_000
 test("with a certificate other machines may connect, and a link to pair a phone is printed", async () => {
   const cli = await commandLine();
   const { cert, key } = CERTIFICATE_FILES;
-  const serving = cli.start([...SERVE, "--host", "0.0.0.0", "--cert", cert, "--key", key]);
+  const serving = cli.startHere([...SERVE, "--host", "0.0.0.0", "--cert", cert, "--key", key]);
   await until("it serves", () => serving.stdout().includes("token="));
   await until("it is ready", () => serving.stderr().includes("#pair="));
   serving.kill("SIGTERM");
@@ -91,7 +91,7 @@ test("with a certificate other machines may connect, and a link to pair a phone 
 
 test("without one, other machines are told what is refused", { timeout: 30_000 }, async () => {
   const cli = await commandLine();
-  const serving = cli.start([...SERVE, "--host", "0.0.0.0"]);
+  const serving = cli.startHere([...SERVE, "--host", "0.0.0.0"]);
   await until("it serves", () => serving.stderr().includes("encrypted"));
   serving.kill("SIGTERM");
   expect((await serving.ended).stderr).toContain("Browsers on them are refused: give --cert and --key\n");

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createAgent } from "../../src/agent/agent.ts";
 import { memoryStore } from "../../src/activity/memory-store.ts";
 import { readThread } from "../../src/activity/messages.ts";
@@ -8,6 +8,7 @@ import type { ThreadSummary } from "../../src/contract/activity.ts";
 import { exportThread } from "../../src/cli/export.ts";
 import { type PastChat, diffInChat, fork, rewind, undoInChat } from "../../src/cli/chat/undo.ts";
 import { forkThread, lineageOf, saidIn, sessionRows } from "../../src/cli/sessions.ts";
+import { ioHere } from "./program.ts";
 import { bash } from "../../src/tools/bash.ts";
 import { calls, looking, scripted } from "../agent/support.ts";
 import { scriptedModel } from "../suites/scripted-model.ts";
@@ -28,7 +29,7 @@ describe("a fork", () => {
       [1, "One"],
       [2, "Two"],
     ]);
-    const forked = await forkThread(store, agent.thread, said[1]?.event);
+    const forked = await forkThread(store, agent.thread, said[1]?.event, "/");
     expect(await lineageOf(store, forked)).toEqual([
       { thread: forked, untilMs: Infinity },
       { thread: agent.thread, untilMs: expect.any(Number) },
@@ -42,7 +43,9 @@ describe("a fork", () => {
     expect(JSON.stringify(model.requests[0]?.prompt)).toContain("It said hi.");
     expect(JSON.stringify(model.requests[0]?.prompt)).not.toContain("Two");
     expect((await saidIn(store, agent.thread)).map(({ text }) => text)).toEqual(["One", "Two"]);
-    await expect(forkThread(store, agent.thread, said[0]?.event)).rejects.toThrow("nothing before the first message");
+    await expect(forkThread(store, agent.thread, said[0]?.event, "/")).rejects.toThrow(
+      "nothing before the first message",
+    );
     await other.close();
   });
 });
@@ -111,7 +114,7 @@ describe("an export", () => {
 describe("what a conversation has changed", () => {
   async function changing() {
     const [folder, stateHome] = [await workspace(), temporaryFolder()];
-    vi.stubEnv("XDG_STATE_HOME", stateHome);
+    const { io } = ioHere({ env: { ...process.env, XDG_STATE_HOME: stateHome } });
     writeFileSync(join(folder, "a.txt"), "one\n");
     const run = (command: string) => calls({ name: "bash", input: { command } });
     const script = [run("echo two >> a.txt"), answer("Two."), answer("Talk."), run("echo three > b.txt"), answer("b.")];
@@ -125,7 +128,7 @@ describe("what a conversation has changed", () => {
     const opened: (string | undefined)[] = [];
     const typed: string[] = [];
     const chat = (more: Partial<PastChat> = {}): PastChat => ({
-      ...{ toolkit, thread: opened.at(-1) ?? agent.thread, columns: 72 },
+      ...{ toolkit, thread: opened.at(-1) ?? agent.thread, columns: 72, options: { io } },
       open: async (thread) => void opened.push(thread),
       prefill: (text) => void typed.push(text),
       ...more,

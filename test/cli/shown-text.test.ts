@@ -1,11 +1,12 @@
 import { readFileSync, readdirSync } from "node:fs";
 import fc from "fast-check";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { memoryStore } from "../../src/activity/memory-store.ts";
 import { askClient } from "../../src/cli/acp/permission.ts";
 import { questionOf } from "../../src/cli/approver.ts";
 import { questionBox } from "../../src/cli/chat/draw/question.ts";
 import { exportThread } from "../../src/cli/export.ts";
+import type { Io } from "../../src/cli/io.ts";
 import { plainQuestion } from "../../src/cli/plain.ts";
 import { note, say, stream, warn } from "../../src/cli/say.ts";
 import { questionBody } from "../../src/console/routes/approvals.ts";
@@ -13,6 +14,7 @@ import type { CheckedCall } from "../../src/contract/call.ts";
 import type { Effect } from "../../src/contract/effect.ts";
 import { approvalForm } from "../../src/mcp/question.ts";
 import { describeCall } from "../../src/policy/describe.ts";
+import { ioHere } from "./program.ts";
 import { cases } from "../support/cases.ts";
 import { lineOf } from "../../src/cli/commands/threads.ts";
 import { readThread } from "../../src/activity/messages.ts";
@@ -110,27 +112,17 @@ test("every view of a thread shows hostile text as what it is, in every field of
 
 describe("what is printed for people", () => {
   test("cannot act on the terminal, whoever prints it", () => {
-    const printed: string[] = [];
-    const [out, err] = [process.stdout, process.stderr].map((to) =>
-      vi.spyOn(to, "write").mockImplementation((text) => printed.push(String(text)) > 0),
-    );
-    const wasTty = process.stdout.isTTY;
-    process.stdout.isTTY = true;
-    try {
-      for (const print of [say, note, stream, (text: string) => warn([text])]) print("a\x1b]0;x\x07\u202e\u200bb");
-    } finally {
-      process.stdout.isTTY = wasTty;
-      out?.mockRestore();
-      err?.mockRestore();
+    for (const print of [say, note, stream, (to: Io, text: string) => warn(to, [text])]) {
+      const { io, stdout, stderr } = ioHere();
+      print({ ...io, stdout: Object.assign(io.stdout, { isTTY: true }) }, "a\x1b]0;x\x07\u202e\u200bb");
+      expect((stdout() + stderr()).trimEnd()).toContain("a\\x1b]0;x\\x07\\u202e\\u200bb");
     }
-    expect(printed).toHaveLength(4);
-    for (const text of printed) expect(text.trimEnd()).toContain("a\\x1b]0;x\\x07\\u202e\\u200bb");
   });
 
   /** Files that write to the streams themselves: the owner, machines' protocols, and faces that draw on the terminal. */
   const WRITERS = new Set([
     ...["src/cli/say.ts", "src/cli/main.ts", "src/cli/guard/hook-client.ts", "src/cli/plugin-templates.ts"],
-    ...["src/cli/chat/input.ts", "src/cli/commands/store.ts"],
+    ...["src/cli/chat/input.ts", "src/cli/chat/terminal-face.ts", "src/cli/commands/store.ts", "src/cli/progress.ts"],
   ]);
 
   test("is printed by one module: no other file of the command line writes to stdout or stderr", () => {

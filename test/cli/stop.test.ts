@@ -18,8 +18,9 @@ const STOPPED = /^The call was stopped before it finished\.\nbefore\n/;
 test.for(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
   "%s ends the command with all its processes, and its output is printed",
   async (signal) => {
-    const { folder, start } = await commandLine();
-    const running = start(["call", "bash", JSON.stringify({ command: COMMAND }), "--yes", ...HERE]);
+    const { folder, start, startHere } = await commandLine();
+    const args = ["call", "bash", JSON.stringify({ command: COMMAND }), "--yes", ...HERE];
+    const running = signal === "SIGTERM" ? start(args) : startHere(args); // Ctrl-C is below
     await until("the command runs", () => written(join(folder, "shell.pid")));
     running.kill(signal);
     const { code, stdout, stderr } = await running.ended;
@@ -56,8 +57,8 @@ test("Ctrl-C on the terminal does the same", async () => {
 });
 
 test("with --json the stopped call is a result like any other", async () => {
-  const { folder, start } = await commandLine();
-  const running = start(["call", "bash", JSON.stringify({ command: COMMAND }), "--yes", ...HERE, "--json"]);
+  const { folder, startHere } = await commandLine();
+  const running = startHere(["call", "bash", JSON.stringify({ command: COMMAND }), "--yes", ...HERE, "--json"]);
   await until("the command runs", () => written(join(folder, "shell.pid")));
   running.kill("SIGTERM");
   const { code, stdout } = await running.ended;
@@ -69,7 +70,7 @@ test("with --json the stopped call is a result like any other", async () => {
 });
 
 test("a command that ignores TERM is killed, and the program still ends with a result", async () => {
-  const { folder, start } = await commandLine();
+  const { folder, startHere: start } = await commandLine();
   const command = "trap '' TERM; echo $$ > shell.pid; echo before; while :; do sleep 0.02; done";
   const running = start(["call", "bash", JSON.stringify({ command }), "--yes", ...HERE]);
   await until("the command runs", () => written(join(folder, "shell.pid")));

@@ -47,11 +47,11 @@ describe("tenants of the configuration", () => {
   });
 
   test("are served by one process, each to its users", async () => {
-    const { here, start } = await configured();
+    const { here, startHere } = await configured();
     const add = async (name: string, tenant: string) =>
       (await here(["users", "add", name, "--scopes", "prompt", "--tenant", tenant])).stdout.trim();
     const [ann, bob, none] = [await add("ann", "acme"), await add("bob", "beta"), await add("nina", "nowhere")];
-    const server = start(["serve", "--port", "0"]);
+    const server = startHere(["serve", "--port", "0"]);
     await until("it listens", () => server.stdout().includes("/?token="));
     const { origin } = new URL(server.stdout().trim());
     const ask = async (token: string, path: string, body?: object) =>

@@ -72,12 +72,12 @@ describe("help and version", () => {
       expect(stdout).toContain(word);
     }
     expect((await run(["-h"])).stdout).toBe(stdout);
-    expect(await run(["call", "--help"])).toMatchObject({
+    expect(await here(["call", "--help"])).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^ {2}--json .*^ {2}--ssh <target> .*^ {2}--yes /ms),
       stderr: "",
     });
-    expect(await run(["policy", "check", "--help"])).toMatchObject({
+    expect(await here(["policy", "check", "--help"])).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("--batch"),
       stderr: "",
@@ -85,7 +85,7 @@ describe("help and version", () => {
   });
 
   test("no command at all shows the help as an error", async () => {
-    const { code, stdout, stderr } = await run([]);
+    const { code, stdout, stderr } = await here([]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain("Usage: handrail");
   });

@@ -42,7 +42,7 @@ describe("handrail trust", () => {
       "handrail.yaml": "tools: { modules: [./tools/weather.mjs], preset: mine }\ntoolsets: { mine: [weather, read] }\n",
       "tools/weather.mjs": tool("sunny"),
     });
-    const weather = () => line.run(["call", "weather", "{}"]);
+    const weather = () => line.here(["call", "weather", "{}"]);
     expect(await weather()).toMatchObject({ code: 1, stderr: expect.stringContaining("its project is not trusted") });
     const trust = async () => {
       const terminal = line.terminal("handrail trust");
@@ -55,7 +55,7 @@ describe("handrail trust", () => {
       /tools\.modules: code runs in Handrail's own process[^]*module:weather runs .*weather\.mjs/,
     );
     expect(await weather()).toMatchObject({ code: 0, stdout: "sunny\n" });
-    const listed = JSON.parse((await line.run(["tools", "--format", "json"])).stdout) as { readonly name: string }[];
+    const listed = JSON.parse((await line.here(["tools", "--format", "json"])).stdout) as { readonly name: string }[];
     expect(listed.map(({ name }) => name)).toEqual(["weather", "read"]);
     await writeFile(join(line.folder, "tools/weather.mjs"), tool("stolen"));
     const changed = await weather();
@@ -90,7 +90,7 @@ describe("handrail trust", () => {
   test("without a terminal shows it too, and says that only a person can answer, with or without --yes", async () => {
     const line = await commandLine({ "handrail.yaml": ASKS });
     for (const args of [["trust"], ["trust", "--yes"]]) {
-      const { code, stdout, stderr } = await line.run(args, "y\n");
+      const { code, stdout, stderr } = await line.here(args, {}, { input: "y\n" });
       expect(code).toBe(1);
       expect(stdout).toContain("line 2: policy.env.pass: commands get TOKEN from your environment\n");
       expect(stderr).toBe(

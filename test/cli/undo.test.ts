@@ -18,7 +18,7 @@ test("handrail undo shows what a call changed, restores it with --yes, and can b
   await line.here(["call", "bash", JSON.stringify({ command: script }), "--yes"]);
   expect([readFileSync(a, "utf8"), existsSync(b)]).toEqual(["changed\n", false]);
 
-  const asked = await line.run(["undo"]);
+  const asked = await line.here(["undo"]);
   expect(asked.stdout).toMatch(/restore +a\.txt\n +bring back +b\.txt\n +remove +new\/\n/);
   expect([asked.code, existsSync(b)]).toEqual([1, false]);
   expect(asked.stderr).toContain("run handrail undo in a terminal, or with --yes");

@@ -3,6 +3,7 @@ import { CommanderError } from "commander";
 import { expect, test } from "vitest";
 import { COMMANDS } from "../../src/cli/command-table.ts";
 import { program } from "../../src/cli/program.ts";
+import { ioHere } from "../cli/program.ts";
 import { findCommands } from "../../src/policy/commands/find-commands.ts";
 import { PAGES, blocksIn } from "./pages.ts";
 
@@ -73,7 +74,7 @@ function commandLines(script: string): readonly (readonly string[])[] {
 
 /** Returns what is wrong with the words, as the program itself parses them. It is not run. `--` ends its own words. */
 function faultOf(words: readonly string[]): string | undefined {
-  let command = program();
+  let command = program(ioHere());
   let rest = words.slice(0, words.includes("--") ? words.indexOf("--") : undefined);
   try {
     for (;;) {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createProgramTrust } from "../../src/config/program-trust.ts";
 import { createTrust } from "../../src/config/trust.ts";
+import { ioHere } from "../cli/program.ts";
 import { onlyCodeOf } from "../../src/cli/hook-proof.ts";
 import { programsOf } from "../../src/cli/hooks.ts";
 import { placing } from "../../src/cli/sources.ts";
@@ -102,7 +103,7 @@ const UNLISTED = words(`
 
 async function openedIn(command: string): Promise<boolean> {
   const { workDir, trust } = await places();
-  const found = await programsOf({ type: "command", command }, "PreToolUse", workDir, trust);
+  const found = await programsOf(ioHere().io, { type: "command", command }, "PreToolUse", workDir, trust);
   const whys = await Promise.all(found.map(({ argv, opened }) => trust.mayStart(argv, opened)));
   return whys.every((why) => why === undefined);
 }

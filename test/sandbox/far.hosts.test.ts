@@ -230,7 +230,13 @@ describe.each(["docker", "podman"] as const)("a container of %s", (name) => {
     const backend = await openBackend(
       { target: `${name}:${one.name}` },
       {
-        ...{ outputFolder: folder, jobs: { owner: "test", folder }, programs: folder, sandbox: { folder } },
+        ...{
+          env: process.env,
+          outputFolder: folder,
+          jobs: { owner: "test", folder },
+          programs: folder,
+          sandbox: { folder },
+        },
         ...{ store: { workers: none as never }, written: none },
       },
     );

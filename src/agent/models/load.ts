@@ -40,7 +40,7 @@ interface Provider {
   readonly usual?: string;
   /** Where a key is tested, and how it is sent. Without a URL: `models` below the base URL. */
   readonly trial?: { readonly url?: string; headers(key: string): { readonly [name: string]: string } };
-  load(settings: ModelSettings, key: string | undefined): Promise<LanguageModelV3>;
+  load(settings: ModelSettings, key: string | undefined, env: NodeJS.ProcessEnv): Promise<LanguageModelV3>;
 }
 
 /** Thrown when no model is chosen, or the model's key is missing. The demo model works then. */
@@ -120,9 +120,9 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
     keyVariables: [],
     needsKey: false,
     example: "ollama:qwen3",
-    async load({ name, baseUrl }, apiKey) {
+    async load({ name, baseUrl }, apiKey, env) {
       const { ollamaUrl } = await import("./ollama.ts");
-      return await compatible("ollama", name, baseUrl ?? `${ollamaUrl()}/v1`, apiKey);
+      return await compatible("ollama", name, baseUrl ?? `${ollamaUrl(env)}/v1`, apiKey);
     },
   },
   demo: {
@@ -191,7 +191,7 @@ export async function loadModel(settings: ModelSettings, options: LoadOptions = 
     );
   }
   const keys = [...(key === undefined ? [] : [key]), ...(inFile?.values() ?? [])];
-  return { model: await provider.load(settings, key), keys };
+  return { model: await provider.load(settings, key, env), keys };
 }
 
 /** Returns the first of these variables that has a value. The environment overrides the file. */

@@ -19,13 +19,15 @@ import { closedFailure, takenOver } from "../process/run.ts";
 export interface LocalOptions {
   /** Default: the current folder. */
   readonly workDir?: string;
-  /** The home folder. Default: the user's. */
+  /** The environment, of which commands get the harmless variables and `passEnv`. Default: that of this process. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** The home folder. Default: that of `env`, or of the account. */
   readonly home?: string;
   /** Folder for command output that does not fit in memory. */
   readonly outputFolder: string;
   /** Contains the folders of jobs. Backends that share it share detached processes. Default: `outputFolder/jobs`. */
   readonly jobFolder?: string;
-  /** Variables of this process that commands get in addition to the harmless variables. Default: none. */
+  /** Variables of `env` that commands get in addition to the harmless variables. Default: none. */
   readonly passEnv?: readonly string[];
   /** How long a sorted search may run before a faster, unsorted one replaces it. Milliseconds; default 10. */
   readonly searchPatienceMs?: number;
@@ -38,7 +40,8 @@ export interface LocalOptions {
  */
 export async function local({
   workDir = ".",
-  home = homedir(),
+  env: own = process.env,
+  home = own["HOME"] || homedir(),
   outputFolder,
   jobFolder = join(outputFolder, "jobs"),
   passEnv = [],
@@ -67,7 +70,7 @@ export async function local({
     return owned(await spawnLocal(command, { ...options, outputFolder }));
   };
   const environmentOf = ({ env, passEnv: isPassed }: Pick<Command, "env" | "passEnv">) =>
-    commandEnvironment(process.env, isPassed === false ? [] : passEnv, { HOME: home, ...env });
+    commandEnvironment(own, isPassed === false ? [] : passEnv, { HOME: home, ...env });
   const startJob = async (
     command: JobCommand,
     options: { readonly cwd: string; readonly env: Env },
@@ -93,7 +96,7 @@ export async function local({
   return {
     name: "local",
     ...base,
-    programFolders: programFolders(process.env),
+    programFolders: programFolders(own),
     files,
     detached: detachedIn(jobFolder),
     async spawn(command) {

@@ -132,8 +132,8 @@ export function serveAcp(
     })
     .onNotification("session/cancel", async ({ params }) => sessions.get(params.sessionId)?.cancel());
 
-  const output = Writable.toWeb(process.stdout) as WritableStream<Uint8Array>;
-  const connection = app.connect(ndJsonStream(output, Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>));
+  const output = Writable.toWeb(options.io.stdout) as WritableStream<Uint8Array>;
+  const connection = app.connect(ndJsonStream(output, Readable.toWeb(options.io.stdin) as ReadableStream<Uint8Array>));
   const closed = connection.closed.then(async () => {
     await Promise.all([...sessions.values()].map((session) => session.close().catch(() => {})));
   });

@@ -1,5 +1,5 @@
 import type { Approver } from "../../contract/policy.ts";
-import { askedOf, filledIn } from "../approver.ts";
+import { askedOf, controllingTerminal, filledIn } from "../approver.ts";
 import { type TerminalAnswer, ringBell } from "../terminal.ts";
 import type { Alone } from "./alone.ts";
 import type { AnswerEditor } from "./answer-text.ts";
@@ -13,6 +13,7 @@ import { type Keys, isCharacter } from "./keys.ts";
 import type { Printer } from "./printer.ts";
 import type { Question, Questions } from "./questions.ts";
 import type { Screen } from "./screen.ts";
+import type { Io } from "../io.ts";
 
 /** Asks the person in the live part. */
 export interface Asking {
@@ -42,13 +43,13 @@ export interface AskingParts {
 /** How the record of a question names its answer. */
 const ANSWERS = { once: "once", session: "this session", always: "always", refuse: "refused" } as const;
 
-export function createAsking(parts: AskingParts): Asking {
+export function createAsking(io: Io, parts: AskingParts): Asking {
   const { place, keys, questions, answers, attention, printer, alone, size } = parts;
 
   const ask: Approver = async (call, decision, signal) => {
     await new Promise((resolve) => setImmediate(resolve)); // lets the earlier events be shown first
     signal.throwIfAborted();
-    ringBell();
+    ringBell(io);
     const question = callQuestion(call, decision, place);
     const answered = await asked(parts, signal, question, (how, written) => answerTo(call, how, written));
     if (typeof answered === "string") {
@@ -59,13 +60,13 @@ export function createAsking(parts: AskingParts): Asking {
     printer.say(`? ${askedTitle(call)} · ${isEdited ? "once, as changed" : ANSWERS[answered.answer]}`, "dim");
     const { form } = askedOf(call, decision);
     if (answered.answer !== "once" || form === undefined) return { ...answered, by: "terminal" };
-    const filled = await alone.run(() => filledIn(form, signal));
+    const filled = await alone.run(() => filledIn(form, signal, controllingTerminal(io)));
     return typeof filled === "object" ? { ...filled, by: "terminal" } : { answer: "refuse", by: "terminal" };
   };
   const answerBy = (how: string, question: Question): void => {
     if (how === "explain") return printer.print("notice", (question.explained ?? []).flatMap(printer.rows));
     if (how === "view") {
-      const shown = alone.run(() => page(question.whole ?? ""));
+      const shown = alone.run(() => page(io, question.whole ?? ""));
       return void shown.catch((error: unknown) => printer.print("notice", printer.rows(messageOf(error))));
     }
     if (how === "edit" || (how === "refuse" && question.takesReason)) return answers.begin(how, question);

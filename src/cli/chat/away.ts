@@ -1,9 +1,11 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join, resolve as resolvePath } from "node:path";
+import { homeOf } from "../../config/state.ts";
 import { findProgram } from "../../machine/programs.ts";
 import { startProgram } from "../../machine/start.ts";
 import { quoteWords } from "../../util/quote.ts";
+import type { Io } from "../io.ts";
 
 /**
  * Shows a text in `$PAGER`, by default `less -R`. Resolves when it has ended.
@@ -11,10 +13,10 @@ import { quoteWords } from "../../util/quote.ts";
  * @param toEnd whether to begin at the end of the text
  * @throws ProgramMissing
  */
-export async function page(text: string, toEnd = false): Promise<void> {
-  const chosen = process.env["PAGER"] ?? "";
+export async function page(io: Io, text: string, toEnd = false): Promise<void> {
+  const chosen = io.env["PAGER"] ?? "";
   const pager = chosen === "" ? `less -R${toEnd ? " +G" : ""}` : chosen;
-  await runs(pager, { cwd: homedir(), input: text });
+  await runs(io, pager, { cwd: homeOf(io.env), input: text });
 }
 
 /**
@@ -23,24 +25,24 @@ export async function page(text: string, toEnd = false): Promise<void> {
  *
  * @throws ProgramMissing
  */
-export async function writtenOutside(text: string): Promise<string | undefined> {
-  const editor = process.env["VISUAL"] || process.env["EDITOR"] || "vi";
+export async function writtenOutside(io: Io, text: string): Promise<string | undefined> {
+  const editor = io.env["VISUAL"] || io.env["EDITOR"] || "vi";
   const folder = await mkdtemp(join(tmpdir(), "handrail-message-"));
   const file = join(folder, "message.md");
   try {
     await writeFile(file, text, { mode: 0o600 });
-    if ((await runs(`${editor} ${quoteWords([file])}`, { cwd: folder })) !== 0) return undefined;
+    if ((await runs(io, `${editor} ${quoteWords([file])}`, { cwd: folder })) !== 0) return undefined;
     return (await readFile(file, "utf8")).replace(/\n$/, "");
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** Stops this process and its process group, as Ctrl-Z does. Resolves when they continue. */
-export async function suspended(): Promise<void> {
-  const continued = new Promise((resolve) => process.once("SIGCONT", resolve));
+/** Stops the process and its process group, as Ctrl-Z does. Resolves when they continue. */
+export async function suspended(io: Io): Promise<void> {
+  const continued = new Promise((resolve) => io.signals.once("SIGCONT", resolve));
   const keepAlive = setInterval(() => {}, 60_000);
-  process.kill(0, "SIGTSTP");
+  io.signals.raise("SIGTSTP");
   await continued;
   clearInterval(keepAlive);
 }
@@ -51,12 +53,13 @@ export async function suspended(): Promise<void> {
  *
  * @throws ProgramMissing for a program that a tool could write: npm sets these variables too.
  */
-async function runs(command: string, { cwd, input }: { readonly cwd: string; readonly input?: string }) {
+async function runs(io: Io, command: string, { cwd, input }: { readonly cwd: string; readonly input?: string }) {
   const [first = ""] = /'[^']*'|"[^"]*"|[^\s'"]+/.exec(command) ?? [];
   const program = first.replace(/^(['"])(.*)\1$/s, "$2");
-  findProgram(program.includes("/") ? resolvePath(program) : program);
+  findProgram(program.includes("/") ? resolvePath(io.cwd, program) : program, { path: io.env["PATH"] });
   const child = startProgram(["/bin/sh", "-c", command], {
     cwd,
+    inherits: io.env,
     stdio: [input === undefined ? "inherit" : "pipe", "inherit", "inherit"],
   });
   child.stdin?.on("error", () => {}); // a pager that was closed early

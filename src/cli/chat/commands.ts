@@ -141,11 +141,11 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
   memory: {
     takes: "[WORDS|show KEY|forget KEY]",
     does: "list, search, show and remove memories",
-    async run({ toolkit: { memories } }, words) {
+    async run({ toolkit: { memories }, options: { io } }, words) {
       const { memoryText } = await import("../commands/memory.ts");
       const [, action, key = ""] = /^(show|forget)\s+([^]+)$/.exec(words) ?? [];
-      if (action === "show" || action === "forget") return memoryText(memories, action, key);
-      return words === "" ? memoryText(memories, "list", "") : memoryText(memories, "search", words);
+      if (action === "show" || action === "forget") return memoryText(io, memories, action, key);
+      return words === "" ? memoryText(io, memories, "list", "") : memoryText(io, memories, "search", words);
     },
   },
   cron: {
@@ -244,7 +244,7 @@ async function switchModel(chat: Chat, words: string): Promise<string> {
 async function resume(chat: Chat, words: string): Promise<string> {
   if (words !== "" && !/^\d{1,2}$/.test(words)) return chat.resume(words);
   const { store, backend } = chat.toolkit;
-  const folder = backend.access === undefined ? backend.workDir : process.cwd();
+  const folder = backend.access === undefined ? backend.workDir : chat.options.io.cwd;
   const rows = await sessionRows(store, folder, { columns: chat.columns - 4 });
   if (words !== "") {
     const row = rows[Number(words) - 1];
@@ -261,14 +261,14 @@ async function resume(chat: Chat, words: string): Promise<string> {
 }
 
 /** Writes the conversation to a new file. */
-async function exportChat({ toolkit: { store }, agent: { thread } }: Chat, words: string): Promise<string> {
+async function exportChat({ toolkit: { store }, agent: { thread }, options }: Chat, words: string): Promise<string> {
   const { EXPORT_FORMATS, exportThread } = await import("../export.ts");
   const { writeFile } = await import("node:fs/promises");
   const [first = "", ...rest] = words.split(/\s+/);
   const named = EXPORT_FORMATS.find((each) => each === first);
   const file = (named === undefined ? words : rest.join(" ")).trim();
   const format = named ?? EXPORT_FORMATS.find((each) => file.endsWith(`.${each}`)) ?? "md";
-  const path = resolvePath(file === "" ? `handrail-${thread}.${format}` : file);
+  const path = resolvePath(options.io.cwd, file === "" ? `handrail-${thread}.${format}` : file);
   const summary = (await store.threads()).find((each) => each.thread === thread);
   if (summary === undefined) return "Nothing was said yet.";
   await writeFile(path, await exportThread(store, summary, format), { flag: "wx", mode: 0o600 }).catch(

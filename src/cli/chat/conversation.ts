@@ -107,7 +107,7 @@ export async function createConversation(
         ...(baseUrl !== undefined && isSameProvider && { baseUrl }), // keeps the key from other providers
       };
       const settings = await agentSettings(next);
-      ({ model } = await modelFor(settings.model ?? parseModel(written)));
+      ({ model } = await modelFor(options.io, settings.model ?? parseModel(written)));
       options = next;
       const { context: _, ...kept } = limits;
       limits = { ...kept, ...settings.limits };

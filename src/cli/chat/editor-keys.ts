@@ -12,6 +12,7 @@ import type { Printer } from "./printer.ts";
 import type { Questions } from "./questions.ts";
 import type { Queue, When } from "./queue.ts";
 import type { Screen } from "./screen.ts";
+import type { Io } from "../io.ts";
 
 /** The keys while the editor has them. */
 export interface EditorKeys {
@@ -36,7 +37,7 @@ export interface EditorKeysParts {
   readonly submit: (draft: Draft, when?: When) => void;
 }
 
-export function createEditorKeys(parts: EditorKeysParts): EditorKeys {
+export function createEditorKeys(io: Io, parts: EditorKeysParts): EditorKeys {
   const { keys, editor, history, queue, questions, answers, attention } = parts;
   const { lists, leaving, printer, screen, alone, submit } = parts;
   let isFoldOpened = false;
@@ -49,10 +50,10 @@ export function createEditorKeys(parts: EditorKeysParts): EditorKeys {
     const fold = printer.lastFold();
     const isTurn = isFoldOpened || fold === undefined;
     isFoldOpened = true;
-    away(() => page(isTurn ? printer.turn() : fold, isTurn));
+    away(() => page(io, isTurn ? printer.turn() : fold, isTurn));
   };
   const writeOutside = async () => {
-    const written = await writtenOutside(editor.opened(editor.draft()));
+    const written = await writtenOutside(io, editor.opened(editor.draft()));
     if (written !== undefined) editor.put(editor.closed(written));
   };
   const search = async () => {

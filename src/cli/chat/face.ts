@@ -7,6 +7,7 @@ import type { RunView } from "../run-view.ts";
 import { inputLines } from "../stdin.ts";
 import type { TerminalAnswer, TerminalChoices } from "../terminal.ts";
 import { say } from "../say.ts";
+import type { Io } from "../io.ts";
 
 /** What a person has sent. */
 export interface Sent {
@@ -57,8 +58,8 @@ export function isCommand(words: string): boolean {
 }
 
 /** A chat without a terminal: each line of stdin is a message. */
-export function pipedFace(view: RunView): Face {
-  const lines = inputLines()[Symbol.asyncIterator]();
+export function pipedFace(io: Io, view: RunView): Face {
+  const lines = inputLines(io)[Symbol.asyncIterator]();
   let isClosed = false;
   return {
     async next() {
@@ -70,10 +71,10 @@ export function pipedFace(view: RunView): Face {
       }
     },
     show: async (event) => await view.show(event),
-    say,
+    say: (words) => say(io, words),
     close() {
       isClosed = true;
-      process.stdin.destroy();
+      io.stdin.destroy();
     },
   };
 }

@@ -1,4 +1,5 @@
 import { StdinBuffer, setKittyProtocolActive } from "@earendil-works/pi-tui";
+import type { Io } from "../io.ts";
 
 /** Reads the keys of a terminal. */
 export interface Input {
@@ -32,13 +33,14 @@ const KITTY_KEY = /^\x1b\[\d+(?::\d*)*(?:;[\d:]*)*u$/;
  * How long the rest of a sequence may take after an Escape, before it counts as the key Escape, in milliseconds. Over
  * SSH a sequence may arrive in two pieces.
  */
-const ESCAPE_MS = process.env["SSH_CONNECTION"] === undefined ? 20 : 100;
+const ESCAPE_MS = { here: 20, overSsh: 100 };
 
 /** Reads stdin, which must be a terminal, in raw mode. The terminal gets its modes back also when the process exits. */
-export function createInput({ onKey, onPaste, onEnd }: InputOptions): Input {
-  const { stdin, stdout } = process;
+export function createInput(io: Io, { onKey, onPaste, onEnd }: InputOptions): Input {
+  const { stdin, stdout, env } = io;
+  const escapeTimeout = env["SSH_CONNECTION"] === undefined ? ESCAPE_MS.here : ESCAPE_MS.overSsh;
   let isOpen = false;
-  const buffer = new StdinBuffer({ escapeTimeout: ESCAPE_MS });
+  const buffer = new StdinBuffer({ escapeTimeout });
   buffer.on("data", (data) => {
     if (KITTY_KEY.test(data)) setKittyProtocolActive(true);
     if (data === "\x1b\x1b") onKey("\x1b"); // two Escapes that arrived together
@@ -50,7 +52,7 @@ export function createInput({ onKey, onPaste, onEnd }: InputOptions): Input {
   const enter = () => {
     if (isOpen) return;
     isOpen = true;
-    stdin.setRawMode(true);
+    stdin.setRawMode?.(true);
     stdin.on("data", read);
     stdin.resume();
     stdout.write(MODES_ON);
@@ -62,10 +64,10 @@ export function createInput({ onKey, onPaste, onEnd }: InputOptions): Input {
     stdin.off("data", read);
     stdin.pause();
     stdout.write(MODES_OFF);
-    stdin.setRawMode(false);
+    stdin.setRawMode?.(false);
   };
 
-  process.on("exit", leave);
+  io.signals.on("exit", leave);
   stdin.setEncoding("utf8");
   stdin.on("end", onEnd);
   enter();
@@ -74,9 +76,9 @@ export function createInput({ onKey, onPaste, onEnd }: InputOptions): Input {
     leave,
     close() {
       leave();
-      process.off("exit", leave);
+      io.signals.off("exit", leave);
       stdin.off("end", onEnd);
-      stdin.unref();
+      stdin.unref?.();
     },
   };
 }

@@ -8,7 +8,8 @@ import { type LineReader, answerOf } from "../terminal.ts";
 import type { Face, Sent } from "./face.ts";
 import { isCommand } from "./face.ts";
 import type { Actions } from "./actions.ts";
-import { say, write as print } from "../say.ts";
+import { say as printLine, write as print } from "../say.ts";
+import type { Io } from "../io.ts";
 
 /** What the person can do besides sending messages. */
 export type LineActions = Pick<Actions, "steer" | "stop" | "leaveNow" | "command" | "shell">;
@@ -20,7 +21,7 @@ const PROMPT = "Message, or /help, and Enter: ";
  * A chat at a terminal without redrawing, for screen readers and simple terminals: the terminal edits a line, each
  * event is a line, and a prompt says what is expected. What is entered during a turn is sent after the running call.
  */
-export function lineFace(view: RunView, actions: LineActions): Face {
+export function lineFace(io: Io, view: RunView, actions: LineActions): Face {
   const lines: string[] = [];
   let isEnded = false;
   let isBusy = false;
@@ -29,7 +30,8 @@ export function lineFace(view: RunView, actions: LineActions): Face {
   let taker: ((line: string | undefined) => void) | undefined;
   let questions: Promise<unknown> = Promise.resolve();
 
-  const write = (words: string) => void print(words);
+  const write = (words: string) => void print(io, words);
+  const say = (words: string) => printLine(io, words);
   const take = (line: string | undefined) => {
     const taking = taker;
     taker = undefined;
@@ -45,7 +47,7 @@ export function lineFace(view: RunView, actions: LineActions): Face {
     return say("Queued: the agent reads it after the running call.");
   };
   const read = async () => {
-    for await (const line of inputLines()) take(line);
+    for await (const line of inputLines(io)) take(line);
   };
   void read().then(
     () => take(undefined),
@@ -90,7 +92,7 @@ export function lineFace(view: RunView, actions: LineActions): Face {
   const ask: Approver = (call, decision, signal) => {
     const answer = questions.then(async () => {
       await new Promise((resolve) => setImmediate(resolve)); // lets the earlier events be shown first
-      const given = await askHere(plainQuestion(call, decision), signal, actions.command, at);
+      const given = await askHere(io, plainQuestion(call, decision), signal, actions.command, at);
       return typeof given === "object" ? { ...given, by: "terminal" } : ({ answer: "refuse", by: "terminal" } as const);
     });
     questions = answer.catch(() => undefined);
@@ -102,7 +104,7 @@ export function lineFace(view: RunView, actions: LineActions): Face {
     else say("\nPress Ctrl-C again to exit.");
     isInterrupted = true;
   };
-  process.on("SIGINT", interrupt);
+  io.signals.on("SIGINT", interrupt);
 
   return {
     async next(): Promise<Sent | undefined> {
@@ -124,8 +126,8 @@ export function lineFace(view: RunView, actions: LineActions): Face {
     ask,
     choose: (question, choices) => at.answer(question, new AbortController().signal, choices),
     close() {
-      process.off("SIGINT", interrupt);
-      process.stdin.destroy();
+      io.signals.off("SIGINT", interrupt);
+      io.stdin.destroy();
       take(undefined);
     },
   };

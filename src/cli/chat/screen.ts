@@ -1,4 +1,3 @@
-import type { WriteStream } from "node:tty";
 import { widthOf } from "./wrap.ts";
 
 /**
@@ -54,11 +53,18 @@ const [ERASE_LINE, ERASE_BELOW] = ["\x1b[K", "\x1b[J"];
 /** Before the first drawing, the cursor is visible and at the beginning of a row. */
 const NOTHING: Live = { lines: [], cursor: { row: 0, column: 0 } };
 
+/** A terminal to draw on: its size now, and what writes to it. */
+export interface Terminal {
+  readonly columns: number;
+  readonly rows: number;
+  write(text: string): void;
+}
+
 /**
  * @param terminal where to draw; its size is read at each drawing
  * @param live returns the live part
  */
-export function createScreen(terminal: Pick<WriteStream, "columns" | "rows" | "write">, live: () => Live): Screen {
+export function createScreen(terminal: Terminal, live: () => Live): Screen {
   let shown: Live = NOTHING;
   /** The row of the live part in which the cursor is. */
   let at = 0;

@@ -18,12 +18,14 @@ import { createInput } from "./input.ts";
 import { createKeys } from "./keys.ts";
 import { createLeaving } from "./leaving.ts";
 import { createLists } from "./overlay.ts";
+import { setColoured } from "./draw/paint.ts";
 import { createPrinter } from "./printer.ts";
 import { createQuestions } from "./questions.ts";
 import { type When, createQueue } from "./queue.ts";
-import { createScreen } from "./screen.ts";
+import { type Terminal, createScreen } from "./screen.ts";
 import { createSending } from "./sending.ts";
 import { createTurnView } from "./turn-view.ts";
+import type { Io } from "../io.ts";
 
 export interface TerminalFaceOptions {
   readonly place: Place;
@@ -44,16 +46,26 @@ export interface TerminalFaceOptions {
  * A chat at a terminal: what is finished is printed into the scrollback; below it are the running calls, queued
  * messages, the open question or the editor, and the status.
  */
-export function terminalFace(options: TerminalFaceOptions): Face {
+export function terminalFace(io: Io, options: TerminalFaceOptions): Face {
   const { actions, place, commands } = options;
-  const { stdout } = process;
-  const columns = () => stdout.columns;
-  const size = () => ({ rows: stdout.rows, columns: stdout.columns });
+  const { stdout, env } = io;
+  setColoured((env["NO_COLOR"] ?? "") === "");
+  const size = () => ({ rows: stdout.rows ?? 24, columns: stdout.columns ?? 80 });
+  const columns = () => size().columns;
+  const terminal: Terminal = {
+    get columns() {
+      return size().columns;
+    },
+    get rows() {
+      return size().rows;
+    },
+    write: (text) => void stdout.write(text),
+  };
 
   const keys = createKeys(options.keys);
   const queue = createQueue();
   const attention = createAttention();
-  const screen = createScreen(stdout, () => drawLive(live, size()));
+  const screen = createScreen(terminal, () => drawLive(live, size()));
   const printer = createPrinter(screen.print, columns);
   const view = createTurnView({
     ...{ printer, columns, subjectOf: options.subjectOf, onChange: screen.update },
@@ -63,7 +75,7 @@ export function terminalFace(options: TerminalFaceOptions): Face {
   const editor = createEditor({
     history: options.history,
     completions: createCompletions(commands, options.paths),
-    rows: () => stdout.rows,
+    rows: () => size().rows,
     onChange: screen.draw,
     onSubmit: (draft) => submit(draft),
   });
@@ -71,13 +83,13 @@ export function terminalFace(options: TerminalFaceOptions): Face {
   const answers = createAnswerEditor(editor);
   const questions = createQuestions(() => editor.isEmpty() && answers.current() === undefined);
   const lists = createLists(keys, screen.drawSoon);
-  const input = createInput({
+  const input = createInput(io, {
     onKey: (data) => key(data),
     onPaste: (text) => void paste(text),
     onEnd: () => actions.leaveNow(),
   });
   const alone = createAlone(screen, input);
-  const asking = createAsking({ place, keys, questions, answers, attention, printer, screen, alone, size });
+  const asking = createAsking(io, { place, keys, questions, answers, attention, printer, screen, alone, size });
   const leaving = createLeaving({
     ...{ editor, history, queue, questions, answers, lists, printer, alone, actions, isBusy },
     sending: () => sending,
@@ -97,7 +109,7 @@ export function terminalFace(options: TerminalFaceOptions): Face {
     if (answer === undefined) sending.submit(draft, when);
     else answer.question.answer(answer.how, editor.opened(draft));
   };
-  const editorKeys = createEditorKeys({
+  const editorKeys = createEditorKeys(io, {
     ...{ keys, editor, history, queue, questions, answers, attention, lists, leaving, printer, screen, alone },
     submit,
   });
@@ -106,7 +118,7 @@ export function terminalFace(options: TerminalFaceOptions): Face {
     const isAnswer = attention.typed();
     if (!keys.is(data, "interrupt")) leaving.stays();
     if (!keys.is(data, "expand")) editorKeys.closeFold();
-    if (keys.is(data, "suspend")) return void alone.run(suspended);
+    if (keys.is(data, "suspend")) return void alone.run(() => suspended(io));
     if (!lists.key(data) && !asking.key(data, isAnswer)) editorKeys.key(data);
   };
   const paste = async (text: string) => {
@@ -120,8 +132,8 @@ export function terminalFace(options: TerminalFaceOptions): Face {
   };
 
   stdout.on("resize", screen.draw);
-  process.on("SIGCONT", alone.continued);
-  process.on("SIGINT", leaving.interrupt);
+  io.signals.on("SIGCONT", alone.continued);
+  io.signals.on("SIGINT", leaving.interrupt);
   screen.draw();
 
   return {
@@ -142,8 +154,8 @@ export function terminalFace(options: TerminalFaceOptions): Face {
     update: screen.update,
     close() {
       stdout.off("resize", screen.draw);
-      process.off("SIGCONT", alone.continued);
-      process.off("SIGINT", leaving.interrupt);
+      io.signals.off("SIGCONT", alone.continued);
+      io.signals.off("SIGINT", leaving.interrupt);
       lists.close();
       alone.close();
       sending.end();

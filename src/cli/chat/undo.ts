@@ -23,8 +23,7 @@ export interface PickItem<T> {
 export interface PastChat {
   readonly toolkit: Toolkit;
   readonly thread: ThreadId;
-  /** The options of the program. Default: none. */
-  readonly options?: GlobalOptions;
+  readonly options: GlobalOptions;
   /** The width of the terminal. */
   readonly columns: number;
   /** Asks the person. Absent without a terminal: then a command needs the word "yes". */
@@ -113,7 +112,7 @@ const REWINDS = [
 export async function fork(chat: PastChat, words: string): Promise<string> {
   const { store } = chat.toolkit;
   if (words === "") {
-    await chat.open(await forkThread(store, chat.thread, undefined));
+    await chat.open(await forkThread(store, chat.thread, undefined, chat.options.io.cwd));
     return `This is a copy of the thread so far. The other one stays: /resume ${chat.thread}`;
   }
   const message = (await saidIn(store, chat.thread)).find(({ number }) => String(number) === words);
@@ -123,7 +122,7 @@ export async function fork(chat: PastChat, words: string): Promise<string> {
 
 async function rewindConversation(chat: PastChat, { number, event, text }: Said): Promise<string> {
   const before = chat.thread;
-  await chat.open(number === 1 ? undefined : await forkThread(chat.toolkit.store, before, event));
+  await chat.open(number === 1 ? undefined : await forkThread(chat.toolkit.store, before, event, chat.options.io.cwd));
   chat.prefill(text);
   return `Back to before "${cutTo(oneSentence(text), 60)}". The thread as it was: /resume ${before}`;
 }
@@ -229,13 +228,13 @@ function saidLine({ number, at, text }: Omit<Said, "number"> & { readonly number
 }
 
 /** Reads what the conversation has changed. Returns a sentence if changes are not kept. */
-async function pastOf({ toolkit, thread, options = {} }: PastChat): Promise<Past | string> {
+async function pastOf({ toolkit, thread, options }: PastChat): Promise<Past | string> {
   const { backend, store } = toolkit;
   if (backend.access !== undefined && backend.worker === undefined) return ELSEWHERE;
   const { tenant } = (await loadedSettings(options)).settings;
   const points =
     backend.worker === undefined
-      ? await openPoints({ folder: undoFolder(tenantFolder(tenant)), workDir: backend.workDir })
+      ? await openPoints({ folder: undoFolder(tenantFolder(tenant, options.io.env)), workDir: backend.workDir })
       : pointsOfWorker(toolkit);
   const [all, parts] = [await points.list(), await lineageOf(store, thread)];
   const undone = undoneIn(all.toReversed());

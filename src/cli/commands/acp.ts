@@ -5,9 +5,9 @@ import { untilStopped } from "../signals.ts";
 
 /** Serves the Agent Client Protocol on stdin and stdout, until the client disconnects. */
 export async function run(options: AgentOptions): Promise<void> {
-  const stopped = untilStopped();
+  const stopped = untilStopped(options.io);
   const server = serveAcp(options, async (work) => {
-    const store = await storeOf(await settingsFrom(options));
+    const store = await storeOf(options.io, await settingsFrom(options));
     try {
       return await work(store);
     } finally {

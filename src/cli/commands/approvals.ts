@@ -17,6 +17,7 @@ import { withStore } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 import { hasTerminal } from "../terminal.ts";
 import { note, say, sayJson, warn } from "../say.ts";
+import type { Io } from "../io.ts";
 
 /** The commands of `handrail approvals`. */
 export const run = { list: listApprovals, answer: answerApproval, wait: waitForApprovals };
@@ -33,8 +34,8 @@ type Options = GlobalOptions & { readonly json?: true };
 async function listApprovals(options: Options): Promise<void> {
   await withStore(options, async (store) => {
     const questions = await store.questions();
-    if (options.json) return sayJson(questions);
-    say(questionsText(questions));
+    if (options.json) return sayJson(options.io, questions);
+    say(options.io, questionsText(questions));
   });
 }
 
@@ -48,19 +49,19 @@ async function answerApproval(
   id: string,
   answer: Approval["answer"],
   { reason, input, ...options }: Options & { readonly reason?: string; readonly input?: string },
-): Promise<void> {
+): Promise<number> {
   if (reason !== undefined && answer !== "refuse") throw new Error("--reason goes with refuse");
   if (input !== undefined && answer !== "once") throw new Error("--input goes with once");
   const filledIn = input === undefined ? {} : { input: fieldsOf(input) };
   // A process that a command started has no terminal, even if its marks are lost.
-  if (!hasTerminal())
+  if (!hasTerminal(options.io))
     throw new Error("a question is answered at a terminal: run this in one (over SSH: ssh -t), or use the console");
-  await withStore(options, async (store) => {
+  return await withStore(options, async (store) => {
     const approval: Approval = { answer, ...(reason !== undefined && { reason }), ...filledIn };
     const { text, isAnswered } = await answerAtTerminal(store, id, approval);
-    if (isAnswered) return say(text);
-    warn([text]);
-    process.exitCode = EXIT.notSucceeded;
+    if (isAnswered) say(options.io, text);
+    else warn(options.io, [text]);
+    return isAnswered ? EXIT.ok : EXIT.notSucceeded;
   });
 }
 
@@ -95,11 +96,11 @@ export async function answerAtTerminal(
  * terminal, asks each question there. Otherwise, or with `json`, only prints it, for `answerApproval`.
  */
 async function waitForApprovals(options: Options): Promise<void> {
-  const asks = options.json === undefined && process.stdout.isTTY && hasTerminal();
-  const stopped = untilStopped();
+  const asks = options.json === undefined && options.io.stdout.isTTY && hasTerminal(options.io);
+  const stopped = untilStopped(options.io);
   await withStore(options, async (store) => {
     const leave = await store.attend();
-    note("handrail: waiting for questions; Ctrl-C stops");
+    note(options.io, "handrail: waiting for questions; Ctrl-C stops");
     const seen = new Set<string>();
     let change = createWake();
     void onEvents(store, CHANGES, () => change.resolve(), stopped.signal);
@@ -113,9 +114,9 @@ async function waitForApprovals(options: Options): Promise<void> {
           continue;
         }
         seen.add(next.question);
-        if (options.json) sayJson(next);
-        else if (!asks || whyNotFrom("terminal", next.decision) !== undefined) show(next);
-        else if ((await askAbout(store, next, stopped.signal)) === "left") return;
+        if (options.json) sayJson(options.io, next);
+        else if (!asks || whyNotFrom("terminal", next.decision) !== undefined) show(options.io, next);
+        else if ((await askAbout(options.io, store, next, stopped.signal)) === "left") return;
       }
     } finally {
       await leave();
@@ -124,7 +125,7 @@ async function waitForApprovals(options: Options): Promise<void> {
 }
 
 /** Asks on the terminal. Removes the question when it is answered by another process or its call ends. */
-async function askAbout(store: Store, question: OpenQuestion, stop: AbortSignal): Promise<"asked" | "left"> {
+async function askAbout(io: Io, store: Store, question: OpenQuestion, stop: AbortSignal): Promise<"asked" | "left"> {
   const { name, effects, decision } = question;
   const closed = new Stop(stop);
   const done = new AbortController();
@@ -132,14 +133,14 @@ async function askAbout(store: Store, question: OpenQuestion, stop: AbortSignal)
     if (isClosed) closed.abort(new Error("answered elsewhere"));
   });
   try {
-    say(`${callerOf(question)}, risk ${decision.risk}:`);
-    const approval = await askHere(questionOf({ tool: { name }, effects }, decision), closed.signal);
+    say(io, `${callerOf(question)}, risk ${decision.risk}:`);
+    const approval = await askHere(io, questionOf({ tool: { name }, effects }, decision), closed.signal);
     if (typeof approval === "string") return "left";
     const outcome = await store.answer(question.question, approval, "handrail approvals");
-    if (outcome.status !== "answered") say("It was not open any more.");
+    if (outcome.status !== "answered") say(io, "It was not open any more.");
   } catch (error) {
     if (!closed.signal.aborted) throw error;
-    if (!stop.aborted) say("\n(answered elsewhere, or its call has ended)");
+    if (!stop.aborted) say(io, "\n(answered elsewhere, or its call has ended)");
   } finally {
     done.abort();
     closed.unlink();
@@ -174,8 +175,8 @@ function fieldsOf(text: string): FormInput {
   throw new Error(`--input: expected a JSON object with the fields of the form, got ${oneLine(text, 100)}`);
 }
 
-function show(open: OpenQuestion): void {
-  say(linesOf(open).join("\n"));
+function show(io: Io, open: OpenQuestion): void {
+  say(io, linesOf(open).join("\n"));
 }
 
 function linesOf(open: OpenQuestion): readonly string[] {

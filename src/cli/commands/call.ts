@@ -18,9 +18,9 @@ export async function run(
   name: string,
   input: string | undefined,
   options: GlobalOptions & { json?: true },
-): Promise<void> {
-  const given = input === "-" ? await readStdin() : (input ?? "");
-  const approver = options.yes ? approveAll : terminalApprover();
+): Promise<number> {
+  const given = input === "-" ? await readStdin(options.io) : (input ?? "");
+  const approver = options.yes ? approveAll : terminalApprover(options.io);
   const isForeign = !Object.hasOwn(BUILT_IN, name);
   // The tool's name contains that of its server, so only this server is started.
   const [, server] = /^mcp__(.+?)__/.exec(name) ?? [];
@@ -30,20 +30,20 @@ export async function run(
     ...(approver !== undefined && { approver }),
     lifetime: "call",
   });
-  await tellHowToAttach(toolkit);
-  const progress = progressLine();
-  const stopped = untilStopped();
+  await tellHowToAttach(options.io, toolkit);
+  const progress = progressLine(options.io);
+  const stopped = untilStopped(options.io);
   try {
     if (isForeign) await Promise.race([toolkit.ready, pause(START_MS, stopped.signal, { keepsAlive: false })]);
     if (toolkit.tools.get(name)?.touches.includes("fetch") && !(await isModels())) toolkit.hear(given);
     const result = await toolkit.call({ name, input: given }, { signal: stopped.signal, onEvent: progress.show });
     progress.clear();
-    process.exitCode = result.status === "ok" ? EXIT.ok : EXIT.notSucceeded;
-    if (options.json) sayJson(result);
-    else stream(ended(withoutBoundaries(asText(result))));
+    if (options.json) sayJson(options.io, result);
+    else stream(options.io, ended(withoutBoundaries(asText(result))));
+    return result.status === "ok" ? EXIT.ok : EXIT.notSucceeded;
   } finally {
     // The call has ended. A failure to record it is reported, and does not change the exit code.
-    await toolkit.close().catch((error: unknown) => note(`handrail: ${messageOf(error)}`));
+    await toolkit.close().catch((error: unknown) => note(options.io, `handrail: ${messageOf(error)}`));
     stopped.release();
   }
 }

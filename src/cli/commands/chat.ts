@@ -33,6 +33,7 @@ import { offerModel } from "../offer-model.ts";
 import { inWorktree } from "../worktree.ts";
 import { contextNotice, createStatus, dollars, hostOf, statusOf } from "../chat/status.ts";
 import type { TerminalChoices } from "../terminal.ts";
+import type { Io } from "../io.ts";
 
 /**
  * Chats with an agent: each message of the person is a turn. A terminal gets an editor, live blocks of the calls and a
@@ -45,8 +46,8 @@ export async function run(given: AgentOptions): Promise<void> {
 
 async function chat(given: AgentOptions): Promise<void> {
   let options = given;
-  const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
-  const isDrawn = isTerminal && !isPlain(options);
+  const isTerminal = options.io.stdin.isTTY && options.io.stdout.isTTY;
+  const isDrawn = isTerminal && !isPlain(options.io, options);
   if (isDrawn && options.resume === true && !options.showPrompt) {
     const { resume: _, ...others } = options;
     const thread = await chooseThread(options);
@@ -57,10 +58,11 @@ async function chat(given: AgentOptions): Promise<void> {
   const approvals = isTerminal ? createApprovals(ask, options.yes === true) : undefined;
   const early: string[] = [];
   const tell = (text: string) => (face === undefined ? void early.push(text) : face.say(text));
-  const open = () => openParts(options, approvals?.approver ?? (options.yes ? approveAll : terminalApprover()), tell);
+  const open = () =>
+    openParts(options, approvals?.approver ?? (options.yes ? approveAll : terminalApprover(options.io)), tell);
   const parts = await open().catch(async (error: unknown) => {
     if (!isDrawn || !(error instanceof NoModel)) throw error;
-    const chosen = await offerModel(error);
+    const chosen = await offerModel(options.io, error);
     if (chosen === undefined) return undefined;
     const { baseUrl: _, ...others } = options;
     if (chosen.model !== undefined) options = { ...others, ...chosen };
@@ -114,7 +116,7 @@ async function talk(
     say: (text) => face.say(text),
   });
   const leave = () => {
-    if (isLeaving) process.exit(130);
+    if (isLeaving) options.io.exit(130);
     isLeaving = true;
     face.close();
     own.stop();
@@ -123,7 +125,7 @@ async function talk(
   const askToLeave = async () => {
     if (await mayLeave(toolkit, face)) leave();
   };
-  const session = chatOf({
+  const session = chatOf(options.io, {
     ...{ parts, talking, approvals, leave: askToLeave },
     approved: approvals ?? (options.yes ? createApprovals(approveAll, true) : undefined),
     face: () => face,
@@ -153,18 +155,20 @@ async function talk(
 
   const view = () => {
     const toContinue = commandToContinue(talking.agent.thread, options);
-    return isPlain(options) ? plainView(toContinue, subjectsOf(talking)) : textView(toContinue);
+    return isPlain(options.io, options)
+      ? plainView(options.io, toContinue, subjectsOf(talking))
+      : textView(options.io, toContinue);
   };
   const face: Face =
     approvals === undefined
-      ? pipedFace(view())
-      : isPlain(options)
-        ? lineFace(view(), actions)
+      ? pipedFace(options.io, view())
+      : isPlain(options.io, options)
+        ? lineFace(options.io, view(), actions)
         : await terminalFaceOf(talking, session, parts, { actions, status: status.line });
   setFace(face);
   const signals = ["SIGTERM", "SIGHUP"] as const;
-  for (const name of signals) process.on(name, leave);
-  if (approvals === undefined) process.on("SIGINT", leave);
+  for (const name of signals) options.io.signals.on(name, leave);
+  if (approvals === undefined) options.io.signals.on("SIGINT", leave);
   const closing = new AbortController();
   const runner = runnerOf(parts);
   runner.start();
@@ -172,7 +176,8 @@ async function talk(
   void tellJobs(toolkit, closing.signal, (text) => face.say(text));
   try {
     face.say(greeting(talking, parts, approvals));
-    if (parts.thread !== undefined && approvals !== undefined) face.say(recall(talking.agent, parts.thread.title));
+    if (parts.thread !== undefined && approvals !== undefined)
+      face.say(recall(options.io, talking.agent, parts.thread.title));
     while (!isLeaving) {
       const sent = await face.next();
       if (isLeaving) break;
@@ -192,10 +197,10 @@ async function talk(
     status.close();
     face.close();
     await Promise.all([talking.close(), runner.close()]);
-    for (const name of signals) process.off(name, leave);
-    process.off("SIGINT", leave);
+    for (const name of signals) options.io.signals.off(name, leave);
+    options.io.signals.off("SIGINT", leave);
     if (approvals !== undefined && talking.agent.messages.length > 0)
-      print(`To continue: ${commandToContinue(talking.agent.thread, talking.options)}`);
+      print(options.io, `To continue: ${commandToContinue(talking.agent.thread, talking.options)}`);
   }
 }
 
@@ -210,7 +215,7 @@ interface ChatSources {
 }
 
 /** The chat as its commands see it. */
-function chatOf({ parts, talking, approvals, approved, face, leave }: ChatSources): Chat {
+function chatOf(io: Io, { parts, talking, approvals, approved, face, leave }: ChatSources): Chat {
   const { toolkit, servers } = parts;
   const reopen = async (thread: string | undefined) => {
     const { waitingFor } = talking;
@@ -234,7 +239,7 @@ function chatOf({ parts, talking, approvals, approved, face, leave }: ChatSource
       return talking.model;
     },
     get columns() {
-      return Math.max(20, (process.stdout.columns ?? 80) - LIST_MARGIN);
+      return Math.max(20, (io.stdout.columns ?? 80) - LIST_MARGIN);
     },
     get options() {
       return talking.options;
@@ -252,7 +257,7 @@ function chatOf({ parts, talking, approvals, approved, face, leave }: ChatSource
       const found = await findThread(toolkit, id);
       await reopen(id);
       const texts = [`Thread ${id}, ${talking.agent.messages.length} messages`, moved(found, toolkit.backend)];
-      const said = approvals && recall(talking.agent, found.title);
+      const said = approvals && recall(io, talking.agent, found.title);
       return [...texts, said].filter((text) => text !== undefined).join("\n");
     },
     approve: (words) => approvals?.set(words) ?? "/approve needs a terminal. --yes approves every question.",
@@ -269,7 +274,7 @@ async function terminalFaceOf(
   const { settings } = await loadedSettings(options);
   const { workDir, name } = toolkit.backend;
   const isHere = machineOf(name) === "local";
-  return terminalFace({
+  return terminalFace(options.io, {
     place: { workDir, ...(!isHere && { host: hostOf(toolkit.backend) }) },
     history: talking.agent.messages.flatMap(wordsOfPerson).toReversed(),
     commands: () => listedCommands(session),
@@ -299,11 +304,12 @@ function greeting(
 ): string {
   const { backend } = toolkit;
   const lines = [`handrail · ${basename(backend.workDir)} on ${hostOf(backend)} · ${model}`];
-  if (approvals !== undefined && !isPlain(options)) lines.push("Type a message. / commands  @ files  ! shell  /keys");
+  if (approvals !== undefined && !isPlain(options.io, options))
+    lines.push("Type a message. / commands  @ files  ! shell  /keys");
   if (of.provider === "demo" && thread === undefined)
     lines.push('Write "practice" for a tour in a new folder, or "repair" for a failing test.');
   if (thread !== undefined && approvals === undefined)
-    warn([`continues thread ${thread.thread}: ${thread.title ?? ""}`]);
+    warn(options.io, [`continues thread ${thread.thread}: ${thread.title ?? ""}`]);
   return lines.join("\n");
 }
 
@@ -311,8 +317,8 @@ function costQuestion({ cost, more }: CostReached): string {
   return `This turn has cost ${dollars(cost)}, which is its limit. Go on with another ${dollars(more)}? [y/N] `;
 }
 
-function recall({ messages }: Agent, title: string | undefined): string {
-  return recalled({ title, messages }, { rows: process.stdout.rows ?? 24, columns: process.stdout.columns });
+function recall(io: Io, { messages }: Agent, title: string | undefined): string {
+  return recalled({ title, messages }, { rows: io.stdout.rows ?? 24, columns: io.stdout.columns ?? 80 });
 }
 
 async function runningJobs({ jobs }: Pick<Toolkit, "jobs">): Promise<readonly Job[]> {

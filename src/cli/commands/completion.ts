@@ -9,10 +9,10 @@ import { say } from "../say.ts";
  * @param global the flags of every command, without those of targets
  */
 export function completion(commands: CommandTable, global: readonly Flag[]) {
-  return async (shell: "bash" | "zsh", { targets = [] }: GlobalOptions): Promise<void> => {
+  return async (shell: "bash" | "zsh", { io, targets = [] }: GlobalOptions): Promise<void> => {
     const ofTargets = [...TARGETS, ...targets].flatMap(({ commandLine }) => commandLine?.flag ?? []);
     const flags = [...global.map(([spec]) => spec), ...ofTargets, "--help"].map(longName);
-    say(`${shell === "zsh" ? ZSH : ""}${script(rowsOf({ summary: "", commands }, flags))}`);
+    say(io, `${shell === "zsh" ? ZSH : ""}${script(rowsOf({ summary: "", commands }, flags))}`);
   };
 }
 

@@ -60,9 +60,13 @@ async function listSchedules(options: Options): Promise<void> {
   await withToolkit(options, async (toolkit) => {
     const { schedules, backend } = toolkit;
     const all = await schedules.list();
-    if (options.json) return sayJson(all.map(({ grant: _, ...schedule }) => schedule));
-    say(await schedulesText(toolkit));
-    if (all.length > 0 && !(await schedules.isAttended(targetOf(backend)))) warn([NOBODY_RUNS]);
+    if (options.json)
+      return sayJson(
+        options.io,
+        all.map(({ grant: _, ...schedule }) => schedule),
+      );
+    say(options.io, await schedulesText(toolkit));
+    if (all.length > 0 && !(await schedules.isAttended(targetOf(backend)))) warn(options.io, [NOBODY_RUNS]);
   });
 }
 
@@ -89,7 +93,7 @@ export async function applyToSchedule(
 }
 
 /** Adds a schedule, as `cron_add` does: the person is asked. */
-async function addSchedule(command: string | undefined, options: AddOptions): Promise<void> {
+async function addSchedule(command: string | undefined, options: AddOptions): Promise<number | void> {
   const { cron, at, every, onFile, onRequest, tz, prompt, use, overlap, maxSeconds } = options;
   const kinds = [
     ...(cron === undefined ? [] : [{ kind: "cron", expr: cron }]),
@@ -111,28 +115,28 @@ async function addSchedule(command: string | undefined, options: AddOptions): Pr
     ...(maxSeconds !== undefined && { max_seconds: maxSeconds }),
     ...(options.keep && { delete_after_run: false }),
   };
-  await withToolkit(options, async (toolkit) => {
-    const approver = options.yes ? approveAll : terminalApprover();
+  return await withToolkit(options, async (toolkit) => {
+    const approver = options.yes ? approveAll : terminalApprover(options.io);
     const adding = toolkit.with({ tools: [cronAdd()], ...(approver !== undefined && { approver }) });
     const result = await adding.call({ name: "cron_add", input });
-    if (result.status !== "ok") process.exitCode = EXIT.notSucceeded;
-    (result.status === "ok" ? process.stdout : process.stderr).write(`${asText(result)}\n`);
+    (result.status === "ok" ? options.io.stdout : options.io.stderr).write(`${asText(result)}\n`);
     const id = result.status === "ok" && (result.data as { readonly job_id: string }).job_id;
-    if (id !== false && onRequest) say(await signingOf(id, toolkit));
+    if (id !== false && onRequest) say(options.io, await signingOf(id, toolkit));
+    return result.status === "ok" ? EXIT.ok : EXIT.notSucceeded;
   });
 }
 
 /** Removes, pauses or resumes a schedule, or prints how its requests are signed. */
 function changeSchedule(action: ScheduleAction | "secret") {
-  return (id: string, options: GlobalOptions): Promise<void> =>
+  return (id: string, options: GlobalOptions): Promise<number | void> =>
     withToolkit(options, async (toolkit) =>
-      say(await (action === "secret" ? signingOf(id, toolkit) : applyToSchedule(action, id, toolkit))),
+      say(options.io, await (action === "secret" ? signingOf(id, toolkit) : applyToSchedule(action, id, toolkit))),
     );
 }
 
 /** Runs a schedule now: in the process that runs the schedules of its folder or, if there is none, in this one. */
-async function runSchedule(id: string, options: RunnerCommandOptions): Promise<void> {
-  await withToolkit(
+async function runSchedule(id: string, options: RunnerCommandOptions): Promise<number | void> {
+  return await withToolkit(
     options,
     async (toolkit) => {
       const { schedules, backend } = toolkit;
@@ -145,16 +149,16 @@ async function runSchedule(id: string, options: RunnerCommandOptions): Promise<v
       const isAttended = await schedules.isAttended(target);
       const { refused } = await schedules.fire(id, "person");
       if (refused !== undefined) throw new ToolFailure(`job ${id} was not started: ${refused}`);
-      if (isAttended) return say(`Job ${id} is due now; \`handrail cron log ${id}\` shows how it ends.`);
+      if (isAttended) return say(options.io, `Job ${id} is due now; \`handrail cron log ${id}\` shows how it ends.`);
       const agents = work.command === undefined ? await agentsFrom(options, toolkit) : undefined;
-      const runner = scheduleRunner({ toolkit, agents, only: id, tell: say });
-      const stopped = untilStopped();
+      const runner = scheduleRunner({ toolkit, agents, only: id, tell: (text) => say(options.io, text) });
+      const stopped = untilStopped(options.io);
       stopped.signal.addEventListener("abort", () => void runner.close());
       await runner.once();
       await runner.close();
       stopped.release();
       const [last] = await schedules.runs({ schedule: id, limit: 1 });
-      if (last?.state !== "succeeded") process.exitCode = EXIT.notSucceeded;
+      return last?.state === "succeeded" ? EXIT.ok : EXIT.notSucceeded;
     },
     true,
   );
@@ -164,10 +168,10 @@ async function runSchedule(id: string, options: RunnerCommandOptions): Promise<v
 async function logRuns(id: string | undefined, options: Options): Promise<void> {
   await withToolkit(options, async ({ schedules }) => {
     const runs = await schedules.runs(id === undefined ? {} : { schedule: id });
-    if (runs.length === 0 && !options.json) say("(no runs)");
+    if (runs.length === 0 && !options.json) say(options.io, "(no runs)");
     for (const each of runs) {
-      if (options.json) sayJson(each);
-      else say(runLine(each));
+      if (options.json) sayJson(options.io, each);
+      else say(options.io, runLine(each));
     }
   });
 }
@@ -178,11 +182,11 @@ async function runSchedules(options: RunnerCommandOptions): Promise<void> {
     options,
     async (toolkit) => {
       const agents = await agentsFrom(options, toolkit);
-      const runner = scheduleRunner({ toolkit, agents, tell: say });
-      const stopped = untilStopped();
+      const runner = scheduleRunner({ toolkit, agents, tell: (text) => say(options.io, text) });
+      const stopped = untilStopped(options.io);
       runner.start();
       const without = agents === undefined ? "; without --model, agents are left to others" : "";
-      warn([`runs the schedules of ${targetOf(toolkit.backend)}${without}; Ctrl-C stops`]);
+      warn(options.io, [`runs the schedules of ${targetOf(toolkit.backend)}${without}; Ctrl-C stops`]);
       if (!stopped.signal.aborted)
         await new Promise((resolve) => stopped.signal.addEventListener("abort", resolve, { once: true }));
       await runner.close();
@@ -196,7 +200,7 @@ async function runSchedules(options: RunnerCommandOptions): Promise<void> {
 async function agentsFrom(options: RunnerCommandOptions, toolkit: Toolkit): Promise<ScheduledAgents | undefined> {
   const { model, limits, instructions: own, coreBytes, disable } = await agentSettings(options);
   if (model === undefined) return undefined;
-  const loaded = await loadModel(model, { keyFile: keyFile() });
+  const loaded = await loadModel(model, { keyFile: keyFile(options.io.env), env: options.io.env });
   const others = await loadSubAgents(options);
   const instructions = { ...(own !== undefined && { own }), ...(coreBytes !== undefined && { coreBytes }) };
   return { model: loaded.model, limits, disable, instructions, agents: others.of(toolkit) };
@@ -204,13 +208,13 @@ async function agentsFrom(options: RunnerCommandOptions, toolkit: Toolkit): Prom
 
 async function withToolkit(
   options: GlobalOptions,
-  work: (toolkit: Toolkit) => Promise<void>,
+  work: (toolkit: Toolkit) => Promise<number | void>,
   needsTools = false,
-): Promise<void> {
+): Promise<number | void> {
   await loadWords();
   const toolkit = await createToolkit(await toolkitOptions(options, { sources: needsTools }));
   try {
-    await work(toolkit);
+    return await work(toolkit);
   } finally {
     await toolkit.close();
   }

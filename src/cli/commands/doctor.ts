@@ -9,14 +9,15 @@ import { write } from "../say.ts";
  * Prints what works on this machine, and what to type where something does not. Exit code 1 when a required check
  * fails.
  */
-export async function run({ json, ...options }: GlobalOptions & { json?: true }): Promise<void> {
+export async function run({ json, ...options }: GlobalOptions & { json?: true }): Promise<number> {
   const found = await runChecks(checks(options));
   const isWell = found.every(({ required, status }) => !required || status === "ok");
-  process.exitCode = isWell ? EXIT.ok : EXIT.notSucceeded;
+  const code = isWell ? EXIT.ok : EXIT.notSucceeded;
   const text = json ? JSON.stringify({ ok: isWell, checks: found.map(plain) }, null, 2) : report(found);
-  await write(`${text}\n`);
+  await write(options.io, `${text}\n`);
   // A check that hangs in a system call cannot be ended, and would keep this process alive.
-  if (found.some(({ timedOut }) => timedOut)) process.exit();
+  if (found.some(({ timedOut }) => timedOut)) options.io.exit(code);
+  return code;
 }
 
 function report(found: readonly Checked[]): string {

@@ -1,8 +1,7 @@
 import { readFile, unlink } from "node:fs/promises";
-import { homedir } from "node:os";
 import { dirname, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { configFolder } from "../../config/state.ts";
+import { configFolder, homeOf } from "../../config/state.ts";
 import { CLIENT, CLIENTS, type ClientName, type ToolInput } from "../../guard/clients.ts";
 import { fileOf, hasGuard, hooksWithGuard } from "../../guard/install.ts";
 import { opencodePlugin } from "../../guard/opencode-plugin.ts";
@@ -14,6 +13,7 @@ import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
 import { say } from "../say.ts";
 import { askOnTerminal } from "../terminal.ts";
+import type { Io } from "../io.ts";
 
 interface Where {
   /** Whether the project's file is written instead of the user's. */
@@ -21,61 +21,65 @@ interface Where {
 }
 
 /** The words that start the hook: this program file, whatever is in PATH later. */
-const hookOf = (client: ClientName) => [process.execPath, resolve(process.argv[1] ?? "handrail"), "hook", client];
+const hookOf = ({ program: [node, file], cwd }: Io, client: ClientName) => [node, resolve(cwd, file), "hook", client];
 
 export const run = {
-  async list() {
+  async list({ io }: GlobalOptions) {
     for (const client of CLIENTS) {
       const found = await Promise.all(
         [{}, { project: true } as const].map(async (where) => {
-          const file = placeOf(client, where);
+          const file = placeOf(io, client, where);
           return (await isInstalled(client, file)) ? [file] : [];
         }),
       );
-      say(`${client.padEnd(12)}  ${found.flat().join(", ") || "not guarded"}`);
+      say(io, `${client.padEnd(12)}  ${found.flat().join(", ") || "not guarded"}`);
     }
   },
 
   async install(client: ClientName, options: GlobalOptions & Where) {
-    const file = placeOf(client, options);
+    const { io } = options;
+    const file = placeOf(io, client, options);
     const before = (await readClientFile(file)) ?? "";
-    const after = await changed(client, file, before, hookOf(client));
+    const after = await changed(client, file, before, hookOf(io, client));
     const isPlugin = client === "opencode";
     if (isPlugin ? after === before : isDeepStrictEqual(await settingsIn(after), await settingsIn(before)))
-      return say(`${file} has the guard already.`);
-    say(`${CLIENT[client].title} will ask Handrail before every tool call. This is written to ${file}:\n`);
-    say(terminalSafe(await difference(file, before, after)));
+      return say(io, `${file} has the guard already.`);
+    say(io, `${CLIENT[client].title} will ask Handrail before every tool call. This is written to ${file}:\n`);
+    say(io, terminalSafe(await difference(file, before, after)));
     if (!(await agrees("Write it?", options))) return;
-    tellCopy(await replaceClientFile(file, after, 0o600));
-    if (client === "codex") say("Codex asks you once whether it may run these hooks: say yes there.");
-    say(`\`handrail guard test ${client}\` shows that it works; \`handrail guard remove ${client}\` takes it out.`);
+    tellCopy(io, await replaceClientFile(file, after, 0o600));
+    if (client === "codex") say(io, "Codex asks you once whether it may run these hooks: say yes there.");
+    say(io, `\`handrail guard test ${client}\` shows that it works; \`handrail guard remove ${client}\` takes it out.`);
   },
 
   async remove(client: ClientName, options: GlobalOptions & Where) {
-    const file = await installed(client, options);
+    const { io } = options;
+    const file = await installed(io, client, options);
     if (!(await agrees(`Take the guard out of ${file}?`, options))) return;
     if (client === "opencode") return unlink(file);
     tellCopy(
+      io,
       await replaceClientFile(file, await changed(client, file, await readFile(file, "utf8"), undefined), 0o600),
     );
   },
 
   /** Sends a harmless and a harmful call to the hook, in the client's own form. */
   async test(client: ClientName, options: GlobalOptions & Where) {
-    await installed(client, options);
-    const harmless = await answerOf(client, "echo hello");
-    const harmful = await answerOf(client, "rm -rf /");
-    say(`echo hello   ${describe(harmless)}`);
-    say(`rm -rf /     ${describe(harmful)}`);
+    const { io } = options;
+    await installed(io, client, options);
+    const harmless = await answerOf(io, client, "echo hello");
+    const harmful = await answerOf(io, client, "rm -rf /");
+    say(io, `echo hello   ${describe(harmless)}`);
+    say(io, `rm -rf /     ${describe(harmful)}`);
     const isRight = harmless.code === 0 && !isRefused(harmless) && isRefused(harmful);
-    say(isRight ? "The guard works." : "The guard does not work as it should.");
-    process.exitCode = isRight ? EXIT.ok : EXIT.notSucceeded;
+    say(io, isRight ? "The guard works." : "The guard does not work as it should.");
+    return isRight ? EXIT.ok : EXIT.notSucceeded;
   },
 };
 
-function placeOf(client: ClientName, { project }: Where): string {
-  const folders = { home: homedir(), config: dirname(configFolder()) };
-  return fileOf(client, { ...folders, ...(project && { project: process.cwd() }) });
+function placeOf(io: Io, client: ClientName, { project }: Where): string {
+  const folders = { home: homeOf(io.env), config: dirname(configFolder(io.env)) };
+  return fileOf(client, { ...folders, ...(project && { project: io.cwd }) });
 }
 
 async function isInstalled(client: ClientName, file: string): Promise<boolean> {
@@ -85,8 +89,8 @@ async function isInstalled(client: ClientName, file: string): Promise<boolean> {
 }
 
 /** @throws Error when the file has no guard. */
-async function installed(client: ClientName, options: Where): Promise<string> {
-  const file = placeOf(client, options);
+async function installed(io: Io, client: ClientName, options: Where): Promise<string> {
+  const file = placeOf(io, client, options);
   if (await isInstalled(client, file)) return file;
   throw new Error(`${file} has no guard. Run \`handrail guard install ${client}\` first.`);
 }
@@ -120,20 +124,20 @@ async function changed(
   }
 }
 
-function tellCopy(copy: string | undefined): void {
-  say(copy === undefined ? "Written." : `Written. The file as it was: ${copy}`);
+function tellCopy(io: Io, copy: string | undefined): void {
+  say(io, copy === undefined ? "Written." : `Written. The file as it was: ${copy}`);
 }
 
 async function difference(file: string, before: string, after: string): Promise<string> {
   return (await import("../../files/diff.ts")).unifiedDiff(before === "" ? undefined : file, file, before, after);
 }
 
-async function agrees(question: string, { yes }: GlobalOptions): Promise<boolean> {
+async function agrees(question: string, { io, yes }: GlobalOptions): Promise<boolean> {
   if (yes) return true;
-  const answer = await askOnTerminal(`${question} [y/N] `, new AbortController().signal);
+  const answer = await askOnTerminal(io, `${question} [y/N] `, new AbortController().signal);
   if (answer === "yes") return true;
   if (answer === "no terminal") throw new Error("there is no terminal to ask at. Repeat the command with --yes.");
-  say("Nothing was changed.");
+  say(io, "Nothing was changed.");
   return false;
 }
 
@@ -144,10 +148,11 @@ interface Answered {
 }
 
 /** Runs the hook as the client does, with a shell command of the client. */
-async function answerOf(client: ClientName, command: string): Promise<Answered> {
-  const [program = "", ...args] = hookOf(client);
-  const input = JSON.stringify(CLIENT[client].example(command, process.cwd()));
-  const { code, stdout, stderr } = await runProgram([program, ...args], { cwd: process.cwd(), input });
+async function answerOf(io: Io, client: ClientName, command: string): Promise<Answered> {
+  const { cwd, env: inherits } = io;
+  const [program = "", ...args] = hookOf(io, client);
+  const input = JSON.stringify(CLIENT[client].example(command, cwd));
+  const { code, stdout, stderr } = await runProgram([program, ...args], { cwd, inherits, input });
   return { code, out: stdout.toString(), problem: stderr.toString() };
 }
 

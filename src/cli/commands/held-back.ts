@@ -25,36 +25,38 @@ import { hasTerminal, isAgreed } from "../terminal.ts";
 export async function run(
   paths: readonly string[],
   { list, remove, ...options }: GlobalOptions & { list?: true; remove?: true },
-): Promise<void> {
+): Promise<number | void> {
+  const { io } = options;
   const settings = await settingsFrom(options);
-  const workDir = resolve(options.workDir ?? settings.tools.workDir ?? ".");
-  const all = paths.length === 0 ? heldBackIn(workDir) : paths.map((path) => heldBackAt(resolve(path)));
-  if (all.length === 0) return say("Nothing was put aside here.");
-  if (list === true) return say(all.map((each) => lineOf(each, workDir)).join("\n"));
+  const workDir = resolve(io.cwd, options.workDir ?? settings.tools.workDir ?? ".");
+  const all = paths.length === 0 ? heldBackIn(workDir) : paths.map((path) => heldBackAt(resolve(io.cwd, path)));
+  if (all.length === 0) return say(io, "Nothing was put aside here.");
+  if (list === true) return say(io, all.map((each) => lineOf(each, workDir)).join("\n"));
   const seen = all.map((each) => ({ each, content: contentOf(each) }));
-  if (remove !== true) say(seen.map(({ each, content }) => textOf(each, content, workDir)).join("\n\n"));
-  if (!hasTerminal()) {
-    warn(["only a person can answer this: run handrail held-back in a terminal (--yes does not count)"]);
-    process.exitCode = EXIT.notSucceeded;
-    return;
+  if (remove !== true) say(io, seen.map(({ each, content }) => textOf(each, content, workDir)).join("\n\n"));
+  if (!hasTerminal(io)) {
+    warn(io, ["only a person can answer this: run handrail held-back in a terminal (--yes does not count)"]);
+    return EXIT.notSucceeded;
   }
   const what = all.length === 1 ? "it" : `these ${all.length}`;
   const question =
     remove === true ? `${all.map((each) => lineOf(each, workDir)).join("\n")}\nRemove ${what}?` : `Put ${what} back?`;
-  if (!(await isAgreed(`${question} [y/N] `))) {
-    process.exitCode = EXIT.notSucceeded;
-    return say(remove === true ? "Nothing was removed." : "Nothing was put back.");
+  if (!(await isAgreed(io, `${question} [y/N] `))) {
+    say(io, remove === true ? "Nothing was removed." : "Nothing was put back.");
+    return EXIT.notSucceeded;
   }
+  let code: number = EXIT.ok;
   for (const { each, content } of seen) {
     try {
       if (remove === true) removeHeldBack(each);
       else putBack(each, content.digest);
-      say(`${remove === true ? "Removed" : "Put back"} ${nameOf(each.original, workDir)}`);
+      say(io, `${remove === true ? "Removed" : "Put back"} ${nameOf(each.original, workDir)}`);
     } catch (error) {
-      warn([messageOf(error)]);
-      process.exitCode = EXIT.notSucceeded;
+      warn(io, [messageOf(error)]);
+      code = EXIT.notSucceeded;
     }
   }
+  return code;
 }
 
 function lineOf({ path, what }: HeldBack, workDir: string): string {

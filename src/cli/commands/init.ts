@@ -14,10 +14,10 @@ import { say } from "../say.ts";
 const SCHEMA_OF_PROJECT = "./node_modules/handrail/handrail.schema.json";
 
 /** Writes a configuration file in which every key is a comment. Refuses to overwrite one. */
-export async function run({ user, workDir = "." }: GlobalOptions & { readonly user?: true }): Promise<void> {
-  const folder = user ? configFolder() : resolve(workDir);
+export async function run({ io, user, workDir = "." }: GlobalOptions & { readonly user?: true }): Promise<void> {
+  const folder = user ? configFolder(io.env) : resolve(io.cwd, workDir);
   const file = join(folder, user ? "config.yaml" : PROJECT_FILE);
-  const above = user ? undefined : findProjectFile(workDir);
+  const above = user ? undefined : findProjectFile(workDir, io);
   const text = configTemplate(user ? "user" : "project", user ? ownSchema() : schemaIn(folder));
   if (user) await makePrivateFolder(folder);
   await writeFile(file, text, { flag: "wx", mode: user ? 0o600 : 0o644 }).catch((error: unknown) => {
@@ -25,9 +25,9 @@ export async function run({ user, workDir = "." }: GlobalOptions & { readonly us
     throw new Error(`${file} exists and is not changed. \`handrail doctor\` checks it`, { cause: error });
   });
   const keys = text.match(/^ *#\w+:/gm)?.length ?? 0;
-  say(`Wrote ${file}: ${keys} keys, each as a comment that says what it does. Nothing is set yet.`);
-  if (above !== undefined && dirname(above) !== folder) say(`In this folder it replaces ${above}.`);
-  say("Next: remove the # before a key, then `handrail doctor` checks the file; `handrail chat` starts.");
+  say(io, `Wrote ${file}: ${keys} keys, each as a comment that says what it does. Nothing is set yet.`);
+  if (above !== undefined && dirname(above) !== folder) say(io, `In this folder it replaces ${above}.`);
+  say(io, "Next: remove the # before a key, then `handrail doctor` checks the file; `handrail chat` starts.");
 }
 
 function schemaIn(folder: string): string | undefined {

@@ -17,6 +17,7 @@ import type { GlobalOptions } from "../options.ts";
 import { settingsFrom, toolkitOptions, withStore } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 import { note, say, stream, write } from "../say.ts";
+import type { Io } from "../io.ts";
 
 type Options = GlobalOptions & { readonly follow?: boolean };
 
@@ -54,7 +55,7 @@ async function jobs(
   try {
     const { detached } = toolkit.backend;
     const all = detached === undefined ? [] : (await detached.list()).map((job): Found => ({ job, kept: detached }));
-    await jobsOf(all, action, id, follow);
+    await jobsOf(options.io, all, action, id, follow);
   } finally {
     await toolkit.close();
   }
@@ -68,24 +69,25 @@ async function localJobs(
   options: GlobalOptions,
 ): Promise<void> {
   const { store: kind, tenant } = await settingsFrom(options);
-  const detached = await allJobs(tenant);
+  const detached = await allJobs(options.io, tenant);
   if (kind === "memory" || detached.some(({ job }) => job.id === id)) {
-    return jobsOf(detached, action, id, follow);
+    return jobsOf(options.io, detached, action, id, follow);
   }
   await withStore(options, async (store) => {
     const recorded = await store.jobs().catch((error: unknown) => {
-      note(`handrail: jobs of other processes are not shown: ${messageOf(error)}`);
+      note(options.io, `handrail: jobs of other processes are not shown: ${messageOf(error)}`);
       return [];
     });
     const others = recorded.filter((job) => job.lifetime !== "detached");
     const found = others.find((job) => String(job.id) === id);
-    if (found !== undefined) return ofOtherProcess(store, found, follow ? "follow" : action);
+    if (found !== undefined) return ofOtherProcess(options.io, store, found, follow ? "follow" : action);
     const shown = others.filter(({ ended }) => ended === undefined || ended.atMs > Date.now() - DAY_MS);
-    if (action !== "list" || shown.length === 0 || detached.length > 0) await jobsOf(detached, action, id, follow);
+    if (action !== "list" || shown.length === 0 || detached.length > 0)
+      await jobsOf(options.io, detached, action, id, follow);
     if (action !== "list") return;
     for (const { id: number, command, startedMs, ended } of shown) {
       const state = ended === undefined ? `running for ${age(startedMs)}` : describeExit(ended.exit);
-      say(`${number}  ${state}, in another process  ${oneLine(command, 80)}`);
+      say(options.io, `${number}  ${state}, in another process  ${oneLine(command, 80)}`);
     }
   });
 }
@@ -99,10 +101,10 @@ const STOPPING_MS = 10_000;
 /** How long another process may take to record the last lines of its job, in milliseconds. */
 const ANSWER_MS = 10_000;
 
-async function ofOtherProcess(store: Store, found: RecordedJob, action: JobsAction | "follow") {
+async function ofOtherProcess(io: Io, store: Store, found: RecordedJob, action: JobsAction | "follow") {
   const { id, call, job, thread, ended } = found;
   if (ended !== undefined) throw new ToolFailure(`job ${id} has ended: ${describeExit(ended.exit)}`);
-  if (action === "output") return lastLines(store, found);
+  if (action === "output") return lastLines(io, store, found);
   if (action !== "kill") {
     throw new ToolFailure(`job ${id} belongs to another running process, which has its output`, {
       hint: `\`handrail jobs output ${id}\` prints its last lines, \`handrail jobs kill ${id}\` stops it.`,
@@ -111,7 +113,7 @@ async function ofOtherProcess(store: Store, found: RecordedJob, action: JobsActi
   await store.commit({ type: "stop.requested", call, thread, at: Date.now(), by: "handrail jobs", job });
   const signal = AbortSignal.timeout(STOPPING_MS);
   for await (const event of store.events({ call, types: ["job.ended"], follow: true, signal })) {
-    if (event.type === "job.ended" && event.job === job) return say(`${id} has ended`);
+    if (event.type === "job.ended" && event.job === job) return say(io, `${id} has ended`);
   }
   throw new ToolFailure(`job ${id} was asked to end, but still runs after ${STOPPING_MS / 1_000} s`);
 }
@@ -125,29 +127,30 @@ async function openJobPort(id: string, port: string, options: GlobalOptions): Pr
   await withStore(options, async (store) => {
     const found = (await store.jobs()).find((job) => String(job.id) === id);
     if (found === undefined) throw new ToolFailure(`there is no job ${id}`, { hint: "`handrail jobs` lists them." });
-    say(await requestPort(store, found, Number(port), "handrail jobs"));
+    say(options.io, await requestPort(store, found, Number(port), "handrail jobs"));
   });
 }
 
-async function lastLines(store: Store, { id, call, job, thread }: RecordedJob): Promise<void> {
+async function lastLines(io: Io, store: Store, { id, call, job, thread }: RecordedJob): Promise<void> {
   const asked = Date.now();
   await store.commit({ type: "job.watched", call, thread, at: asked, by: "handrail jobs", job });
   const signal = AbortSignal.timeout(ANSWER_MS);
   for await (const event of store.events({ call, types: ["job.output"], follow: true, signal })) {
     if (event.type !== "job.output" || event.job !== job || event.at < asked) continue;
-    stream(event.text);
+    stream(io, event.text);
     return;
   }
   throw new ToolFailure(`the process that has job ${id} did not answer within ${ANSWER_MS / 1_000} s`);
 }
 
 async function jobsOf(
+  io: Io,
   all: readonly Found[],
   action: JobsAction,
   id: string | undefined,
   follow: boolean,
 ): Promise<void> {
-  if (action === "list") return list(all);
+  if (action === "list") return list(io, all);
   const found = all.find(({ job }) => job.id === id);
   if (found === undefined) {
     const known = all.map(({ job }) => job.id).join(", ");
@@ -157,26 +160,26 @@ async function jobsOf(
   }
   switch (action) {
     case "output":
-      return output(found.job, follow);
+      return output(io, found.job, follow);
     case "kill":
       await stop(found);
-      return say(`${found.job.id} has ended`);
+      return say(io, `${found.job.id} has ended`);
     case "remove":
       await found.kept.remove(found.job.id);
-      return say(`${found.job.id} is removed`);
+      return say(io, `${found.job.id} is removed`);
   }
 }
 
-async function stop({ job: { id, process }, kept }: Found): Promise<void> {
-  await process.kill();
+async function stop({ job: { id, process: running }, kept }: Found): Promise<void> {
+  await running.kill();
   const job = (await kept.list()).find((each) => each.id === id);
   if (job === undefined || job.ended !== undefined) return;
-  throw new ToolFailure(`${id} did not end: ${describeExit(await process.exit)}`);
+  throw new ToolFailure(`${id} did not end: ${describeExit(await running.exit)}`);
 }
 
 /** The detached jobs of this machine, the oldest first. */
-export async function allJobs(tenant: string | undefined): Promise<readonly Found[]> {
-  const folder = jobsFolder(tenantFolder(tenant));
+export async function allJobs(io: Io, tenant: string | undefined): Promise<readonly Found[]> {
+  const folder = jobsFolder(tenantFolder(tenant, io.env));
   const owners = await readdir(folder).catch(() => []);
   const lists = await Promise.all(
     owners.map(async (owner) => {
@@ -187,22 +190,23 @@ export async function allJobs(tenant: string | undefined): Promise<readonly Foun
   return lists.flat().toSorted((one, other) => one.job.startedMs - other.job.startedMs);
 }
 
-function list(all: readonly Found[]): void {
-  if (all.length === 0) return say("(no detached jobs)");
+function list(io: Io, all: readonly Found[]): void {
+  if (all.length === 0) return say(io, "(no detached jobs)");
   for (const { job } of all) {
     const state = job.ended === undefined ? `running for ${age(job.startedMs)}` : describeExit(job.ended);
     say(
+      io,
       `${job.id}  ${state}, ${formatSize(job.process.output.size)} of output  ${oneLine(job.label, 80)}  (in ` +
         `${oneLine(job.cwd, 60)})`,
     );
   }
 }
 
-async function output({ process: { output: log } }: DetachedProcess, follow: boolean): Promise<void> {
-  const stopped = untilStopped();
+async function output(io: Io, { process: { output: log } }: DetachedProcess, follow: boolean): Promise<void> {
+  const stopped = untilStopped(io);
   // Output is made safe for a terminal. A file or a pipe gets the bytes unchanged.
   const show = (bytes: Uint8Array) =>
-    write(process.stdout.isTTY ? terminalSafe(Buffer.from(bytes).toString("utf8")) : bytes);
+    write(io, io.stdout.isTTY ? terminalSafe(Buffer.from(bytes).toString("utf8")) : bytes);
   try {
     if (follow) {
       for await (const chunk of log.follow(stopped.signal)) await show(chunk);

@@ -19,8 +19,8 @@ export const run = { list: listServers, test: testServer, login: loginToServer }
 /** Lists the configured MCP servers. Starts none. */
 async function listServers(options: GlobalOptions): Promise<void> {
   const { text, notices } = await serversText(options);
-  warn(notices);
-  say(text);
+  warn(options.io, notices);
+  say(options.io, text);
 }
 
 /**
@@ -40,7 +40,7 @@ export async function serversText(
         url === undefined ||
         oauth === undefined ||
         oauth.grant !== undefined ||
-        (await (await tokensOf(url)).read()) !== undefined;
+        (await (await tokensOf(options.io, url)).read()) !== undefined;
       const login = isIn ? "" : ` (no login: handrail mcp login ${name})`;
       return `${name.padEnd(16)} ${stateOf(name)}${oneLine(startOf({ ...choice, sandbox }), 500)}${login}`;
     }),
@@ -58,37 +58,39 @@ interface TestOptions extends GlobalOptions {
  * Starts one server and lists what it offers. Calls a tool only if one is named. Exit code 1 when the server cannot be
  * used, or the call fails.
  */
-async function testServer(name: string, { call, input, ...options }: TestOptions): Promise<void> {
+async function testServer(name: string, { call, input, ...options }: TestOptions): Promise<number | void> {
   if (call === undefined && input !== undefined) throw new Error("--input is of a call: name its tool with --call");
   const { source } = await serverOf(name, options);
-  const approver = options.yes ? approveAll : terminalApprover();
+  const approver = options.yes ? approveAll : terminalApprover(options.io);
   let hasProblem = false;
+  let code: number = EXIT.ok;
   const toolkit = await createToolkit({
     ...(await toolkitOptions(options)),
     ...{ preset: "none", lifetime: "call" as const, sources: [source] },
     onNotice(text: string) {
       if (!text.startsWith(source.name)) return; // the text is about names of other servers' tools
       hasProblem = true;
-      warn([text]);
+      warn(options.io, [text]);
     },
     ...(approver !== undefined && { approver }),
   });
-  const stopped = untilStopped();
+  const stopped = untilStopped(options.io);
   try {
     await toolkit.ready;
     const tools = [...toolkit.tools.values()];
     const prompts = source.prompts();
     if (tools.length === 0 && prompts.length === 0) {
-      process.exitCode = EXIT.notSucceeded;
-      if (!hasProblem) warn([`${source.name} has started, and offers no tools and no prompts`]);
+      if (!hasProblem) warn(options.io, [`${source.name} has started, and offers no tools and no prompts`]);
+      code = EXIT.notSucceeded;
     }
-    for (const tool of tools) say(oneLine(toolLine(tool), 300));
-    for (const prompt of prompts) say(oneLine(`prompt ${prompt.name}: ${prompt.description ?? ""}`, 300));
-    if (call === undefined) return;
+    for (const tool of tools) say(options.io, oneLine(toolLine(tool), 300));
+    for (const prompt of prompts) say(options.io, oneLine(`prompt ${prompt.name}: ${prompt.description ?? ""}`, 300));
+    if (call === undefined) return code;
     const meant = tools.find((tool) => tool.name === call || tool.name === `mcp__${name}__${call}`)?.name ?? call;
     const result = await toolkit.call({ name: meant, input: input ?? "{}" }, { signal: stopped.signal });
-    if (result.status !== "ok") process.exitCode = EXIT.notSucceeded;
-    say(terminalSafe(withoutBoundaries(asText(result))));
+    if (result.status !== "ok") code = EXIT.notSucceeded;
+    say(options.io, terminalSafe(withoutBoundaries(asText(result))));
+    return code;
   } finally {
     await toolkit.close();
     stopped.release();
@@ -106,26 +108,31 @@ async function loginToServer(name: string, options: GlobalOptions): Promise<void
   const { url, oauth = {} } = choice;
   if (url === undefined) throw new Error(`${name} is a program, not a URL: it has no login`);
   if (hasOwnToken(choice)) throw new Error(`${name} is sent the token that its configuration names: it has no login`);
-  const unset = unsetVariables(choice);
+  const unset = unsetVariables(options.io, choice);
   if (unset !== undefined) throw new Error(`${name} expects ${unset}, which is not set`);
   if (oauth.grant !== undefined) throw new Error(`${name} logs in by itself, with oauth.client_id: nobody has to`);
   const [{ login }, { causesOf }] = await Promise.all([
     import("../../mcp/client/login.ts"),
     import("../../mcp/client/problem.ts"),
   ]);
-  const stopped = untilStopped();
+  const stopped = untilStopped(options.io);
   try {
     await login({
-      ...{ url, network: settings.policy.network, file: await tokensOf(url), settings: oauthSettings(oauth) },
+      ...{
+        url,
+        network: settings.policy.network,
+        file: await tokensOf(options.io, url),
+        settings: oauthSettings(options.io, oauth),
+      },
       ...(oauth.callbackPort !== undefined && { port: oauth.callbackPort }),
-      show: (address) => say(`Open this address in a browser on this machine:\n${address.href}`),
+      show: (address) => say(options.io, `Open this address in a browser on this machine:\n${address.href}`),
       signal: AbortSignal.any([stopped.signal, AbortSignal.timeout(LOGIN_MS)]),
     }).catch((error: unknown) => {
       const why = oneLine(causesOf(error), 1_000);
       const hint = /dynamic client registration/i.test(why) ? NO_REGISTRATION : "";
       throw new Error(`cannot log in to ${name}: ${why}${hint}`, { cause: error });
     });
-    say(`Logged in to ${name}.`);
+    say(options.io, `Logged in to ${name}.`);
   } finally {
     stopped.release();
   }
@@ -143,7 +150,7 @@ async function serverOf(name: string, options: GlobalOptions) {
   const { settings, servers, notices } = await serversOf(options);
   const choice = Object.hasOwn(servers, name) ? servers[name] : undefined;
   if (choice === undefined) {
-    warn(notices);
+    warn(options.io, notices);
     const known = Object.keys(servers).join(", ") || "none";
     throw new Error(`no MCP server is named ${JSON.stringify(name)}. Configured: ${known}`);
   }

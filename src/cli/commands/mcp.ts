@@ -22,13 +22,13 @@ export async function run({ http, ...options }: McpOptions): Promise<void> {
   // sessions must not share saved outputs
   const { outputOwner: _, ...own } = await toolkitOptions(options, { sources: true });
   const toolkit = await createToolkit({ ...own, ...(options.yes && { approver: approveAll }) });
-  void tellHowToAttach(toolkit);
+  void tellHowToAttach(options.io, toolkit);
   const { settings } = await loadedSettings(options);
-  const stopped = untilStopped();
+  const stopped = untilStopped(options.io);
   takeReady(toolkit, { agents: "leave" }); // until the store is closed
   const server = serveStdio(toolkit, {
     ...gatewayPrompts(own.sources),
-    closeToolkit: true,
+    ...{ stdin: options.io.stdin, stdout: options.io.stdout, closeToolkit: true },
     askClient: !options.yes,
     howToApprove: howToApprove(settings, "mcp"),
     onError: ({ message }) => options.log?.write("warn", "mcp.failed", { message }),
@@ -45,14 +45,14 @@ async function mcpOverHttp(address: NonNullable<McpOptions["http"]>, options: Gl
     import("../../mcp/http.ts"),
   ]);
   const { outputOwner: _, ...own } = await toolkitOptions(options, { sources: true });
-  const token = apiToken();
+  const token = apiToken(options.io);
   const { settings } = await loadedSettings(options);
   const toolkit = await createToolkit({
     ...own,
-    mask: { values: [token, ...(await keptKeys())] },
+    mask: { values: [token, ...(await keptKeys(options.io))] },
     ...(options.yes && { approver: approveAll }),
   });
-  void tellHowToAttach(toolkit);
+  void tellHowToAttach(options.io, toolkit);
   const endpoint = createHttpEndpoint(toolkit, {
     ...gatewayPrompts(own.sources),
     hosts: "checked",
@@ -60,11 +60,19 @@ async function mcpOverHttp(address: NonNullable<McpOptions["http"]>, options: Gl
     howToApprove: howToApprove(settings, "mcp"),
     onError: ({ message }) => options.log?.write("warn", "mcp.failed", { message }),
   });
-  const stopped = untilStopped();
+  const stopped = untilStopped(options.io);
   takeReady(toolkit, { agents: "leave" });
   try {
     const show = (url: string) => `${url}/mcp`;
-    await serveUntil(stopped.signal, { ...address, toolkit, token, mcp: endpoint, api: false, log: options.log, show });
+    await serveUntil(options.io, stopped.signal, {
+      ...address,
+      toolkit,
+      token,
+      mcp: endpoint,
+      api: false,
+      log: options.log,
+      show,
+    });
   } finally {
     await toolkit.close();
     stopped.release();

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { MEMORY_CATEGORIES, type Memories, type Memory, type NewMemory } from "../../contract/memory.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
@@ -6,6 +7,7 @@ import { createToolkit } from "../../toolkit.ts";
 import { codeOf, messageOf } from "../../util/errors.ts";
 import { parseJson } from "../../util/json.ts";
 import { plural } from "../../util/text.ts";
+import type { Io } from "../io.ts";
 import type { GlobalOptions } from "../options.ts";
 import { localTime } from "../local-time.ts";
 import { toolkitOptions } from "../settings.ts";
@@ -32,10 +34,10 @@ const ACTIONS = {
     const found = await memories.recall(query, 20);
     await print(found.length === 0 ? "(no matching memories)\n" : found.map(line).join(""));
   },
-  show: async (memories, key, print) => {
+  show: async (memories, key, print, io) => {
     const memory = await memories.get(key);
     if (memory === undefined) throw noMemory(key);
-    await print(`${process.stdout.isTTY ? terminalSafe(memory.content) : memory.content}\n`);
+    await print(`${io.stdout.isTTY ? terminalSafe(memory.content) : memory.content}\n`);
   },
   forget: async (memories, key, print) => {
     if (!(await memories.forget(key))) throw noMemory(key);
@@ -44,12 +46,14 @@ const ACTIONS = {
   export: async (memories, _, print) => {
     for await (const page of pages(memories)) await print(page.map(exported).join(""));
   },
-  import: async (memories, file, print) => {
-    const given = file === "-" ? imported(await readStdin(), "stdin") : imported(await readTextFile(file), file);
+  import: async (memories, file, print, io) => {
+    const given = file === "-" ? imported(await readStdin(io), "stdin") : imported(await readTextFile(io, file), file);
     await memories.store(given.toSorted((one, other) => one.storedMs - other.storedMs));
     await print(`Imported ${plural(given.length, "memory", "memories")}\n`);
   },
-} satisfies { readonly [action: string]: (memories: Memories, argument: string, print: Write) => Promise<void> };
+} satisfies {
+  readonly [action: string]: (memories: Memories, argument: string, print: Write, io: Io) => Promise<void>;
+};
 
 type Action = keyof typeof ACTIONS;
 
@@ -76,7 +80,7 @@ export const run = {
 async function useMemories(action: Action, argument: string, options: GlobalOptions): Promise<void> {
   const toolkit = await createToolkit({ ...(await toolkitOptions(options)), preset: "none" });
   try {
-    await ACTIONS[action](toolkit.memories, argument, write);
+    await ACTIONS[action](toolkit.memories, argument, (text) => write(options.io, text), options.io);
   } finally {
     await toolkit.close();
   }
@@ -88,12 +92,13 @@ async function useMemories(action: Action, argument: string, options: GlobalOpti
  * @param argument the query or the key
  */
 export async function memoryText(
+  io: Io,
   memories: Memories,
   action: "list" | "search" | "show" | "forget",
   argument: string,
 ): Promise<string> {
   let text = "";
-  await ACTIONS[action](memories, argument, async (more) => void (text += more));
+  await ACTIONS[action](memories, argument, async (more) => void (text += more), io);
   return text.trimEnd();
 }
 
@@ -133,9 +138,9 @@ function imported(text: string, file: string): readonly Required<NewMemory>[] {
   });
 }
 
-async function readTextFile(file: string): Promise<string> {
+async function readTextFile({ cwd }: Io, file: string): Promise<string> {
   try {
-    return await readFile(file, "utf8");
+    return await readFile(resolve(cwd, file), "utf8");
   } catch (error) {
     const why = codeOf(error) === "ENOENT" ? "there is no such file" : messageOf(error);
     const hint = "Name a file that `handrail memory export` has written, or - for stdin.";

@@ -1,3 +1,4 @@
+import type { GlobalOptions } from "../options.ts";
 import { type TemplateFile, requireName, writeFolder } from "../new-folder.ts";
 import { say } from "../say.ts";
 
@@ -5,13 +6,14 @@ import { say } from "../say.ts";
 export const run = { tool: newTool };
 
 /** Creates a project with one tool, its tests and its MCP server, in a new folder in the current folder. */
-async function newTool(name: string): Promise<void> {
+async function newTool(name: string, { io }: GlobalOptions): Promise<void> {
   requireName(name, "new tool");
-  const written = await writeFolder(name, filesOf(name), "new tool");
+  const written = await writeFolder(io.cwd, name, filesOf(name), "new tool");
   const entry = JSON.stringify({
-    mcpServers: { [name]: { command: "node", args: [`${process.cwd()}/${name}/mcp.mjs`] } },
+    mcpServers: { [name]: { command: "node", args: [`${io.cwd}/${name}/mcp.mjs`] } },
   });
   say(
+    io,
     `Wrote ${written}.\nTest it:  cd ${name} && npm install && npm test\n` +
       `Use it in a program:  import tool from "./${name}/tool.mjs", then createToolkit({ tools: [tool] })\n` +
       `Use it in an MCP client, with the entry:\n  ${entry}`,

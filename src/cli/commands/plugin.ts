@@ -15,12 +15,16 @@ import { pluginTemplate } from "../plugin-templates.ts";
 import { loadedSettings } from "../settings.ts";
 import { trustFor } from "../sources.ts";
 import { say, sayJson } from "../say.ts";
+import type { Io } from "../io.ts";
 
 /** The commands of `handrail plugin`. */
 export const run = { new: newPlugin, test: testPlugin, list: listPlugins };
 
 /** Creates a working plugin and its test in a new folder with the plugin's name, in the current folder. */
-async function newPlugin(name: string, { lang }: { readonly lang: (typeof LANGUAGES)[number] }): Promise<void> {
+async function newPlugin(
+  name: string,
+  { io, lang }: GlobalOptions & { readonly lang: (typeof LANGUAGES)[number] },
+): Promise<void> {
   requireName(name, "plugin new");
   const { needs, build, program, files } = pluginTemplate(lang, name, name.replaceAll("-", "_"));
   const building = build === undefined ? "" : `${build} || exit 1\n`;
@@ -28,8 +32,14 @@ async function newPlugin(name: string, { lang }: { readonly lang: (typeof LANGUA
     `#!/bin/sh\n# Tests the plugin against the protocol. Exit code 0: it passes.\ncd "$(dirname "$0")" || exit ` +
     `1\n${building}command -v handrail >/dev/null || exec npx handrail plugin test ./${program}\n` +
     `exec handrail plugin test ./${program}\n`;
-  const written = await writeFolder(name, [...files, { name: "test.sh", text: test, isProgram: true }], "plugin new");
+  const written = await writeFolder(
+    io.cwd,
+    name,
+    [...files, { name: "test.sh", text: test, isProgram: true }],
+    "plugin new",
+  );
   say(
+    io,
     `Wrote ${written}. It ` +
       `needs ${needs}.\n` +
       `Test it:  sh ${name}/test.sh\nUse it, in handrail.yaml:\n  tools:\n    plugins:\n      - path: ` +
@@ -38,12 +48,13 @@ async function newPlugin(name: string, { lang }: { readonly lang: (typeof LANGUA
 }
 
 /** @throws Error if there is no such file, or no program with this name on the PATH. */
-function requireProgram(path: string): void {
+function requireProgram(io: Io, path: string): void {
   const isPath = path.includes("/");
-  if (isPath && !existsSync(path)) throw new Error(`plugin test: there is no file ${oneLine(resolve(path), 500)}`);
-  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  if (isPath && !existsSync(resolve(io.cwd, path)))
+    throw new Error(`plugin test: there is no file ${oneLine(resolve(io.cwd, path), 500)}`);
+  const folders = (io.env["PATH"] ?? "").split(delimiter);
   if (isPath || folders.some((folder) => existsSync(join(folder, path)))) return;
-  const hint = existsSync(path) ? `. For the file in this folder write ./${path}` : "";
+  const hint = existsSync(resolve(io.cwd, path)) ? `. For the file in this folder write ./${path}` : "";
   throw new Error(`plugin test: there is no program ${oneLine(path, 500)} on the PATH${hint}`);
 }
 
@@ -55,16 +66,22 @@ interface PluginTestOptions extends GlobalOptions {
 }
 
 /** Runs the plugin suite, and prints each test. Exit code 1 when a test fails. */
-async function testPlugin(path: string, args: readonly string[], options: PluginTestOptions): Promise<void> {
+async function testPlugin(path: string, args: readonly string[], options: PluginTestOptions): Promise<number> {
   const tests: { readonly title: string; readonly body: () => Promise<void> }[] = [];
   const ends: (() => Promise<void>)[] = [];
   const test = (title: string, body: () => Promise<void>) => void tests.push({ title, body });
   const { env = [], workDir = ".", call = [] } = options;
-  requireProgram(path);
+  requireProgram(options.io, path);
   pluginSuite(
     {
-      ...{ name: path, path: path.includes("/") ? resolve(path) : path, args, workDir, calls: callsOf(call) },
-      env: variablesNamed(env),
+      ...{
+        name: path,
+        path: path.includes("/") ? resolve(options.io.cwd, path) : path,
+        args,
+        workDir: resolve(options.io.cwd, workDir),
+        calls: callsOf(call),
+      },
+      env: variablesNamed(env, options.io.env),
     },
     {
       describe: (_, body) => body(),
@@ -76,11 +93,11 @@ async function testPlugin(path: string, args: readonly string[], options: Plugin
   for (const { title, body } of tests) {
     const problem = await body().then(() => undefined, messageOf);
     if (problem !== undefined) failed++;
-    say(problem === undefined ? `ok      ${title}` : `FAILED  ${title}: ${oneLine(problem, 1_000)}`);
+    say(options.io, problem === undefined ? `ok      ${title}` : `FAILED  ${title}: ${oneLine(problem, 1_000)}`);
   }
   for (const end of ends) await end();
-  say(`${plural(tests.length - failed, "test")} passed, ${failed} failed`);
-  process.exitCode = failed === 0 ? EXIT.ok : EXIT.notSucceeded;
+  say(options.io, `${plural(tests.length - failed, "test")} passed, ${failed} failed`);
+  return failed === 0 ? EXIT.ok : EXIT.notSucceeded;
 }
 
 /** Groups the calls by tool. */
@@ -110,11 +127,11 @@ async function listPlugins(options: GlobalOptions & { readonly json?: true }): P
       return { name: name ?? pluginName(path, args), path, args, env, sandbox, trusted, ...(!trusted && { refused }) };
     }),
   );
-  if (options.json) return sayJson(plugins);
-  if (plugins.length === 0) return say("No plugins. Add one: tools.plugins in the configuration.");
+  if (options.json) return sayJson(options.io, plugins);
+  if (plugins.length === 0) return say(options.io, "No plugins. Add one: tools.plugins in the configuration.");
   const width = Math.max(...plugins.map(({ name }) => name.length));
   for (const { name, path, args, sandbox, refused } of plugins) {
     const standing = refused ?? (sandbox ? "in the sandbox" : "no sandbox");
-    say(`${name.padEnd(width)}  ${oneLine(quoteWords([path, ...args]), 200)}  ${standing}`);
+    say(options.io, `${name.padEnd(width)}  ${oneLine(quoteWords([path, ...args]), 200)}  ${standing}`);
   }
 }

@@ -9,6 +9,7 @@ import { toolkitOptions } from "../settings.ts";
 import { inputLines } from "../stdin.ts";
 import { EXIT } from "../exit.ts";
 import { say, sayJson } from "../say.ts";
+import type { Io } from "../io.ts";
 
 export interface PolicyCheckOptions extends GlobalOptions {
   readonly command?: string;
@@ -30,7 +31,7 @@ type Operation = "read" | "write" | "cwd";
  * Prints the policy's decision on a command, a path or a URL: as text on a terminal, otherwise as JSON. Or prints a
  * decision for each line of stdin, as JSON. Exit code 2 for invalid lines.
  */
-export async function run(options: PolicyCheckOptions): Promise<void> {
+export async function run(options: PolicyCheckOptions): Promise<number | void> {
   if (options.against !== undefined)
     return (await import("./policy-hindsight.ts")).checkAgainst(options.against, options);
   const asked = questions(options);
@@ -41,13 +42,13 @@ export async function run(options: PolicyCheckOptions): Promise<void> {
   if (options.batch && options.explain) throw new Error("policy check: --batch answers in JSON; leave --explain out");
   const toolkit = await createToolkit(await toolkitOptions(options));
   try {
-    if (options.batch) return await batch(toolkit);
+    if (options.batch) return await batch(options.io, toolkit);
     const decision = await toolkit.judge(first.effects);
-    const isForPeople = options.json === undefined && (options.explain ?? process.stdout.isTTY);
-    if (!isForPeople) return sayJson(explained(decision));
+    const isForPeople = options.json === undefined && (options.explain ?? options.io.stdout.isTTY);
+    if (!isForPeople) return sayJson(options.io, explained(decision));
     const { explain } = await import("./policy-explain.ts");
-    const colour = process.stdout.isTTY && (process.env["NO_COLOR"] ?? "") === "";
-    say(explain(decision, first.effects, colour).replace(/\n$/, ""));
+    const colour = options.io.stdout.isTTY && (options.io.env["NO_COLOR"] ?? "") === "";
+    say(options.io, explain(decision, first.effects, colour === true).replace(/\n$/, ""));
   } finally {
     await toolkit.close();
   }
@@ -68,16 +69,20 @@ function questions({
   ];
 }
 
-async function batch(toolkit: Toolkit): Promise<void> {
+async function batch(io: Io, toolkit: Toolkit): Promise<number> {
   let number = 0;
+  let code: number = EXIT.ok;
   let read = true;
-  process.stdout.once("error", () => (read = false));
-  for await (const line of inputLines()) {
+  io.stdout.once("error", () => (read = false));
+  for await (const line of inputLines(io)) {
     number++;
     if (line.trim() === "") continue;
-    sayJson(await judgeLine(toolkit, line, number));
-    if (!read) return; // nobody reads the answers any longer
+    const answered = await judgeLine(toolkit, line, number);
+    if ("rule" in answered && answered.rule === "input") code = EXIT.usage;
+    sayJson(io, answered);
+    if (!read) break; // nobody reads the answers any longer
   }
+  return code;
 }
 
 /** A parsed line of stdin, not yet validated. */
@@ -94,7 +99,6 @@ async function judgeLine(toolkit: Toolkit, text: string, number: number): Promis
     line = readLine(text);
     return { id: line.id ?? null, ...answer(await toolkit.judge(effectsIn(line))) };
   } catch (error) {
-    process.exitCode = EXIT.usage;
     return {
       id: line.id ?? null,
       verdict: "deny",

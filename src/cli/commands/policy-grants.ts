@@ -22,13 +22,16 @@ async function listGrants({ json, ...options }: GlobalOptions & { readonly json?
       since: isoTime(since),
       until: until === undefined ? null : isoTime(until),
     }));
-    return sayJson(listed);
+    return sayJson(options.io, listed);
   }
-  if (grants.length === 0) return say("There are no permanent grants.");
+  if (grants.length === 0) return say(options.io, "There are no permanent grants.");
   for (const { id, label, workspace, since, until } of grants) {
     const ends = until === undefined ? "" : `, until ${localTime(until)}`;
-    say(`${id}  ${oneLine(label, Infinity)}`);
-    say(`${" ".repeat(18)}in ${oneLine(shownWorkspace(workspace), 1_000)}, since ${localTime(since)}${ends}`);
+    say(options.io, `${id}  ${oneLine(label, Infinity)}`);
+    say(
+      options.io,
+      `${" ".repeat(18)}in ${oneLine(shownWorkspace(workspace), 1_000)}, since ${localTime(since)}${ends}`,
+    );
   }
 }
 
@@ -47,14 +50,14 @@ async function revokeGrants(
   const grants = await ours(options);
   const ids = id === undefined ? (await grants.list()).map((grant) => grant.id) : [id];
   const revoked = await Promise.all(ids.map((each) => grants.revoke(each)));
-  if (id === undefined) return say(`${revoked.filter(Boolean).length} revoked.`);
-  if (revoked[0] === true) return say(`${id} is revoked.`);
+  if (id === undefined) return say(options.io, `${revoked.filter(Boolean).length} revoked.`);
+  if (revoked[0] === true) return say(options.io, `${id} is revoked.`);
   throw new Error(`there is no grant ${oneLine(id, 100)}. \`handrail policy grants\` lists them`);
 }
 
 async function ours(options: GlobalOptions): Promise<KeptGrants> {
   const { tenant } = (await loadedSettings(options)).settings;
-  return keptGrants(grantsFolder(tenantFolder(tenant)));
+  return keptGrants(grantsFolder(tenantFolder(tenant, options.io.env)));
 }
 
 function shownWorkspace({ backend, folder }: Workspace): string {

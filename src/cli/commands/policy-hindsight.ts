@@ -32,12 +32,15 @@ export async function checkAgainst(age: number, options: GlobalOptions): Promise
       if (verdict === call.verdict) continue;
       changed += 1;
       const what = oneLine(describeCall({ tool: { name: call.name }, effects }), 100);
-      say(`${localTime(call.at)}  ${SAYS[call.verdict]} -> ${SAYS[verdict]}  ${what}`);
-      if (verdict !== "allow" && reason !== undefined) say(`    ${oneLine(reason, 160)}`);
+      say(options.io, `${localTime(call.at)}  ${SAYS[call.verdict]} -> ${SAYS[verdict]}  ${what}`);
+      if (verdict !== "allow" && reason !== undefined) say(options.io, `    ${oneLine(reason, 160)}`);
     }
     const left =
       unknown === 0 ? "" : `; ${plural(unknown, "refused call")} of tools that are not here could not be judged`;
-    say(`${plural(calls.length, "call")} of this folder judged again: ${changed} would end otherwise${left}.`);
+    say(
+      options.io,
+      `${plural(calls.length, "call")} of this folder judged again: ${changed} would end otherwise${left}.`,
+    );
   });
 }
 
@@ -52,15 +55,21 @@ export async function suggest({
     const asked = calls.filter(({ answered }) => answered !== undefined);
     const all = suggestions(asked);
     const right = await rightOnes(all, asked, options);
-    if (right.length === 0) return say(`${plural(asked.length, "question")} answered; nothing to suggest.`);
+    if (right.length === 0) return say(options.io, `${plural(asked.length, "question")} answered; nothing to suggest.`);
     const saved = right.reduce((sum, { questions }) => sum + questions, 0);
-    say(`# Of ${plural(asked.length, "question")}, these rules would have answered ${saved} with yes, as you did.`);
-    say("# For config.yaml in your configuration folder. Handrail checks the examples each time it reads them.");
-    say("policy:\n  commands:\n    allow:");
+    say(
+      options.io,
+      `# Of ${plural(asked.length, "question")}, these rules would have answered ${saved} with yes, as you did.`,
+    );
+    say(
+      options.io,
+      "# For config.yaml in your configuration folder. Handrail checks the examples each time it reads them.",
+    );
+    say(options.io, "policy:\n  commands:\n    allow:");
     for (const { rule, match, not_match } of right) {
-      say(`      - rule: ${JSON.stringify(rule)}`);
-      say(`        match: ${JSON.stringify(match)}`);
-      if (not_match.length > 0) say(`        not_match: ${JSON.stringify(not_match)}`);
+      say(options.io, `      - rule: ${JSON.stringify(rule)}`);
+      say(options.io, `        match: ${JSON.stringify(match)}`);
+      if (not_match.length > 0) say(options.io, `        not_match: ${JSON.stringify(not_match)}`);
     }
   });
 }

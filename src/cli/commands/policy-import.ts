@@ -1,8 +1,7 @@
 import { readFile, readdir } from "node:fs/promises";
-import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { isMap, isSeq, parseDocument } from "yaml";
-import { configFolder } from "../../config/state.ts";
+import { configFolder, homeOf } from "../../config/state.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import {
   type ForeignRule,
@@ -22,6 +21,7 @@ import { readClientFile, replaceClientFile } from "../client-file.ts";
 import type { GlobalOptions } from "../options.ts";
 import { say } from "../say.ts";
 import { askOnTerminal } from "../terminal.ts";
+import type { Io } from "../io.ts";
 
 /**
  * Prints the permission rules of another agent as rules of the configuration, and names those that have no counterpart.
@@ -32,23 +32,23 @@ export async function run(
   file: string | undefined,
   options: GlobalOptions & { readonly write?: true },
 ): Promise<void> {
-  const files = file === undefined ? await filesOf(client) : [resolve(file)];
-  const read = await Promise.all(files.map((path) => rulesIn(client, path, file !== undefined)));
+  const files = file === undefined ? await filesOf(options.io, client) : [resolve(options.io.cwd, file)];
+  const read = await Promise.all(files.map((path) => rulesIn(options.io, client, path, file !== undefined)));
   const found = files.filter((_, index) => read[index] !== undefined);
   if (found.length === 0) throw new Error(`there is no file with rules of ${client}: ${files.join(", ")}`);
   const imported = importRules(read.flatMap((rules) => rules ?? []));
-  say(`# From ${found.join(", ")}`);
-  say(yamlOf(imported));
+  say(options.io, `# From ${found.join(", ")}`);
+  say(options.io, yamlOf(imported));
   const left = imported.left.map(
     ({ verdict, written, why }) => `# not imported, ${verdict}: ${oneLine(written, 200)}: ${oneLine(why, 200)}`,
   );
-  for (const line of new Set(left)) say(line);
+  for (const line of new Set(left)) say(options.io, line);
   if (options.write === true) await write(imported, options);
 }
 
 /** Where a client keeps rules: the user's files, and those of the project in the current folder. */
-async function filesOf(client: RuleClient): Promise<readonly string[]> {
-  const folders = [homedir(), process.cwd()];
+async function filesOf(io: Io, client: RuleClient): Promise<readonly string[]> {
+  const folders = [homeOf(io.env), io.cwd];
   const listed = async (folder: string, ending: string) =>
     (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(ending)).map((name) => join(folder, name));
   switch (client) {
@@ -63,7 +63,7 @@ async function filesOf(client: RuleClient): Promise<readonly string[]> {
       return [...folders.map((each) => join(each, ".gemini/settings.json")), ...policies.flat()];
     }
     case "opencode":
-      return [join(dirname(configFolder()), "opencode"), process.cwd()].flatMap((each) =>
+      return [join(dirname(configFolder(io.env)), "opencode"), io.cwd].flatMap((each) =>
         ["opencode.json", "opencode.jsonc"].map((name) => join(each, name)),
       );
   }
@@ -71,6 +71,7 @@ async function filesOf(client: RuleClient): Promise<readonly string[]> {
 
 /** The rules in a file; `undefined` if it does not exist and need not. Rejects with an Error that names the file. */
 async function rulesIn(
+  io: Io,
   client: RuleClient,
   path: string,
   isNamed: boolean,
@@ -84,7 +85,7 @@ async function rulesIn(
     const settings: unknown = parse(text, [], { allowTrailingComma: true });
     if (client === "gemini") return geminiSettings(settings);
     if (client === "opencode") return opencodeRules(settings);
-    const isOfUser = isInside(path, join(homedir(), ".claude")) && basename(path) === "settings.json";
+    const isOfUser = isInside(path, join(homeOf(io.env), ".claude")) && basename(path) === "settings.json";
     return claudeRules(settings, !isOfUser);
   } catch (error) {
     throw new Error(`${path}: ${messageOf(error)}`, { cause: error });
@@ -108,8 +109,8 @@ function yamlOf({ rules }: Imported): string {
 }
 
 /** Adds the rules to the user's own file, without those that it has. Comments stay. */
-async function write({ rules }: Imported, { yes }: GlobalOptions): Promise<void> {
-  const file = join(configFolder(), "config.yaml");
+async function write({ rules }: Imported, { io, yes }: GlobalOptions): Promise<void> {
+  const file = join(configFolder(io.env), "config.yaml");
   const document = parseDocument((await readClientFile(file)) ?? "");
   if (document.errors.length > 0) throw new Error(`${file} is not valid YAML: repair it first`);
   let added = 0;
@@ -123,10 +124,10 @@ async function write({ rules }: Imported, { yes }: GlobalOptions): Promise<void>
     else document.setIn(path, document.createNode(fresh));
     added += fresh.length;
   }
-  if (added === 0) return say(`${file} has these rules already.`);
+  if (added === 0) return say(io, `${file} has these rules already.`);
   const { signal } = new AbortController();
   const question = `Add ${plural(added, "rule")} to ${file}? [y/N] `;
-  if (yes !== true && (await askOnTerminal(question, signal)) !== "yes") return say("Nothing was written.");
+  if (yes !== true && (await askOnTerminal(io, question, signal)) !== "yes") return say(io, "Nothing was written.");
   await replaceClientFile(file, document.toString(), 0o600);
 }
 

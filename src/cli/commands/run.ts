@@ -22,21 +22,22 @@ export interface RunOptions extends AgentOptions {
  * line of JSON. Without a prompt, continues a turn whose calls were parked. Exit code 0 when the model has given its
  * answer, 1 when the turn ended in another way, or a call was denied because nobody could be asked.
  */
-export async function run(words: string | undefined, options: RunOptions): Promise<void> {
-  await inWorktree(options, (own) => runHere(words, own));
+export async function run(words: string | undefined, options: RunOptions): Promise<number | void> {
+  return await inWorktree(options, (own) => runHere(words, own));
 }
 
-async function runHere(words: string | undefined, options: RunOptions): Promise<void> {
-  const parts = await openParts(options, options.yes ? approveAll : terminalApprover());
+async function runHere(words: string | undefined, options: RunOptions): Promise<number | void> {
+  const parts = await openParts(options, options.yes ? approveAll : terminalApprover(options.io));
   if (parts === undefined) return;
   const { thread, options: resumed, ...given } = parts;
-  const stopped = untilStopped();
+  const stopped = untilStopped(options.io);
   try {
-    const prompt = words ?? (process.stdin.isTTY ? "" : (await readStdin()).trim());
+    const prompt = words ?? (options.io.stdin.isTTY ? "" : (await readStdin(options.io)).trim());
     const hasParked = thread !== undefined && (await parts.toolkit.store.parked({ thread: thread.thread })).length > 0;
     if (prompt === "" && !hasParked)
       throw new Error('there is no prompt. Give one: handrail run "what to do", or write it to stdin');
-    if (thread !== undefined && !options.json) warn([`continues thread ${thread.thread}: ${thread.title ?? ""}`]);
+    if (thread !== undefined && !options.json)
+      warn(options.io, [`continues thread ${thread.thread}: ${thread.title ?? ""}`]);
     const agent = await createAgent({
       ...given,
       startedWith: startedWith(resumed),
@@ -44,9 +45,11 @@ async function runHere(words: string | undefined, options: RunOptions): Promise<
     });
     const toContinue = commandToContinue(agent.thread, resumed);
     const subjectOf = (name: string, input: string) => callSubject(agent.tools, name, input);
-    const worded = isPlain(options) ? plainView(toContinue, subjectOf) : textView(toContinue);
-    const view = options.json ? jsonView(agent.thread) : worded;
-    await follow(agent, prompt === "" ? undefined : prompt, view, stopped.signal);
+    const worded = isPlain(options.io, options)
+      ? plainView(options.io, toContinue, subjectOf)
+      : textView(options.io, toContinue);
+    const view = options.json ? jsonView(options.io, agent.thread) : worded;
+    return await follow(agent, prompt === "" ? undefined : prompt, view, stopped.signal);
   } finally {
     await parts.close();
     stopped.release();
@@ -54,7 +57,7 @@ async function runHere(words: string | undefined, options: RunOptions): Promise<
 }
 
 /** Follows until the turn has ended, and the turns that jobs start. */
-async function follow(agent: Agent, prompt: string | undefined, view: RunView, signal: AbortSignal): Promise<void> {
+async function follow(agent: Agent, prompt: string | undefined, view: RunView, signal: AbortSignal): Promise<number> {
   const events = agent.events();
   const stop = () => void agent.close();
   signal.addEventListener("abort", stop, { once: true });
@@ -70,5 +73,5 @@ async function follow(agent: Agent, prompt: string | undefined, view: RunView, s
   }
   signal.removeEventListener("abort", stop);
   await agent.close();
-  process.exitCode = end?.reason === "done" && unasked === 0 && !signal.aborted ? EXIT.ok : EXIT.notSucceeded;
+  return end?.reason === "done" && unasked === 0 && !signal.aborted ? EXIT.ok : EXIT.notSucceeded;
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
+import { resolve as resolvePath } from "node:path";
 import { buildInstructions, createAgent } from "../../agent/agent.ts";
 import { loadModel } from "../../agent/models/load.ts";
 import { browsersFolder, grantsFolder, keyFile, stateFolder, tenantFolder, usersFile } from "../../config/state.ts";
@@ -22,6 +23,7 @@ import { note, say, warn } from "../say.ts";
 import { keptKeys, loadedSettings, tellHowToAttach, toolkitOptions } from "../settings.ts";
 import { loadSubAgents } from "../sub-agents.ts";
 import { untilStopped } from "../signals.ts";
+import type { Io } from "../io.ts";
 
 export interface ServeOptions extends GlobalOptions {
   readonly host?: string;
@@ -42,24 +44,24 @@ const DEFAULT_PORT = 4747;
  */
 export async function run(options: ServeOptions): Promise<void> {
   const tls = tlsOf(options);
-  const token = apiToken();
-  const stopped = untilStopped();
+  const token = apiToken(options.io);
+  const stopped = untilStopped(options.io);
   try {
     const { tenant, tenants, serve } = (await loadedSettings(options)).settings;
     const names = tenant === undefined ? Object.keys(tenants) : [];
     const own = await partsOf(options, token);
     const { host, port = DEFAULT_PORT, log } = options;
     try {
-      await serveUntil(stopped.signal, {
+      await serveUntil(options.io, stopped.signal, {
         ...{ ...own, token, port, log },
         ...(host !== undefined && { host }),
         ...(tls && { tls }),
         ...(tenant !== undefined && { tenant }),
         ...(names.length > 0 && { tenants: { names, open: (name) => partsOfTenant(options, token, name) } }),
         origins: serve.origins,
-        stateDir: stateFolder(),
-        browsers: browserSessions(browsersFolder(stateFolder())),
-        users: usersIn(usersFile()),
+        stateDir: stateFolder(options.io.env),
+        browsers: browserSessions(browsersFolder(stateFolder(options.io.env))),
+        users: usersIn(usersFile(options.io.env)),
         async doctor() {
           const asked = checks(options).filter(({ name }) => name !== "approvals"); // the page itself asks about these
           return (await runChecks(asked)).map(({ timedOut: _, ...finding }) => finding);
@@ -97,14 +99,17 @@ async function partsOfTenant(options: ServeOptions, token: string, tenant: strin
       throw new Error("it has no folder: set work_dir of the tenant in the configuration");
     return await partsOf(own, token, "no terminal");
   } catch (error) {
-    warn([`tenant ${tenant}: ${messageOf(error)}`]);
+    warn(options.io, [`tenant ${tenant}: ${messageOf(error)}`]);
     throw error;
   }
 }
 
 async function partsOf(options: ServeOptions, token: string, how?: "no terminal"): Promise<Parts> {
   const { preset, instructions: own, coreBytes, model: chosen, limits, disable } = await agentSettings(options);
-  const loaded = chosen === undefined ? undefined : await loadModel(chosen, { keyFile: keyFile() });
+  const loaded =
+    chosen === undefined
+      ? undefined
+      : await loadModel(chosen, { keyFile: keyFile(options.io.env), env: options.io.env });
   const { terminal, ...given } = await toolkitOptions(
     { ...options, ...(preset !== undefined && { preset }) },
     { sources: true },
@@ -112,11 +117,11 @@ async function partsOf(options: ServeOptions, token: string, how?: "no terminal"
   const others = loaded && (await loadSubAgents(options));
   const toolkit = await createToolkit({
     ...given,
-    mask: { values: [token, ...(await keptKeys()), ...(loaded?.keys ?? []), ...(others?.keys ?? [])] },
+    mask: { values: [token, ...(await keptKeys(options.io)), ...(loaded?.keys ?? []), ...(others?.keys ?? [])] },
     ...(options.yes && { approver: approveAll }),
     ...(terminal !== undefined && how === undefined && { terminal }),
   });
-  await tellHowToAttach(toolkit);
+  await tellHowToAttach(options.io, toolkit);
   const { createHttpEndpoint } = await import("../../mcp/http.ts");
   const mcp = createHttpEndpoint(toolkit, {
     ...gatewayPrompts(given.sources),
@@ -126,7 +131,7 @@ async function partsOf(options: ServeOptions, token: string, how?: "no terminal"
   const builtFrom = { ...(own !== undefined && { own }), ...(coreBytes !== undefined && { coreBytes }) };
   const agents = others?.of(toolkit) ?? {};
   const workspace = options.target === undefined ? toolkit.backend.workDir : undefined;
-  const skills = loaded === undefined ? [] : await skillsOf(workspace, (text) => warn([text]));
+  const skills = loaded === undefined ? [] : await skillsOf(options.io, workspace, (text) => warn(options.io, [text]));
   const runner = scheduleRunner({
     toolkit,
     agents: loaded && { model: loaded.model, limits, disable, instructions: builtFrom, agents },
@@ -146,7 +151,7 @@ async function partsOf(options: ServeOptions, token: string, how?: "no terminal"
   const { tenant } = (await loadedSettings(options)).settings;
   return {
     ...{ toolkit, openAgent, mcp },
-    grants: keptGrants(grantsFolder(tenantFolder(tenant))),
+    grants: keptGrants(grantsFolder(tenantFolder(tenant, options.io.env))),
     async close() {
       await runner.close();
       await toolkit.close();
@@ -155,12 +160,12 @@ async function partsOf(options: ServeOptions, token: string, how?: "no terminal"
 }
 
 /** Reads the files of `--cert` and `--key`. */
-function tlsOf({ cert, key }: ServeOptions): ServerOptions["tls"] {
+function tlsOf({ io, cert, key }: ServeOptions): ServerOptions["tls"] {
   if (cert === undefined && key === undefined) return undefined;
   if (cert === undefined || key === undefined) throw new Error("--cert and --key go together: give the files of both");
   const read = (option: string, file: string) => {
     try {
-      return readFileSync(file, "utf8");
+      return readFileSync(resolvePath(io.cwd, file), "utf8");
     } catch (error) {
       throw new Error(`${option}: ${file} cannot be read: ${messageOf(error)}`, { cause: error });
     }
@@ -180,7 +185,7 @@ export interface Served extends Omit<ServerOptions, "onError" | "reachable"> {
  *
  * @throws Error when the address cannot be listened on, or the store is not writable.
  */
-export async function serveUntil(signal: AbortSignal, { log, show, ...options }: Served): Promise<void> {
+export async function serveUntil(io: Io, signal: AbortSignal, { log, show, ...options }: Served): Promise<void> {
   const { host, port, tls, api } = options;
   const server = await serveApi({
     ...{ ...options, reachable },
@@ -191,15 +196,16 @@ export async function serveUntil(signal: AbortSignal, { log, show, ...options }:
     if (error.code !== "EADDRINUSE") throw error;
     throw new Error(`port ${port} is in use. Choose another one, or 0 for one that is free`, { cause: error });
   });
-  say(show(reachable(server.url)));
-  note(`handrail: the token is kept in ${tokenFile()}`);
+  say(io, show(reachable(server.url)));
+  note(io, `handrail: the token is kept in ${tokenFile(io)}`);
   if (host !== undefined && !isLoopback(host)) {
     if (tls === undefined)
       note(
+        io,
         `handrail: ${host} can be reached from other machines, and nothing is encrypted. ` +
           "Browsers on them are refused: give --cert and --key",
       );
-    else if (api !== false) await showPairing(server.pair());
+    else if (api !== false) await showPairing(io, server.pair());
   }
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   await server.close();
@@ -214,10 +220,10 @@ function reachable(url: string): string {
 }
 
 /** Prints the link with which a phone gets a session of its own; on a terminal also as a QR code. */
-async function showPairing(link: string | undefined): Promise<void> {
+async function showPairing(io: Io, link: string | undefined): Promise<void> {
   if (link === undefined) return;
-  note(`handrail: to pair a phone, once and within 5 minutes: ${link}`);
-  if (!process.stderr.isTTY) return;
+  note(io, `handrail: to pair a phone, once and within 5 minutes: ${link}`);
+  if (!io.stderr.isTTY) return;
   const { renderUnicodeCompact } = await import("uqr");
-  note(renderUnicodeCompact(link, { border: 2 }));
+  note(io, renderUnicodeCompact(link, { border: 2 }));
 }

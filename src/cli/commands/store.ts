@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { databaseFile, tenantFolder, urlOfTenant } from "../../config/state.ts";
 import { inOneTransaction } from "../../db/postgres.ts";
 import { plural } from "../../util/text.ts";
@@ -5,6 +6,7 @@ import type { GlobalOptions } from "../options.ts";
 import { say } from "../say.ts";
 import { settingsFrom } from "../settings.ts";
 import { copyRecord } from "../store-copy.ts";
+import type { Io } from "../io.ts";
 
 export interface MigrateOptions extends GlobalOptions {
   readonly from?: string;
@@ -28,28 +30,30 @@ async function migrate({ from, to, ...options }: MigrateOptions): Promise<void> 
     throw new Error("expected --to postgres://USER@HOST:PORT/DATABASE, or that as store in your configuration");
   }
   if (from !== undefined && !/^sqlite:./.test(from)) {
-    throw new Error(`--from ${from}: expected sqlite:${databaseFile()}. pg_dump copies a database of PostgreSQL`);
+    throw new Error(
+      `--from ${from}: expected sqlite:${databaseFile(undefined, options.io.env)}. pg_dump copies a database of PostgreSQL`,
+    );
   }
   const others = tenant === undefined && from === undefined ? Object.keys(tenants) : [];
-  for (const each of [url, ...others.map((other) => urlOfTenant(url, other))]) await migrateTo(each, from, tenant);
+  for (const each of [url, ...others.map((other) => urlOfTenant(url, other))])
+    await migrateTo(options.io, each, from, tenant);
 }
 
-async function migrateTo(url: string, from: string | undefined, tenant: string | undefined): Promise<void> {
-  const shown = progress();
+async function migrateTo(io: Io, url: string, from: string | undefined, tenant: string | undefined): Promise<void> {
+  const shown = progress(io);
   const lines = await inOneTransaction(url, async (ask, { found, now, where }) => {
     const what = found === now ? "has" : found === 0 ? "now has" : `was upgraded from version ${found} to`;
     const tables = `PostgreSQL at ${where} ${what} the tables of version ${now}.`;
     if (from === undefined) return [tables];
-    const events = await copyRecord(from.slice("sqlite:".length), ask, shown.tell);
-    const stay = `Saved outputs, undo and grants stay in ${tenantFolder(tenant)}.`;
+    const events = await copyRecord(resolve(io.cwd, from.slice("sqlite:".length)), ask, shown.tell);
+    const stay = `Saved outputs, undo and grants stay in ${tenantFolder(tenant, io.env)}.`;
     return [tables, `Copied ${plural(events, "event")}, memories and schedules. ${stay}`];
   }).finally(shown.end);
-  lines.forEach(say);
+  for (const line of lines) say(io, line);
 }
 
 /** One line on a terminal, which is overwritten with each report. */
-function progress() {
-  const { stderr } = process;
+function progress({ stderr }: Io) {
   let width = 0;
   return {
     tell(table: string, rows: number) {

@@ -22,13 +22,13 @@ type Options = GlobalOptions & { readonly json?: true };
 async function listThreads({ json, ...options }: Options): Promise<void> {
   await withStore(options, async (store) => {
     const all = await store.threads();
-    if (all.length === 0 && !json) say("(no threads)");
+    if (all.length === 0 && !json) say(options.io, "(no threads)");
     for (const each of all) {
       const { thread, changedMs, title = "", target, workDir = "" } = each;
       const place = target === undefined ? "" : `  (${oneLine(`${target}:${workDir}`, 100)})`;
       const words = title === "" ? "" : `  ${oneLine(title, 80)}`;
-      if (json) sayJson(each);
-      else say(`${oneLine(thread, 100)}  ${minuteOf(changedMs)}${words}${place}`);
+      if (json) sayJson(options.io, each);
+      else say(options.io, `${oneLine(thread, 100)}  ${minuteOf(changedMs)}${words}${place}`);
     }
   });
 }
@@ -45,7 +45,7 @@ async function printThread(
   await withStore(options, async (store) => {
     const found = (await store.threads()).find((each) => each.thread === thread);
     if (found === undefined) throw noThread(thread);
-    await write(await exportThread(store, found, format));
+    await write(options.io, await exportThread(store, found, format));
   });
 }
 
@@ -63,11 +63,11 @@ async function showThread(
   thread: string,
   { json, follow = false, ...options }: Options & { readonly follow?: boolean },
 ): Promise<void> {
-  const show = (message: ThreadMessage) => (json ? sayJson(message) : say(lineOf(message)));
+  const show = (message: ThreadMessage) => (json ? sayJson(options.io, message) : say(options.io, lineOf(message)));
   await withStore(options, async (store) => {
     if (!(await store.threads()).some((each) => each.thread === thread)) throw noThread(thread);
     if (!follow) return (await readThread(store, thread)).forEach(show);
-    const stopped = untilStopped();
+    const stopped = untilStopped(options.io);
     try {
       for await (const message of followThread(store, thread, { signal: stopped.signal })) show(message);
     } finally {

@@ -8,6 +8,7 @@ import { hasSources, loadedSettings, placeOf, settingsFrom, toolChoice, toolkitO
 import { pause } from "../../util/abort.ts";
 import { START_MS, untilStopped } from "../signals.ts";
 import { say, sayJson } from "../say.ts";
+import type { Io } from "../io.ts";
 
 /** Prints the toolset: as a table for people, or as JSON in the named format. */
 export async function run({
@@ -24,27 +25,27 @@ export async function run({
     terminal: hasTerminal(place),
     ...(scope !== undefined && { memoryScope: scope }),
   };
-  const set = toolset(chosenTools(toolChoice(settings), conditions));
-  print(set, format);
+  const set = toolset(chosenTools(toolChoice(options.io, settings), conditions));
+  print(options.io, set, format);
 }
 
 /** Prints the toolset including plugins and MCP servers. Starts them, and ends them again. */
 async function withSources(format: "table" | DefinitionFormat, options: GlobalOptions): Promise<void> {
   const { createToolkit } = await import("../../toolkit.ts");
-  const stopped = untilStopped();
+  const stopped = untilStopped(options.io);
   const toolkit = await createToolkit({ ...(await toolkitOptions(options, { sources: true })), lifetime: "call" });
   try {
     await Promise.race([toolkit.ready, pause(START_MS, stopped.signal, { keepsAlive: false })]);
-    print(toolkit.tools, format);
+    print(options.io, toolkit.tools, format);
   } finally {
     await toolkit.close();
     stopped.release();
   }
 }
 
-function print(set: Toolset, format: "table" | DefinitionFormat): void {
-  if (format === "table") say(table(set));
-  else sayJson(definitions(set, format) ?? [], 2);
+function print(io: Io, set: Toolset, format: "table" | DefinitionFormat): void {
+  if (format === "table") say(io, table(set));
+  else sayJson(io, definitions(set, format) ?? [], 2);
 }
 
 function table(set: Toolset): string {

@@ -21,6 +21,7 @@ import { handlersIn, programsOf as programsOfHook } from "../hooks.ts";
 import { placing, trustFor } from "../sources.ts";
 import { hasTerminal, isAgreed } from "../terminal.ts";
 import { note, say } from "../say.ts";
+import type { Io } from "../io.ts";
 
 /**
  * Shows what needs the user's trust: settings of a project's file that only the user may set, programs in the workspace
@@ -30,23 +31,23 @@ import { note, say } from "../say.ts";
  */
 export async function run(
   file: string | undefined,
-  { list, revoke, forget, workDir = "." }: GlobalOptions & { list?: true; revoke?: true; forget?: true },
-): Promise<void> {
-  const trusted = createTrust(stateFolder());
-  if (forget) return await forgetPlace(file);
-  if (list) return await showTrusted(trusted);
-  const named = file === undefined ? undefined : resolve(file);
-  const mcpFile = basename(named ?? "") === MCP_FILE ? named : findProjectFile(workDir, MCP_FILE);
-  const path = named === undefined ? findProjectFile(workDir) : named === mcpFile ? undefined : named;
+  { io, list, revoke, forget, workDir = "." }: GlobalOptions & { list?: true; revoke?: true; forget?: true },
+): Promise<number | void> {
+  const trusted = createTrust(stateFolder(io.env));
+  if (forget) return await forgetPlace(io, file);
+  if (list) return await showTrusted(io, trusted);
+  const named = file === undefined ? undefined : resolve(io.cwd, file);
+  const mcpFile = basename(named ?? "") === MCP_FILE ? named : findProjectFile(workDir, io, MCP_FILE);
+  const path = named === undefined ? findProjectFile(workDir, io) : named === mcpFile ? undefined : named;
   if (path !== undefined && basename(path) !== PROJECT_FILE) {
     throw new Error(
       `trust: expected a project's ${PROJECT_FILE} or ${MCP_FILE}, got ${oneLine(path, 500)}; a file named ` +
         "with --config is your own and needs no trust",
     );
   }
-  if (!revoke) return await offer({ path, mcpFile }, trusted, workDir);
-  if (path === undefined && mcpFile === undefined) return say(NOTHING);
-  for (const each of [path, mcpFile]) if (each !== undefined) await takeBack(each, trusted);
+  if (!revoke) return await offer(io, { path, mcpFile }, trusted, workDir);
+  if (path === undefined && mcpFile === undefined) return say(io, NOTHING);
+  for (const each of [path, mcpFile]) if (each !== undefined) await takeBack(io, each, trusted);
 }
 
 /** Something that a person is asked to trust. */
@@ -66,50 +67,50 @@ interface Files {
   readonly mcpFile: string | undefined;
 }
 
-async function offer({ path, mcpFile }: Files, trusted: Trust, workDir: string): Promise<void> {
+async function offer(io: Io, { path, mcpFile }: Files, trusted: Trust, workDir: string): Promise<number | void> {
   // Read as if it were not trusted, so that everything it asks for is shown.
-  const { user } = findConfig();
+  const { user } = findConfig(io);
   const { project, settings } = await readSettings(
     { ...(user !== undefined && { user }), ...(path !== undefined && { project: path }) },
-    { trust: NOBODY },
+    { ...{ env: io.env, cwd: io.cwd }, trust: NOBODY },
   );
   const mcp = mcpFile === undefined ? undefined : await readMcpFile(mcpFile, NOBODY, {});
   const offers = [
     ...(await offersOfFile(project, trusted)),
     ...(await offersOfFile(mcp, trusted)),
-    ...(await offersOfPrograms([...programsOf(settings, mcp), ...(await programsOfHooks(settings, workDir))], trusted, {
-      settings,
-      workDir,
-    })),
+    ...(await offersOfPrograms(
+      [...programsOf(settings, mcp), ...(await programsOfHooks(io, settings, workDir))],
+      trusted,
+      { io, settings, workDir },
+    )),
     ...(await offersOfTools(trusted)),
   ];
   if (offers.length === 0) {
     const file = path ?? mcpFile;
-    if (file === undefined) return say(NOTHING);
-    for (const problem of mcp?.problems ?? []) note(`handrail: ${oneLine(problem, 500)}`);
+    if (file === undefined) return say(io, NOTHING);
+    for (const problem of mcp?.problems ?? []) note(io, `handrail: ${oneLine(problem, 500)}`);
     if (path === undefined && mcp?.asks.length === 0 && mcp.problems.length > 0) {
-      process.exitCode = EXIT.notSucceeded;
-      return;
+      return EXIT.notSucceeded;
     }
     const isAsking = (project?.asks.length ?? 0) + (mcp?.asks.length ?? 0) > 0;
     return say(
+      io,
       isAsking ? `${displayed(file)} is trusted already.` : `${displayed(file)} asks for nothing that needs trust.`,
     );
   }
   const asked = offers.map(({ text }) => text).join("\n");
-  if (!hasTerminal()) {
-    say(asked);
-    note("handrail: only a person can answer this: run handrail trust in a terminal (--yes does not count)");
-    process.exitCode = EXIT.notSucceeded;
-    return;
+  if (!hasTerminal(io)) {
+    say(io, asked);
+    note(io, "handrail: only a person can answer this: run handrail trust in a terminal (--yes does not count)");
+    return EXIT.notSucceeded;
   }
   const what = displayed(path ?? mcpFile ?? "This");
-  if (!(await isAgreed(`${asked}\nTrust it, as it is now? [y/N] `))) {
-    process.exitCode = EXIT.notSucceeded;
-    return say(`${what} is not trusted: this has no effect.`);
+  if (!(await isAgreed(io, `${asked}\nTrust it, as it is now? [y/N] `))) {
+    say(io, `${what} is not trusted: this has no effect.`);
+    return EXIT.notSucceeded;
   }
   for (const each of offers) await each.accept();
-  say(`${what} is trusted until it changes.`);
+  say(io, `${what} is trusted until it changes.`);
 }
 
 /** Returns what the project's file asks for. For a changed file, marks what is new and what is no longer asked for. */
@@ -162,10 +163,10 @@ function programsOf({ tools }: Settings, mcp: McpFile | undefined): readonly Nam
 }
 
 /** Returns the programs of hooks. */
-async function programsOfHooks(settings: Settings, workDir: string): Promise<readonly NamedProgram[]> {
-  const trust = trustFor(settings, { workDir });
+async function programsOfHooks(io: Io, settings: Settings, workDir: string): Promise<readonly NamedProgram[]> {
+  const trust = trustFor(settings, { io, workDir });
   const all = handlersIn(settings.hooks).map(([event, handler]) =>
-    programsOfHook(handler, event, resolve(workDir), trust),
+    programsOfHook(io, handler, event, resolve(io.cwd, workDir), trust),
   );
   return (await Promise.all(all)).flat().map(({ source, argv, opened }) => {
     return { source, argv, setting: opened === undefined ? {} : { cwd: "workspace", sandbox: false } };
@@ -176,9 +177,9 @@ async function programsOfHooks(settings: Settings, workDir: string): Promise<rea
 async function offersOfPrograms(
   named: readonly NamedProgram[],
   trusted: Trust,
-  { settings, workDir }: { readonly settings: Settings; readonly workDir: string },
+  { io, settings, workDir }: { readonly io: Io; readonly settings: Settings; readonly workDir: string },
 ): Promise<readonly Offer[]> {
-  const programs = trustFor(settings, { workDir });
+  const programs = trustFor(settings, { io, workDir });
   const all = await Promise.all(
     named.map(async ({ source, argv, setting }): Promise<readonly Offer[]> => {
       const record = programs.byName(argv, { source });
@@ -218,27 +219,30 @@ async function offersOfTools(trusted: Trust): Promise<readonly Offer[]> {
   });
 }
 
-async function forgetPlace(file: string | undefined): Promise<void> {
+async function forgetPlace(io: Io, file: string | undefined): Promise<void> {
   if (file === undefined) throw new Error("trust: expected a folder, as in handrail trust --forget ~/bin");
-  const path = inRealFolder(resolve(file));
-  const was = await writtenPlaces(stateFolder()).forget(path);
-  say(was ? `${displayed(path)} counts as yours again.` : `${displayed(path)} was not written by a model. See --list`);
+  const path = inRealFolder(resolve(io.cwd, file));
+  const was = await writtenPlaces(stateFolder(io.env)).forget(path);
+  say(
+    io,
+    was ? `${displayed(path)} counts as yours again.` : `${displayed(path)} was not written by a model. See --list`,
+  );
 }
 
-async function showTrusted(trusted: Trust): Promise<void> {
-  const [files, places] = await Promise.all([trusted.list(), writtenPlaces(stateFolder()).list()]);
-  for (const path of places) say(`written  ${displayed(path)}`);
-  if (files.length === 0) return say("No file is trusted.");
+async function showTrusted(io: Io, trusted: Trust): Promise<void> {
+  const [files, places] = await Promise.all([trusted.list(), writtenPlaces(stateFolder(io.env)).list()]);
+  for (const path of places) say(io, `written  ${displayed(path)}`);
+  if (files.length === 0) return say(io, "No file is trusted.");
   for (const { path, sha256 } of files) {
     const now = await hashOf(path).catch(() => undefined);
     const standing = now === undefined ? "gone" : now === sha256 ? "trusted" : "changed";
-    say(`${standing.padEnd(7)}  ${displayed(path)}`);
+    say(io, `${standing.padEnd(7)}  ${displayed(path)}`);
   }
 }
 
-async function takeBack(path: string, trusted: Trust): Promise<void> {
+async function takeBack(io: Io, path: string, trusted: Trust): Promise<void> {
   const was = await trusted.revoke(inRealFolder(path));
-  say(was ? `${displayed(path)} is not trusted any more.` : `${displayed(path)} was not trusted.`);
+  say(io, was ? `${displayed(path)} is not trusted any more.` : `${displayed(path)} was not trusted.`);
 }
 
 function displayed(path: string): string {

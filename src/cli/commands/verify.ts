@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { type AskOne, type Verified, verifyRecord } from "../../activity/verify.ts";
 import { databaseFile } from "../../config/state.ts";
 import { type Value, loadEngine } from "../../db/driver.ts";
@@ -21,16 +22,21 @@ export interface VerifyOptions extends GlobalOptions {
  *
  * @throws Error when the record cannot be read, has no seals, or `head` is not one.
  */
-export async function run({ store: named, head, ...options }: VerifyOptions): Promise<void> {
+export async function run({ store: named, head, ...options }: VerifyOptions): Promise<number> {
   const anchor = head === undefined ? undefined : linkOf(head);
   const { store: own, tenant } = await settingsFrom(options);
   const store = named ?? own;
   if (store === "memory") throw new Error("the configuration has store: memory, which keeps nothing to verify");
   const verified = /^postgres(ql)?:/.test(store)
     ? await inOneState(store, (ask) => verifyRecord(ask, anchor))
-    : await verifyFile(store === "sqlite" ? databaseFile(tenant) : store.replace(/^sqlite:/, ""), anchor);
-  for (const line of linesOf(verified)) say(line);
-  if (verified.fault !== undefined) process.exitCode = EXIT.notSucceeded;
+    : await verifyFile(
+        store === "sqlite"
+          ? databaseFile(tenant, options.io.env)
+          : resolve(options.io.cwd, store.replace(/^sqlite:/, "")),
+        anchor,
+      );
+  for (const line of linesOf(verified)) say(options.io, line);
+  return verified.fault === undefined ? EXIT.ok : EXIT.notSucceeded;
 }
 
 function linkOf(head: string): SealLink {

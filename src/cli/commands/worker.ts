@@ -38,14 +38,17 @@ export async function run({ name, concurrency, maxWaiting, limit = [], ...option
     workerId: id,
     ...(given.undo === true &&
       given.target === undefined && {
-        tools: [...(given.tools ?? []), workerUndo(undoFolder(resolve(given.stateDir ?? stateFolder())))],
+        tools: [
+          ...(given.tools ?? []),
+          workerUndo(undoFolder(resolve(options.io.cwd, given.stateDir ?? stateFolder(options.io.env)))),
+        ],
       }),
   });
-  const stopped = untilStopped();
+  const stopped = untilStopped(options.io);
   const slots = Math.min(concurrency ?? DEFAULT_CONCURRENCY, calls ?? Infinity);
-  const onError = (message: string) => warn([message]);
+  const onError = (message: string) => warn(options.io, [message]);
   try {
-    await tellHowToAttach(toolkit);
+    await tellHowToAttach(options.io, toolkit);
     await toolkit.ready;
     const take =
       queue === undefined
@@ -65,12 +68,12 @@ export async function run({ name, concurrency, maxWaiting, limit = [], ...option
       toolLimits: Object.fromEntries(limit.map(limitOf)),
       ...(take !== undefined && { queue: take }),
     });
-    say(`worker:${name} (${id}) makes calls in ${toolkit.backend.workDir}`);
+    say(options.io, `worker:${name} (${id}) makes calls in ${toolkit.backend.workDir}`);
     if (!stopped.signal.aborted)
       await new Promise((end) => stopped.signal.addEventListener("abort", end, { once: true }));
     await worker.close();
   } finally {
-    await toolkit.close().catch((error: unknown) => warn([messageOf(error)]));
+    await toolkit.close().catch((error: unknown) => warn(options.io, [messageOf(error)]));
     stopped.release();
   }
 }

@@ -21,17 +21,22 @@ const MOUNT_PROC = "mount -t proc proc /proc";
 const INSTALL_SHARP = "npm install sharp";
 
 /** Checks Node.js, the programs that Handrail starts, and that commands run, also in the sandbox. */
-export const machine = ({ targets = [] }: GlobalOptions): readonly Check[] =>
+export const machine = ({ io: { env }, targets = [] }: GlobalOptions): readonly Check[] =>
   [
     { name: "Node.js", required: true, fix: NEWER_NODE, run: async () => nodeVersion() },
-    { name: "ripgrep", required: true, fix: "npm install @vscode/ripgrep", run: ripgrep },
-    program({ name: "bash", required: true }),
-    program({ name: "git" }),
+    {
+      name: "ripgrep",
+      required: true,
+      fix: "npm install @vscode/ripgrep",
+      run: (signal: AbortSignal) => ripgrep(env, signal),
+    },
+    program(env, { name: "bash", required: true }),
+    program(env, { name: "git" }),
     {
       name: "commands",
       required: true,
       fix: `df -h ${quoteWord(tmpdir())} && ls -ld ${quoteWord(tmpdir())}`,
-      run: (signal: AbortSignal) => inTemporaryFolder((folder) => command(folder, signal)),
+      run: (signal: AbortSignal) => inTemporaryFolder((folder) => command(env, folder, signal)),
     },
     // /proc is used to find and stop children that have left their process group.
     { name: "/proc", required: process.platform === "linux", fix: MOUNT_PROC, run: processes },
@@ -41,8 +46,8 @@ export const machine = ({ targets = [] }: GlobalOptions): readonly Check[] =>
       fix: "bwrap --unshare-all --ro-bind / / true",
       run: (signal: AbortSignal) => inTemporaryFolder((folder) => sandboxed(folder, signal)),
     },
-    ...[...TARGETS, ...targets].flatMap(programOfTarget),
-    program({ name: "tmux", version: "-V", use: "run commands where you can watch with --tmux" }),
+    ...[...TARGETS, ...targets].flatMap((kind) => programOfTarget(env, kind)),
+    program(env, { name: "tmux", version: "-V", use: "run commands where you can watch with --tmux" }),
     // sharp scales pictures that are too large for a model.
     { name: "pictures", required: false, fix: INSTALL_SHARP, run: pictures },
   ].map((check) => ({ ...check, group: "machine" }));
@@ -56,12 +61,12 @@ function nodeVersion(): Finding {
 }
 
 /** Runs the same binary that grep and find use. */
-async function ripgrep(signal: AbortSignal): Promise<Finding> {
+async function ripgrep(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Finding> {
   const path = await ripgrepPath().catch((error: unknown) => {
     if (!(error instanceof ToolFailure)) throw error;
   });
   if (path === undefined) {
-    return { status: "missing", detail: "neither in its package nor on the PATH", fix: installCommand("ripgrep") };
+    return { status: "missing", detail: "neither in its package nor on the PATH", fix: installCommand("ripgrep", env) };
   }
   return { status: "ok", detail: `${await firstLineOf([path, "--version"], signal)} (${path})` };
 }
@@ -76,10 +81,13 @@ interface Program {
   readonly use?: string;
 }
 
-function program({ name, required = false, version = "--version", use }: Program): Omit<Check, "group"> {
-  const fix = installCommand(name);
+function program(
+  env: NodeJS.ProcessEnv,
+  { name, required = false, version = "--version", use }: Program,
+): Omit<Check, "group"> {
+  const fix = installCommand(name, env);
   const run = async (signal: AbortSignal): Promise<Finding> => {
-    const path = closedPathOf(name);
+    const path = closedPathOf(name, env);
     if (typeof path === "object") return { status: "missing", detail: path.why, fix };
     const found = `${await firstLineOf([path, version], signal)} (${path})`;
     return { status: "ok", detail: use === undefined ? found : `${found}: ${use}` };
@@ -87,9 +95,9 @@ function program({ name, required = false, version = "--version", use }: Program
   return { name, required, fix, run };
 }
 
-function closedPathOf(name: string): string | { readonly why: string } {
+function closedPathOf(name: string, { PATH: path }: NodeJS.ProcessEnv): string | { readonly why: string } {
   try {
-    return findProgram(name).path;
+    return findProgram(name, { path }).path;
   } catch (error) {
     if (!(error instanceof ProgramMissing)) throw error;
     return { why: error.onlyIn === undefined ? "not on the PATH" : error.message };
@@ -97,9 +105,9 @@ function closedPathOf(name: string): string | { readonly why: string } {
 }
 
 /** Returns a check of the programs that reach a kind of target, if it has a flag. */
-function programOfTarget({ commandLine }: TargetKind): readonly Omit<Check, "group">[] {
+function programOfTarget(env: NodeJS.ProcessEnv, { commandLine }: TargetKind): readonly Omit<Check, "group">[] {
   if (commandLine === undefined) return [];
-  const install = installCommand(commandLine.package);
+  const install = installCommand(commandLine.package, env);
   const run = async (): Promise<Finding> => {
     const { works, detail, fix = install } = await commandLine.look();
     return works ? { status: "ok", detail: `${detail}: ${commandLine.use}` } : { status: "missing", detail, fix };
@@ -107,8 +115,8 @@ function programOfTarget({ commandLine }: TargetKind): readonly Omit<Check, "gro
   return [{ name: commandLine.program, required: false, fix: install, run }];
 }
 
-async function command(folder: string, signal: AbortSignal): Promise<Finding> {
-  const backend = await local({ workDir: folder, outputFolder: join(folder, "outputs") });
+async function command(env: NodeJS.ProcessEnv, folder: string, signal: AbortSignal): Promise<Finding> {
+  const backend = await local({ env, workDir: folder, outputFolder: join(folder, "outputs") });
   try {
     const { exit, written } = await outputOf(backend, ["sh", "-c", "echo out; echo error >/dev/stderr"], signal);
     if (exit.how === "exited" && exit.code === 0 && written === "out\nerror\n")

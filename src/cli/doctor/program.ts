@@ -39,8 +39,9 @@ export async function firstLineOf(argv: readonly [string, ...string[]], signal: 
 }
 
 /** Returns the command that installs a package on this system. */
-export function installCommand(name: string): string {
-  const [, command = "apt-get install"] = MANAGERS.find(([program]) => foundProgram(program) !== undefined) ?? [];
+export function installCommand(name: string, { PATH: path }: NodeJS.ProcessEnv): string {
+  const isHere = (program: string) => foundProgram(program, { path }) !== undefined;
+  const [, command = "apt-get install"] = MANAGERS.find(([program]) => isHere(program)) ?? [];
   const asRoot = command.startsWith("brew") || process.getuid?.() === 0 ? "" : "sudo ";
   return `${asRoot}${command} ${name}`;
 }

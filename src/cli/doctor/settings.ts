@@ -1,10 +1,9 @@
-import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { findConfig } from "../../config/find.ts";
 import { ConfigError } from "../../config/problem.ts";
 import { readSettings } from "../../config/read-settings.ts";
 import { type Settings, defaultSettings, variablesIn } from "../../config/settings.ts";
-import { keyFile, stateFolder } from "../../config/state.ts";
+import { homeOf, keyFile, stateFolder } from "../../config/state.ts";
 import { createTrust } from "../../config/trust.ts";
 import { labelOf } from "../../guard/hook-settings.ts";
 import { runProgram } from "../../machine/start.ts";
@@ -18,6 +17,7 @@ import { loadedSettings } from "../settings.ts";
 import { trustFor } from "../sources.ts";
 import { hasTerminal } from "../terminal.ts";
 import type { Check, Finding } from "./check.ts";
+import type { Io } from "../io.ts";
 
 /** Checks what configures Handrail: files and options, model providers, and where a person can be asked. */
 export const settings = (options: GlobalOptions): readonly Check[] =>
@@ -26,11 +26,11 @@ export const settings = (options: GlobalOptions): readonly Check[] =>
     {
       name: "models",
       required: false,
-      fix: `chmod 600 ${keyFile()}`,
+      fix: `chmod 600 ${keyFile(options.io.env)}`,
       run: (signal: AbortSignal) => models(options, signal),
     },
     { name: "hooks", required: false, fix: "handrail trust", run: () => hooks(options) },
-    { name: "approvals", required: false, fix: "tty", run: async () => approvals() },
+    { name: "approvals", required: false, fix: "tty", run: async () => approvals(options.io) },
   ].map((check) => ({ ...check, group: "settings" }));
 
 /** Returns the settings. Invalid settings are reported by another check: here the defaults stand in for them. */
@@ -45,13 +45,15 @@ export async function settingsOf(options: GlobalOptions): Promise<Settings> {
 async function configuration(options: GlobalOptions): Promise<Finding> {
   const { config } = options;
   const workDir = options.target === undefined ? options.workDir : undefined;
+  const { env, cwd } = options.io;
   const files = findConfig({
+    ...{ env, cwd },
     ...(config !== undefined && { named: config }),
     ...(workDir !== undefined && { from: workDir }),
   });
-  const names = [...Object.values(files), ...variablesIn(process.env)];
+  const names = [...Object.values(files), ...variablesIn(env)];
   try {
-    const { project } = await readSettings(files, { trust: createTrust(stateFolder()) });
+    const { project } = await readSettings(files, { env, cwd, trust: createTrust(stateFolder(env)) });
     const { settings: loaded } = await loadedSettings(options);
     if (names.length === 0) return { status: "ok", detail: "no file and no variable; the defaults apply" };
     const waits = project !== undefined && project.asks.length > 0 && project.standing !== "trusted";
@@ -76,10 +78,13 @@ async function hooks(options: GlobalOptions): Promise<Finding> {
   const all = handlersIn(loaded.hooks);
   if (all.length === 0) return { status: "ok", detail: "none" };
   const trust = trustFor(loaded, options);
-  const folder = resolve(options.target === undefined ? (options.workDir ?? ".") : homedir());
+  const folder = resolve(
+    options.io.cwd,
+    options.target === undefined ? (options.workDir ?? ".") : homeOf(options.io.env),
+  );
   const problems = await Promise.all(
     all.map(async ([event, handler]) => {
-      const programs = await programsOf(handler, event, folder, trust);
+      const programs = await programsOf(options.io, handler, event, folder, trust);
       const found = await Promise.all(
         programs.map(async ({ argv, opened }) => {
           const [program = ""] = argv;
@@ -115,7 +120,11 @@ const ANSWER_MS = 1_500;
 
 /** Which model providers have a key, and which local server answers. */
 async function models(options: GlobalOptions, signal: AbortSignal): Promise<Finding> {
-  const [keys, ollama, { model }] = await Promise.all([foundKeys(), localOllama(), settingsOf(options)]);
+  const [keys, ollama, { model }] = await Promise.all([
+    foundKeys(options.io),
+    localOllama(options.io),
+    settingsOf(options),
+  ]);
   const configured = model?.baseUrl === undefined ? [] : [model.baseUrl];
   const servers = [...new Set([...configured, ...LOCAL])];
   const answers = await Promise.all(servers.map((url) => answersAt(url, signal)));
@@ -147,8 +156,8 @@ async function answersAt(url: string, signal: AbortSignal): Promise<boolean> {
   }
 }
 
-function approvals(): Finding {
-  if (hasTerminal()) return { status: "ok", detail: "approval questions appear on this terminal" };
+function approvals(io: Io): Finding {
+  if (hasTerminal(io)) return { status: "ok", detail: "approval questions appear on this terminal" };
   const detail = "no terminal here: calls that need approval are denied, unless an MCP client can ask";
   return { status: "missing", detail, fix: "handrail call … --yes   (approves in advance)" };
 }

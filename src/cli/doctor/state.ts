@@ -17,37 +17,41 @@ import { quoteWord } from "../../util/quote.ts";
 import type { GlobalOptions } from "../options.ts";
 import { type Check, type Finding, inTemporaryFolder } from "./check.ts";
 import { settingsOf } from "./settings.ts";
+import type { Io } from "../io.ts";
 
 /** The least free space, in bytes. Below it, writing the record or saved outputs may soon fail. */
 const LEAST_FREE = 100 * 1024 * 1024;
 
 /** Checks what Handrail keeps: its folder, saved outputs, the record of calls, and what undo needs. */
-export const state = (options: GlobalOptions): readonly Check[] =>
-  [
+export function state(options: GlobalOptions): readonly Check[] {
+  const own = databaseFile(undefined, options.io.env);
+  const checks: readonly Omit<Check, "group">[] = [
     {
       name: "state folder",
       required: true,
-      fix: `mkdir -p -m 700 ${quoteWord(stateFolder())}`,
-      run: folderOfState,
+      fix: `mkdir -p -m 700 ${quoteWord(stateFolder(options.io.env))}`,
+      run: () => folderOfState(options.io),
     },
     {
       name: "saved outputs",
       required: false,
-      fix: `du -sh ${quoteWord(outputsFolder(stateFolder()))}`,
+      fix: `du -sh ${quoteWord(outputsFolder(stateFolder(options.io.env)))}`,
       run: () => savedOutputs(options),
     },
     {
       name: "database",
       required: true,
-      fix: `mv ${quoteWord(databaseFile())} ${quoteWord(`${databaseFile()}.broken`)}`,
+      fix: `mv ${quoteWord(own)} ${quoteWord(`${own}.broken`)}`,
       run: () => database(options),
     },
     { name: "undo", required: false, fix: "see docs/undo.md", run: () => undo(options) },
-  ].map((check) => ({ ...check, group: "state" }));
+  ];
+  return checks.map((check) => ({ ...check, group: "state" }));
+}
 
 /** The folder exists or can be created, only the user has access, it is writable, and there is free space. */
-async function folderOfState(): Promise<Finding> {
-  const folder = stateFolder();
+async function folderOfState(io: Io): Promise<Finding> {
+  const folder = stateFolder(io.env);
   const there = await nearestThere(folder);
   if (!there.isFolder) {
     const fix = `mv ${quoteWord(there.path)} ${quoteWord(`${there.path}.old`)}`;
@@ -75,7 +79,7 @@ async function folderOfState(): Promise<Finding> {
 
 /** Compares the size of the saved outputs with its limit. */
 async function savedOutputs(options: GlobalOptions): Promise<Finding> {
-  const folder = outputsFolder(stateFolder());
+  const folder = outputsFolder(stateFolder(options.io.env));
   const { state: limits } = await settingsOf(options);
   const { saved, live } = await usedBytes(folder);
   const most = formatSize(limits.outputs ?? DEFAULT_MAX_OUTPUT_BYTES);
@@ -87,7 +91,7 @@ async function savedOutputs(options: GlobalOptions): Promise<Finding> {
 async function database(options: GlobalOptions): Promise<Finding> {
   const { store, tenant } = await settingsOf(options);
   if (store.includes("://")) return await server(store);
-  const file = databaseFile(tenant);
+  const file = databaseFile(tenant, options.io.env);
   const size = await sizeOf(file);
   if (size === undefined) return { status: "ok", detail: `${await tryEngine()}; ${file} is created on first use` };
   const log = (await sizeOf(`${file}-wal`)) ?? 0; // read first: the last process to close removes it
@@ -131,8 +135,8 @@ async function undo(options: GlobalOptions): Promise<Finding> {
   const settings = await settingsOf(options);
   if (settings.undo === "off") return { status: "ok", detail: "off in the configuration" };
   if (options.target !== undefined) return { status: "ok", detail: "off: it keeps files of this machine only" };
-  const workDir = resolve(options.workDir ?? settings.tools.workDir ?? ".");
-  const { path } = await storeOf({ folder: undoFolder(stateFolder()), workDir }, { make: false });
+  const workDir = resolve(options.io.cwd, options.workDir ?? settings.tools.workDir ?? ".");
+  const { path } = await storeOf({ folder: undoFolder(stateFolder(options.io.env)), workDir }, { make: false });
   const { bytes } = await readLog(path);
   const most = formatSize(settings.state.undo ?? DEFAULT_MAX_UNDO_BYTES);
   return { status: "ok", detail: `${workDir}: ${formatSize(bytes)} of at most ${most} in ${path}` };

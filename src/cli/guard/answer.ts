@@ -78,12 +78,18 @@ async function openProject(options: GlobalOptions, version: string): Promise<Pro
     park: { afterMs: WAIT_MS },
     howToApprove: "To allow it, a person answers the question in `handrail approvals`, the console or on a phone.",
   });
-  return { toolkit, guard: createGuard({ toolkit, ask: guard.ask, contained }), version };
+  return {
+    toolkit,
+    guard: createGuard({ toolkit, ask: guard.ask, contained: (run) => contained(options.io, run) }),
+    version,
+  };
 }
 
 /** A text that changes when a configuration file does. */
-async function versionOf({ config }: GlobalOptions, folder: string): Promise<string> {
-  const files = Object.values(findConfig({ from: folder, ...(config !== undefined && { named: config }) }));
+async function versionOf({ io, config }: GlobalOptions, folder: string): Promise<string> {
+  const files = Object.values(
+    findConfig({ env: io.env, cwd: io.cwd, from: folder, ...(config !== undefined && { named: config }) }),
+  );
   const infos = await Promise.all(
     files
       .flat()

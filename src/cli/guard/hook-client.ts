@@ -2,6 +2,11 @@ import { createHash } from "node:crypto";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { stateFolder } from "../../config/state.ts";
+import type { Io } from "../io.ts";
+import type { GlobalOptions } from "../options.ts";
+
+/** What the hook needs of the options: how it was called, and the process. */
+type HookOptions = Pick<GlobalOptions, "io" | "words">;
 
 /** One event of a client, as `handrail hook CLIENT` gets it. */
 export interface HookRequest {
@@ -21,29 +26,29 @@ export interface HookAnswer {
 
 const PROJECT_VARIABLES = ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR"] as const;
 
-export function hookRequest(client: string, written: string): HookRequest {
-  const env = Object.fromEntries(PROJECT_VARIABLES.map((name) => [name, process.env[name]]));
+export function hookRequest(io: Pick<Io, "env">, client: string, written: string): HookRequest {
+  const env = Object.fromEntries(PROJECT_VARIABLES.map((name) => [name, io.env[name]]));
   return { client, written, env };
 }
 
 /** Where everything about hooks is kept: the socket, and tickets of commands that run in the sandbox. */
-export const guardFolder = (): string => join(stateFolder(), "guard");
+export const guardFolder = (env: NodeJS.ProcessEnv): string => join(stateFolder(env), "guard");
 
 /**
  * The socket of the process that waits for events. Another program file, version or environment of Handrail has another
  * socket, because its answers may differ.
  */
-export function hookSocket(): string {
-  const names = Object.keys(process.env).filter((name) => /^(?:HANDRAIL_|XDG_|HOME$)/.test(name));
-  const own = names.map((name) => `${name}=${process.env[name]}`).join("\n");
-  const about = JSON.stringify([__VERSION__, process.argv[1], process.argv.slice(4), process.version, own]);
-  return join(guardFolder(), createHash("sha256").update(about).digest("hex").slice(0, 16));
+export function hookSocket({ io: { env, program }, words = [] }: HookOptions): string {
+  const names = Object.keys(env).filter((name) => /^(?:HANDRAIL_|XDG_|HOME$)/.test(name));
+  const own = names.map((name) => `${name}=${env[name]}`).join("\n");
+  const about = JSON.stringify([__VERSION__, program[1], words.slice(2), process.version, own]);
+  return join(guardFolder(env), createHash("sha256").update(about).digest("hex").slice(0, 16));
 }
 
 /** Asks the waiting process. Resolves to `undefined` when none waits. Rejects when it ends without an answer. */
-export function askWaiting(request: HookRequest): Promise<HookAnswer | undefined> {
+export function askWaiting(path: string, request: HookRequest): Promise<HookAnswer | undefined> {
   return new Promise((resolve, reject) => {
-    const socket = connect(hookSocket());
+    const socket = connect(path);
     let answer = "";
     socket.setEncoding("utf8").on("data", (piece: string) => (answer += piece));
     socket.once("error", (error: NodeJS.ErrnoException) => {
@@ -61,11 +66,11 @@ export function askWaiting(request: HookRequest): Promise<HookAnswer | undefined
   });
 }
 
-/** Prints an answer, and sets the exit code. */
-export function printAnswer({ stdout, stderr, code }: HookAnswer): void {
-  if (stdout !== "") process.stdout.write(stdout);
-  if (stderr !== "") process.stderr.write(stderr);
-  process.exitCode = code;
+/** Prints an answer. Returns the exit code. */
+function printAnswer(io: Io, { stdout, stderr, code }: HookAnswer): number {
+  if (stdout !== "") io.stdout.write(stdout);
+  if (stderr !== "") io.stderr.write(stderr);
+  return code;
 }
 
 /** Blocks the call: what fails is never allowed. */
@@ -75,24 +80,28 @@ export function blocked(why: string): HookAnswer {
 
 /**
  * Handles `handrail hook CLIENT`: asks the waiting process, and starts it when none waits. Never rejects: what fails
- * blocks the call.
+ * blocks the call. Resolves to the exit code.
  */
-export async function hook(client: string, written: string): Promise<void> {
-  const request = hookRequest(client, written);
+export async function hook(client: string, written: string, options: HookOptions): Promise<number> {
+  const { io } = options;
+  const request = hookRequest(io, client, written);
   try {
-    printAnswer((await askWaiting(request)) ?? (await startAndAsk(request)));
+    const waiting = await askWaiting(hookSocket(options), request);
+    return printAnswer(io, waiting ?? (await startAndAsk(request, options)));
   } catch (error) {
-    printAnswer(blocked(error instanceof Error ? error.message : String(error)));
+    return printAnswer(io, blocked(error instanceof Error ? error.message : String(error)));
   }
 }
 
 /** How long the waiting process may take to start, in milliseconds. */
 const START_MS = 15_000;
 
-async function startAndAsk(request: HookRequest): Promise<HookAnswer> {
+async function startAndAsk(request: HookRequest, options: HookOptions): Promise<HookAnswer> {
   const { startProgram } = await import("../../machine/start.ts");
-  const [program = "", ...options] = [process.argv[1], ...process.argv.slice(4)].filter((word) => word !== undefined);
-  const child = startProgram([process.execPath, program, "hook", "wait", ...options], {
+  const { io, words = [] } = options;
+  const [node, file] = io.program;
+  const child = startProgram([node, file, "hook", "wait", ...words.slice(2)], {
+    inherits: io.env,
     detached: true,
     stdio: "ignore",
     cwd: "/",
@@ -103,7 +112,7 @@ async function startAndAsk(request: HookRequest): Promise<HookAnswer> {
   child.once("exit", (code) => (problem = code === 0 ? undefined : `its process ended with code ${code}`));
   for (const deadline = Date.now() + START_MS; Date.now() < deadline && problem === undefined;) {
     await new Promise((resolve) => setTimeout(resolve, 20));
-    const answer = await askWaiting(request);
+    const answer = await askWaiting(hookSocket(options), request);
     if (answer !== undefined) return answer;
   }
   throw new Error(problem ?? `its process did not start within ${START_MS / 1_000} seconds`);

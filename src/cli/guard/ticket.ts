@@ -8,6 +8,7 @@ import { randomName } from "../../util/identifier.ts";
 import { replacePrivateFile } from "../../util/private-file.ts";
 import { quoteWords } from "../../util/quote.ts";
 import { EXIT } from "../exit.ts";
+import type { Io } from "../io.ts";
 import type { GlobalOptions } from "../options.ts";
 import { toolkitOptions } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
@@ -21,11 +22,11 @@ type Ticket = Contained & { readonly untilMs: number };
 const VALID_MS = 600_000;
 
 /** Keeps an approved command, and returns the command line that runs it in the sandbox. */
-export async function contained(run: Contained): Promise<string> {
+export async function contained(io: Io, run: Contained): Promise<string> {
   const id = randomName(24);
   const ticket: Ticket = { ...run, untilMs: Date.now() + VALID_MS };
-  await replacePrivateFile(join(guardFolder(), "tickets"), id, JSON.stringify(ticket));
-  const words = quoteWords([process.execPath, process.argv[1] ?? "handrail", "hook", "run", id]);
+  await replacePrivateFile(join(guardFolder(io.env), "tickets"), id, JSON.stringify(ticket));
+  const words = quoteWords([...io.program, "hook", "run", id]);
   return `${words} # ${run.command.replaceAll(/\s+/g, " ").trim().slice(0, 200)}`;
 }
 
@@ -33,8 +34,8 @@ export async function contained(run: Contained): Promise<string> {
 const LIMIT = { bytes: 1_048_576, lines: 100_000 };
 
 /** Runs the command of a ticket, prints its output and takes over its exit code. */
-export async function runTicket(id: string, options: GlobalOptions): Promise<void> {
-  const { command, cwd, thread, parent, project } = await takeTicket(id);
+export async function runTicket(id: string, options: GlobalOptions): Promise<number> {
+  const { command, cwd, thread, parent, project } = await takeTicket(options.io, id);
   // The command was approved as the client's call. Whatever else would need approval is refused.
   const approver: Approver = async (call) => {
     const isIt = call.effects.every((effect) => effect.kind === "exec" && effect.command === script);
@@ -50,15 +51,15 @@ export async function runTicket(id: string, options: GlobalOptions): Promise<voi
     approver,
     lifetime: "call",
   });
-  const stopped = untilStopped();
+  const stopped = untilStopped(options.io);
   try {
     const run = toolkit.with({ thread, parent });
     const result = await run.call({ name: "bash", input: { command: script, timeout: MOST_SECONDS } }, stopped);
     const data =
       result.status === "ok" ? (result.data as { readonly output?: string; readonly exit_code?: number }) : {};
     const text = data.output ?? asText(result);
-    stream(text.endsWith("\n") || text === "" ? text : `${text}\n`);
-    process.exitCode = result.status === "ok" ? (data.exit_code ?? EXIT.notSucceeded) : EXIT.notSucceeded;
+    stream(options.io, text.endsWith("\n") || text === "" ? text : `${text}\n`);
+    return result.status === "ok" ? (data.exit_code ?? EXIT.notSucceeded) : EXIT.notSucceeded;
   } finally {
     await toolkit.close();
     stopped.release();
@@ -69,8 +70,8 @@ export async function runTicket(id: string, options: GlobalOptions): Promise<voi
 const MOST_SECONDS = 3_600;
 
 /** @throws Error when there is no such ticket, or it is too old or was used. */
-async function takeTicket(id: string): Promise<Ticket> {
-  const path = join(guardFolder(), "tickets", /^[\w-]+$/.test(id) ? id : "none");
+async function takeTicket(io: Io, id: string): Promise<Ticket> {
+  const path = join(guardFolder(io.env), "tickets", /^[\w-]+$/.test(id) ? id : "none");
   try {
     const ticket = JSON.parse(await readFile(path, "utf8")) as Ticket;
     await unlink(path); // if two processes try, this fails in one of them

@@ -38,15 +38,15 @@ export async function waitForEvents(options: GlobalOptions): Promise<void> {
       return blocked("the event was incomplete");
     }
   };
-  await makePrivateFolder(guardFolder());
-  if (await isListening(server)) await new Promise<void>((resolve) => server.once("close", resolve));
+  await makePrivateFolder(guardFolder(options.io.env));
+  if (await isListening(server, hookSocket(options)))
+    await new Promise<void>((resolve) => server.once("close", resolve));
   clearInterval(idle);
   await answers.close();
 }
 
 /** Listens, in place of a process that has died. Resolves to false when another process listens. */
-async function isListening(server: ReturnType<typeof createServer>): Promise<boolean> {
-  const path = hookSocket();
+async function isListening(server: ReturnType<typeof createServer>, path: string): Promise<boolean> {
   for (const attempt of [1, 2]) {
     const taken = await new Promise<boolean>((resolve, reject) => {
       server.once("error", (error: NodeJS.ErrnoException) =>
@@ -55,7 +55,7 @@ async function isListening(server: ReturnType<typeof createServer>): Promise<boo
       server.listen(path, () => resolve(false));
     });
     if (!taken) return true;
-    if (attempt === 2 || (await askWaiting({ client: "", written: "", env: {} }).catch(() => true)) !== undefined)
+    if (attempt === 2 || (await askWaiting(path, { client: "", written: "", env: {} }).catch(() => true)) !== undefined)
       break;
     await unlink(path).catch(() => undefined);
   }

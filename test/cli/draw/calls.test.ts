@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { type Block, endedLines, runningLines } from "../../../src/cli/chat/draw/calls.ts";
+import { setColoured } from "../../../src/cli/chat/draw/paint.ts";
 import { widthOf } from "../../../src/cli/chat/draw/text.ts";
 import { unifiedDiff } from "../../../src/files/diff.ts";
 
@@ -90,8 +91,8 @@ test("a call that runs shows its time and the end of its output, and one that wa
 });
 
 test("NO_COLOR draws the same text without any sequence", () => {
-  vi.stubEnv("NO_COLOR", "1");
+  setColoured(false);
   const { lines } = endedLines(EDIT, { status: "failed", text: "no" }, 10, 40);
-  vi.unstubAllEnvs();
+  setColoured(true);
   expect(lines).toEqual(["● edit  a.js           failed · 0.01 s", "  │ no"]);
 });

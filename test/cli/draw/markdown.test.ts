@@ -1,7 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { loadHighlighter, markdownStream } from "../../../src/cli/chat/draw/markdown.ts";
+import { setColoured } from "../../../src/cli/chat/draw/paint.ts";
 import { widthOf } from "../../../src/cli/chat/draw/text.ts";
 import { cases } from "../../support/cases.ts";
 
@@ -109,9 +110,9 @@ test("headings are bold, code has colours, and NO_COLOR has neither", () => {
     "\x1b[35mconst\x1b[0m a = \x1b[33m1\x1b[0m; \x1b[2m// one\x1b[0m",
     "\x1b[2m```\x1b[0m",
   ]);
-  vi.stubEnv("NO_COLOR", "1");
+  setColoured(false);
   expect(markdownLines(text, 80)).toEqual(["# Head", "`a`", "```js", "const a = 1; // one", "```"]);
-  vi.unstubAllEnvs();
+  setColoured(true);
 });
 
 describe("while it streams", () => {

@@ -15,9 +15,17 @@ export interface Span {
 /** A line, as its parts from left to right. */
 export type Line = readonly Span[];
 
+/** Of the one terminal that a process draws on. */
+let coloured = true;
+
 /** False if nothing is to be coloured or styled (https://no-color.org). */
 export function isColoured(): boolean {
-  return (process.env["NO_COLOR"] ?? "") === "";
+  return coloured;
+}
+
+/** Sets whether the terminal gets colours and styles. */
+export function setColoured(to: boolean): void {
+  coloured = to;
 }
 
 /** Returns a line as text for a terminal. After it, no look and no link is on. */
