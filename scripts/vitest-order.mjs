@@ -11,19 +11,22 @@ import { BaseSequencer } from "vitest/node";
  */
 const LONGEST = [
   "test/sandbox/projects",
-  "test/policy/commands/regimes",
+  "test/sandbox/git-attacks",
+  "test/tools/grep",
+  "test/tools/find",
   "test/sandbox/suite",
+  "test/sandbox/escapes-processes",
+  "test/sandbox/git-state",
   "test/backends/suite-",
   "test/cli/",
   "test/backends/faults-",
   "test/backends/tmux-",
-  "test/tools/files-crash",
   "test/backends/",
-  "test/sandbox/",
-  "test/tools/find",
-  "test/tools/grep",
-  "test/policy/oracle",
   "test/mcp/",
+  "test/sandbox/",
+  "test/tools/files-crash",
+  "test/agent/parked-kills",
+  "test/policy/",
   "test/checks/",
 ];
 
