@@ -5,7 +5,7 @@
  * The rules do not overlap: one wrong import is reported under one name.
  */
 import { LEVELS, pathsOf, ROOMS } from "./scripts/lib/layers.mjs";
-import { entriesOf, PAGE, PAGE_WORKER, PROCESSES, readManifest } from "./scripts/lib/project.mjs";
+import { entriesOf, PAGE, PROCESSES, readManifest } from "./scripts/lib/project.mjs";
 
 /** Reported under their own names below, with the reason that is theirs. */
 const RULED_APART = {
@@ -14,7 +14,7 @@ const RULED_APART = {
   tools: ["backends"],
 };
 
-const entries = [...entriesOf(readManifest()), ...PROCESSES, PAGE, PAGE_WORKER].map(({ source }) => `^${source}$`);
+const entries = [...entriesOf(readManifest()), ...PROCESSES, PAGE].map(({ source }) => `^${source}$`);
 
 /** @type {import("dependency-cruiser").IForbiddenRuleType[]} */
 const order = LEVELS.flatMap((level, index) =>

@@ -2,12 +2,12 @@
  * What counts as used, for knip: everything that package.json publishes, the scripts, the tests and the examples, and what those
  * reach. Anything else in the project (files, exports, packages) is dead and fails the check.
  */
-import { entriesOf, PAGE, PAGE_WORKER, PROCESSES, readManifest } from "./scripts/lib/project.mjs";
+import { entriesOf, PAGE, PROCESSES, readManifest } from "./scripts/lib/project.mjs";
 
 /** @type {import("knip").KnipConfig} */
 export default {
   entry: [
-    ...[...entriesOf(readManifest()), ...PROCESSES, PAGE, PAGE_WORKER].map(({ source }) => source),
+    ...[...entriesOf(readManifest()), ...PROCESSES, PAGE].map(({ source }) => source),
     "scripts/*.mjs",
     "examples/*",
     "examples/plugins/*",

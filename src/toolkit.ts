@@ -86,7 +86,7 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const { answerWithinMs = 600_000, park = "never", keepParkedMs = 604_800_000, sources = [] } = options;
   const { env = process.env } = options;
   const stateDir = resolve(options.stateDir ?? stateFolder(env)); // a folder of this machine, whatever the backend
-  const allState = isInside(stateDir, stateFolder(env)) ? stateFolder(env) : stateDir; // of all tenants
+  const allState = isInside(stateDir, stateFolder(env)) ? stateFolder(env) : stateDir;
   const { mode, limits, alarms: alarmOptions } = sandboxChoice(options);
   const place: TargetOptions = { ...options, sandbox: mode };
   const browsers = lazyBrowsers({

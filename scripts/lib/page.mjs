@@ -34,11 +34,8 @@ export async function buildPage(folder) {
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
       rolldownOptions: {
-        input: [join(root, "index.html"), join(root, "push-worker.ts")],
-        // A service worker serves the folder that it lies in, at the same address for ever.
-        output: {
-          entryFileNames: ({ name }) => (name === "push-worker" ? "[name].js" : "assets/[name]-[hash].js"),
-        },
+        input: join(root, "index.html"),
+        output: { entryFileNames: "assets/[name]-[hash].js" },
       },
     },
   });

@@ -30,9 +30,6 @@ export const PROCESSES = [
 /** The entry of the console's page, which Vite builds for browsers. */
 export const PAGE = { source: "src/console/page/main.tsx" };
 
-/** The page's service worker, which the browser starts by its name. */
-export const PAGE_WORKER = { source: "src/console/page/push-worker.ts" };
-
 /**
  * @typedef {object} Manifest
  * @property {string} name

@@ -13,8 +13,6 @@ export interface GlobalOptions {
   readonly config?: string;
   readonly preset?: string;
   readonly workDir?: string;
-  /** A tenant of the configuration. */
-  readonly tenant?: string;
   /** A target on another system, as a flag of its kind names it. Default: this machine. */
   readonly target?: string;
   /** Kinds of targets in addition to the built-in ones. */

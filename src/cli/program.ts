@@ -1,5 +1,6 @@
 import { Argument, Command, CommanderError, Help, Option } from "commander";
 import { TARGETS, targetOfFlag } from "../backends/targets.ts";
+import { TENANTS_WERE_REMOVED } from "../config/removed.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { TargetKind } from "../contract/target.ts";
 import { messageOf } from "../util/errors.ts";
@@ -210,6 +211,7 @@ function usageError(text: string): string {
   const message = text
     .replace(/^error: (?:command-argument (?=value ))?/, "handrail: ")
     .replace(/ is invalid\. expected /, " is invalid. Expected ");
+  if (/unknown option '--tenant[='"]/.test(text)) return `${message.trimEnd()}. ${TENANTS_WERE_REMOVED}.\n`;
   const isBare = /^error: (?:unknown|missing|too many)/.test(text) && !text.includes("(Did you mean");
   return isBare ? `${message}${HELP}` : message;
 }

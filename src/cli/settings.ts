@@ -7,7 +7,7 @@ import type { McpChoices } from "../config/mcp.ts";
 import { type Loaded, loadSettings } from "../config/load.ts";
 import type { ToolSettings } from "../config/values.ts";
 import { type Settings, flagsIn } from "../config/settings.ts";
-import { databaseFile, homeOf, keyFile, stateFolder, tenantFolder } from "../config/state.ts";
+import { databaseFile, homeOf, keyFile, stateFolder } from "../config/state.ts";
 import type { Store } from "../contract/activity.ts";
 import type { ToolSource } from "../contract/tool-source.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
@@ -24,7 +24,6 @@ import type { ToolkitOptions } from "../toolkit-options.ts";
 import type { DebugLog } from "./log.ts";
 import type { GlobalOptions } from "./options.ts";
 import { warn } from "./say.ts";
-import { ofTenant } from "./tenants.ts";
 import type { Tracing } from "./tracing.ts";
 import type { Io } from "./io.ts";
 
@@ -52,7 +51,7 @@ export async function loadedSettings(options: GlobalOptions): Promise<Loaded> {
       `option '--preset <name>' argument '${preset}' is invalid. Allowed choices are ${names.join(", ")}.`,
     );
   }
-  return { ...loaded, settings: ofTenant(loaded.settings, workDir) };
+  return loaded;
 }
 
 /**
@@ -196,7 +195,8 @@ export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds
         log?.write("warn", "notify.failed", { text });
         tell(text);
       };
-      await (await import("./notify-people.ts")).notifyPeople(options.io, notice, settings, report);
+      const { sendNotice } = await import("../console/notify.ts");
+      await sendNotice(notice, { program: settings.notify, onFailure: report });
     },
     onNotice(text) {
       log?.write("warn", "backend.noticed", { text });
@@ -260,7 +260,6 @@ export function toolkitOptionsOf(settings: Settings, options: GlobalOptions): Om
     },
     ...(settings.memory.scope !== undefined && { memoryScope: settings.memory.scope }),
     outputOwner: OUTPUT_OWNER,
-    ...(settings.tenant !== undefined && { stateDir: tenantFolder(settings.tenant, options.io.env) }),
     ...(settings.state.outputs !== undefined && { maxOutputBytes: settings.state.outputs }),
     browser: settings.browser,
     undo: settings.undo === "on",
@@ -312,11 +311,11 @@ export async function withStore<T>(options: GlobalOptions, work: (store: Store) 
 }
 
 /** Opens the configured store. Loads only the code for this kind of store. */
-export async function storeOf(io: Io, { store, tenant, state: { database: maxBytes } }: Settings): Promise<Store> {
+export async function storeOf(io: Io, { store, state: { database: maxBytes } }: Settings): Promise<Store> {
   if (store === "memory") return (await import("../activity/memory-store.ts")).memoryStore();
   if (store !== "sqlite") return (await import("../activity/postgres-store.ts")).postgresStore({ url: store });
   const { sqliteStore } = await import("../activity/sqlite-store.ts");
-  return sqliteStore({ file: databaseFile(tenant, io.env), ...(maxBytes !== undefined && { maxBytes }) });
+  return sqliteStore({ file: databaseFile(io.env), ...(maxBytes !== undefined && { maxBytes }) });
 }
 
 /** Returns which tools the settings choose. */

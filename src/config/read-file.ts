@@ -6,6 +6,7 @@ import { type Reading, loadCheck, valueText } from "./check.ts";
 import { putAt, unitOf, variableOf } from "./names.ts";
 import { didYouMean } from "./nearest.ts";
 import type { Place, Problem } from "./problem.ts";
+import { REMOVED_KEYS } from "./removed.ts";
 import { ROW_OF } from "./rows.ts";
 import { type Given, variablesIn } from "./settings.ts";
 import { readSource } from "./source.ts";
@@ -76,7 +77,9 @@ export async function readEnvironment({ env, cwd }: Here, problems: Problem[]): 
   for (const variable of variablesIn(env)) {
     const key = keys.find((each) => variableOf(each) === variable);
     if (key === undefined) {
-      const message = `unknown variable. ${didYouMean(variable, keys.map(variableOf))}`.trimEnd();
+      const [, removed] = [...REMOVED_KEYS].find(([each]) => variableOf(each) === variable) ?? [];
+      const meant = removed ?? didYouMean(variable, keys.map(variableOf));
+      const message = `unknown variable. ${meant}`.trimEnd();
       problems.push({ file: shown, key: variable, message });
       continue;
     }
@@ -149,6 +152,11 @@ async function readGiven(root: unknown, base: { workDir: string; home: string },
       if (Object.hasOwn(ROW_OF, inner.join("."))) await readKey(inner.join("."), value);
       else if (known.includes(name)) await readGroup(value, inner);
       else {
+        const removed = REMOVED_KEYS.get(inner.join("."));
+        if (removed !== undefined) {
+          reading.report(inner, removed, "key");
+          continue;
+        }
         const meant = didYouMean(name, known) || elsewhere(name) || `Keys here: ${known.join(", ")}.`;
         reading.report(inner, `unknown key. ${meant}`, "key");
       }

@@ -24,7 +24,6 @@ import {
 } from "./project-rules.ts";
 import {
   type Schema,
-  type ValueOf,
   choice,
   either,
   fields,
@@ -106,31 +105,6 @@ const optional = <Written, T = Written>(
   project: ProjectRule<NoInfer<T>>,
   more: More<Written, T>,
 ): Row<Written, T> => ({ schema, otherwise, project, ...more });
-
-const tenantName = text('a name of a tenant: up to 32 lower-case letters, digits or "-"', {
-  pattern: "^[a-z][a-z0-9-]{0,31}$",
-});
-const tenantsSchema = record(
-  "a map of tenants by name",
-  tenantName,
-  fields({ work_dir: path, calls: integer(1, 10_000), waiting: integer(1, 1_000_000) }),
-);
-
-/** A tenant of the configuration. */
-export interface TenantSettings {
-  /** Where its tools work. Absent: only on workers, which have folders of their own for it. */
-  readonly workDir?: string;
-  /** How many calls each of its workers makes at once, and how many may wait. Default: as the worker's options say. */
-  readonly calls?: number;
-  readonly waiting?: number;
-}
-
-function tenantsOf(written: ValueOf<typeof tenantsSchema>, base: Base): { readonly [name: string]: TenantSettings } {
-  const tenants = Object.entries(written).map(([tenant, { work_dir: workDir, ...limits }]) => {
-    return [tenant, { ...limits, ...(workDir !== undefined && { workDir: absolutePath(workDir, base) }) }] as const;
-  });
-  return Object.fromEntries(tenants);
-}
 
 const ENGINES: readonly SearchEngine["engine"][] = ["duckduckgo", "searxng", "brave"];
 const LOOSE_IF_FALSE = notLooser([false, true]);
@@ -557,17 +531,6 @@ export const ROWS = {
         "it, the store alone wakes them",
     },
   ),
-  tenant: optional(tenantName, "none", never("it chooses whose record is used"), {
-    doc: "whose [record](operations.md#tenants) is used: a name of `tenants`",
-    flag: { name: "tenant", value: "name", help: "whose record is used: a tenant of the configuration" },
-  }),
-  tenants: row(tenantsSchema, {}, never("it separates people who do not trust each other"), {
-    doc:
-      "by name, [tenants](operations.md#tenants): people who share this installation and see nothing of each other: " +
-      "`{ work_dir, calls, waiting }`, where the tools of a tenant work, how many calls each of its workers makes at once, " +
-      "and how many may wait",
-    read: tenantsOf,
-  }),
   "state.outputs_mb": optional(integer(1, MOST_MB), "`2048`", never("they belong to all projects"), {
     doc: "MiB for all saved outputs in the state folder; the oldest are removed first, and each after 7 days",
   }),

@@ -1,6 +1,7 @@
 import { presetPolicy } from "../tools/presets/policies.ts";
 import { type Here, hereOf } from "./find.ts";
 import { type SettingName, camel, putAt, settingName, variableOf } from "./names.ts";
+import { REMOVED_KEYS } from "./removed.ts";
 import { type Key, type ROWS, ROW_OF, type SettingIn } from "./rows.ts";
 import { homeOf } from "./state.ts";
 
@@ -93,7 +94,7 @@ export function variablesIn(env: NodeJS.ProcessEnv): readonly string[] {
 }
 
 const OF_KEYS = new RegExp(
-  `^(?:${Object.keys(ROW_OF)
+  `^(?:${[...Object.keys(ROW_OF), ...REMOVED_KEYS.keys()]
     .map((key) => (key.includes(".") ? `${variableOf(key.replace(/\..*/, ""))}_.*` : variableOf(key)))
     .join("|")})$`,
 );

@@ -9,30 +9,9 @@ export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
   return join(xdg(env, "XDG_STATE_HOME", ".local/state"), "handrail");
 }
 
-/**
- * Returns the folder of a tenant's state, with all that `stateFolder()` has without tenants, except what belongs to the
- * server: users, sessions of browsers, the token.
- */
-export function tenantFolder(tenant: string | undefined, env: NodeJS.ProcessEnv = process.env): string {
-  return tenant === undefined ? stateFolder(env) : join(stateFolder(env), "tenants", tenant);
-}
-
-/**
- * Returns the URL of a tenant's record: a schema of its own in the same database (`schemaOf`). Without a tenant, the
- * URL itself.
- *
- * @throws TypeError for a text that is not a URL.
- */
-export function urlOfTenant(url: string, tenant: string | undefined): string {
-  if (tenant === undefined) return url;
-  const own = new URL(url);
-  own.searchParams.set("schema", `handrail_${tenant.replaceAll("-", "_")}`);
-  return own.href;
-}
-
 /** Returns the path of the database. */
-export function databaseFile(tenant: string | undefined, env: NodeJS.ProcessEnv = process.env): string {
-  return join(tenantFolder(tenant, env), "handrail.db");
+export function databaseFile(env: NodeJS.ProcessEnv = process.env): string {
+  return join(stateFolder(env), "handrail.db");
 }
 
 /** Returns the path of the file with the users of the API: `users.json` in the state folder. */

@@ -34,8 +34,6 @@ const EXAMPLES: { readonly [key in Key]?: unknown } = {
   notify: ["ntfy", "publish", "my-topic"],
   "serve.origins": ["http://localhost:5173"],
   queue: "redis://localhost:6379",
-  tenant: "acme",
-  tenants: { acme: { work_dir: "/srv/acme" } },
   hooks: { PreToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: "./check.sh" }] }] },
   park: "after 10m",
   "telemetry.traces": "http://localhost:4318",

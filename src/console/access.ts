@@ -34,8 +34,6 @@ export interface AccessOptions {
   readonly browsers?: BrowserSessions | undefined;
   /** People with tokens of their own. Default: none. */
   readonly users?: Users | undefined;
-  /** The tenant of the token's holder. Default: none. */
-  readonly tenant?: string | undefined;
   /** Whether the server's certificate is for this name. Default: there is no certificate. */
   readonly isCertified?: ((name: string) => boolean) | undefined;
   /** Milliseconds since 1970. Default: the current time. */
@@ -82,7 +80,7 @@ const LOOPBACK_NAMES = ["localhost", "127.0.0.1", "::1"];
  * @throws Error when the token is too short.
  */
 export function createAccess(options: AccessOptions): Access {
-  const { token, host, origins, browsers, users, tenant, isCertified, now = Date.now } = options;
+  const { token, host, origins, browsers, users, isCertified, now = Date.now } = options;
   if (token.length < MIN_TOKEN) throw new Error(`Expected a token of at least ${MIN_TOKEN} characters.`);
   const isOpen = !isLoopback(host);
   const pairings = new Map<string, { readonly untilMs: number; readonly of: string | undefined }>();
@@ -117,7 +115,6 @@ export function createAccess(options: AccessOptions): Access {
     if (session === undefined) return undefined;
     const user = session.user === undefined ? undefined : users?.byName(session.user);
     if (session.user !== undefined && user === undefined) return undefined; // the user was removed
-    if (session.tenant !== (session.user === undefined ? tenant : user?.tenant)) return undefined; // or moved
     return { kind: session.kind, session: session.id, name: session.name, ...(user !== undefined && { user }) };
   };
 

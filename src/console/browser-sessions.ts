@@ -20,21 +20,13 @@ export interface BrowserSession {
   readonly address: string;
   /** The user whose session it is. Absent: that of the holder of the API's token, who may do everything. */
   readonly user?: string;
-  /** The tenant that it is a session of. */
-  readonly tenant?: string;
-}
-
-/** Where a browser's push service takes messages for it, and the browser's keys (Push API, RFC 8291). */
-export interface PushSubscription {
-  readonly endpoint: string;
-  readonly keys: { readonly p256dh: string; readonly auth: string };
 }
 
 /** The sessions of browsers. Processes that share the folder share them. */
 export interface BrowserSessions {
   /** Begins a session. `secret` authorizes whoever has it; the secret is not kept. Rejects with the system's error. */
   create(
-    session: Pick<BrowserSession, "kind" | "name" | "address" | "user" | "tenant">,
+    session: Pick<BrowserSession, "kind" | "name" | "address" | "user">,
   ): Promise<{ readonly session: BrowserSession; readonly secret: string }>;
   /** Returns the session with this secret, and notes its use; `undefined` if it has ended or never existed. */
   use(secret: string, address: string): BrowserSession | undefined;
@@ -42,12 +34,6 @@ export interface BrowserSessions {
   ended(id: string): AbortSignal;
   /** The sessions, oldest first. */
   list(): Promise<readonly BrowserSession[]>;
-  /** Keeps the address to which messages for a browser are sent, until its session ends; `undefined` removes it. */
-  subscribe(id: string, subscription: PushSubscription | undefined): Promise<void>;
-  /** The addresses of messages for the browsers that asked for them. */
-  subscriptions(): Promise<
-    readonly { readonly id: string; readonly tenant: string | undefined; readonly subscription: PushSubscription }[]
-  >;
   /** Ends a session. Resolves to false if no session has this id. */
   revoke(id: string): Promise<boolean>;
 }
@@ -74,15 +60,13 @@ export function browserSessions(folder: string, now: () => number = Date.now): B
     const kept = fieldsIn(readTextFile(fileOf(id)));
     const { name, kind, hash, createdMs, address, user, tenant } = kept;
     if (typeof name !== "string" || typeof hash !== "string" || typeof createdMs !== "number") return undefined;
+    if (tenant !== undefined) return undefined; // of a version with tenants: not a session of this record
     const used = fieldsIn(readTextFile(join(folder, useOf(id))));
     const usedMs = typeof used["usedMs"] === "number" ? used["usedMs"] : createdMs;
     if (now() - usedMs > UNUSED_MS) return undefined;
     const last = typeof used["address"] === "string" ? used["address"] : String(address);
     const text = (value: unknown) => (typeof value === "string" ? value : ""); // "": nobody
-    const whose = {
-      ...(user !== undefined && { user: text(user) }),
-      ...(tenant !== undefined && { tenant: text(tenant) }),
-    };
+    const whose = user === undefined ? {} : { user: text(user) };
     return { id, kind: kind === "phone" ? "phone" : "browser", name, createdMs, usedMs, address: last, hash, ...whose };
   };
 
@@ -108,11 +92,11 @@ export function browserSessions(folder: string, now: () => number = Date.now): B
   };
 
   return {
-    async create({ kind, name, address, user, tenant }) {
+    async create({ kind, name, address, user }) {
       const id = randomBytes(8).toString("hex");
       const secret = `${id}.${randomBytes(32).toString("base64url")}`;
       const createdMs = now();
-      const whose = { ...(user !== undefined && { user }), ...(tenant !== undefined && { tenant }) };
+      const whose = user === undefined ? {} : { user };
       const kept = { kind, name, address, createdMs, ...whose, hash: hashOf(secret).toString("base64url") };
       await replacePrivateFile(folder, `${id}.json`, `${JSON.stringify(kept)}\n`);
       return { session: { id, kind, name, address, createdMs, usedMs: createdMs, ...whose }, secret };
@@ -148,17 +132,6 @@ export function browserSessions(folder: string, now: () => number = Date.now): B
         .map(({ hash: _, ...session }) => session)
         .sort((one, other) => one.createdMs - other.createdMs);
     },
-    async subscribe(id, subscription) {
-      if (subscription !== undefined) await replacePrivateFile(folder, pushOf(id), JSON.stringify(subscription));
-      else await removeFile(join(folder, pushOf(id)));
-    },
-    async subscriptions() {
-      const sessions = await this.list();
-      return sessions.flatMap(({ id, tenant }) => {
-        const { endpoint, keys } = fieldsIn(readTextFile(join(folder, pushOf(id)))) as Partial<PushSubscription>;
-        return endpoint === undefined || keys === undefined ? [] : [{ id, tenant, subscription: { endpoint, keys } }];
-      });
-    },
     async revoke(id) {
       if (!/^[0-9a-f]{16}$/.test(id)) return false;
       const isRevoked = await removeFiles(folder, id);
@@ -172,7 +145,7 @@ export function browserSessions(folder: string, now: () => number = Date.now): B
 async function removeFiles(folder: string, id: string): Promise<boolean> {
   const isRemoved = await removeFile(join(folder, `${id}.json`));
   await removeFile(join(folder, useOf(id)));
-  await removeFile(join(folder, pushOf(id)));
+  await removeFile(join(folder, `${id}.push.json`)); // of a version that sent Web Push
   return isRemoved;
 }
 
@@ -188,7 +161,6 @@ async function removeFile(file: string): Promise<boolean> {
 }
 
 const useOf = (id: string) => `${id}.used.json`;
-const pushOf = (id: string) => `${id}.push.json`;
 
 function hashOf(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();

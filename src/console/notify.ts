@@ -2,13 +2,10 @@ import { homedir } from "node:os";
 import type { Notice } from "../contract/notice.ts";
 import { runProgram } from "../machine/start.ts";
 import { messageOf } from "../util/errors.ts";
-import type { PushSender } from "./push.ts";
 
 export interface NotifyOptions {
   /** The user's program and its arguments. Empty: no program is run. */
   readonly program: readonly string[];
-  /** Sends the notice to browsers that asked for it. Default: to none. */
-  readonly push?: PushSender | undefined;
   /** Called with a text for people about what failed. Must not throw. */
   readonly onFailure?: (text: string) => void;
 }
@@ -17,17 +14,12 @@ export interface NotifyOptions {
 const PROGRAM_MS = 10_000;
 
 /**
- * Tells people something, wherever they are: runs the user's program, and sends a message to the browsers that asked
- * for it. The program gets the title as its last argument, which other users of the machine can see, and the notice as
- * a line of JSON on stdin. It runs without a shell, in the home folder: not where a model writes. Resolves when both
- * are done, after ten seconds at most. Never rejects.
+ * Tells people something, wherever they are: runs the user's program. The program gets the title as its last argument,
+ * which other users of the machine can see, and the notice as a line of JSON on stdin. It runs without a shell, in the
+ * home folder: not where a model writes. Resolves when it has ended, after ten seconds at most. Never rejects.
  */
-export async function sendNotice(notice: Notice, { program, push, onFailure }: NotifyOptions): Promise<void> {
-  const fail = (error: unknown) => onFailure?.(messageOf(error));
-  await Promise.all([
-    program.length > 0 && run(program, notice).catch(fail),
-    push?.(notice).catch((error: unknown) => onFailure?.(`a browser could not be reached: ${messageOf(error)}`)),
-  ]);
+export async function sendNotice(notice: Notice, { program, onFailure }: NotifyOptions): Promise<void> {
+  if (program.length > 0) await run(program, notice).catch((error: unknown) => onFailure?.(messageOf(error)));
 }
 
 async function run([program = "", ...args]: readonly string[], notice: Notice): Promise<void> {

@@ -111,7 +111,6 @@ export const WORKER = Type.Object(
     id: Type.String({ description: "`worker:NAME#ID` is this one." }),
     name: Type.String(),
     host: Type.String({ description: "The name of its machine." }),
-    tenant: Type.Optional(Type.String({ description: "Whose calls it makes. Absent without tenants." })),
     workDir: Type.String(),
     concurrency: Type.Integer({ description: "How many calls it makes at once." }),
     running: Type.Integer({ description: "The calls that it makes now." }),

@@ -27,7 +27,6 @@ import { keptRoutes } from "./routes/kept.ts";
 import { metricsRoutes } from "./routes/metrics.ts";
 import { outputRoutes } from "./routes/outputs.ts";
 import { pageRoutes } from "./routes/pages.ts";
-import { pushRoutes } from "./routes/push.ts";
 import { pairingLink, sessionRoutes } from "./routes/sessions.ts";
 import { scheduleRoutes } from "./routes/schedules.ts";
 import { threadRoutes } from "./routes/threads.ts";
@@ -40,8 +39,7 @@ import { type Users, whyNotBy } from "./users.ts";
 export { isLoopback } from "./access.ts";
 export type { OpenAgent } from "./agents.ts";
 
-/** What the people of one tenant use. */
-export interface TenantParts {
+export interface ServerOptions {
   /** Not closed with the server. The server serves its store. */
   readonly toolkit: Toolkit;
   /** Opens the agent of a thread. Default: prompts are refused. */
@@ -52,21 +50,6 @@ export interface TenantParts {
   readonly grants?: KeptGrants;
   /** Returns the results of `handrail doctor`. Default: the API does not serve them. */
   readonly doctor?: () => Promise<readonly Finding[]>;
-}
-
-/** Tenants besides that of the token's holder. Each has a record, memories, agents and grants of its own. */
-export interface Tenants {
-  /** They are opened when the server starts, so that their schedules run and their approved calls are made. */
-  readonly names: readonly string[];
-  /** Opens a tenant. Rejects with an Error that its people do not see; a later request tries again. */
-  open(name: string): Promise<TenantParts & { close(): Promise<void> }>;
-}
-
-export interface ServerOptions extends TenantParts {
-  /** The tenant of `toolkit` and of the token's holder. Default: none. */
-  readonly tenant?: string;
-  /** The users of other tenants are refused. Default: no others. */
-  readonly tenants?: Tenants;
   /** Authorizes its holder to use the whole API. */
   readonly token: string;
   /** The address to listen on. Default "127.0.0.1". */
@@ -77,8 +60,6 @@ export interface ServerOptions extends TenantParts {
   readonly origins?: readonly string[];
   /** Serves HTTPS with this certificate and its key, both in PEM. Default: HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string };
-  /** The folder with the keys for messages to browsers. Default: the API has none. */
-  readonly stateDir?: string;
   /** The sessions of browsers. Default: browsers cannot use the API. */
   readonly browsers?: BrowserSessions;
   /** People with tokens of their own, who may do less than the holder of `token`. Default: none. */
@@ -126,64 +107,36 @@ export async function serveApi({
   port = 0,
   ...options
 }: ServerOptions): Promise<RunningServer> {
-  const { api = true, onError = () => undefined, tls, browsers, users, tenant, tenants, stateDir, origins } = options;
+  const { api = true, onError = () => undefined, tls, browsers, users, origins, mcp } = options;
   const { reachable = (url: string) => url } = options;
   const certificate = tls && certificateOf(tls.cert);
   const ending = new AbortController();
   const { createAdaptorServer } = await import("@hono/node-server");
   const started: { access?: Access; url?: string } = {}; // set once the port is known
+  const access = () => started.access;
   const phoneUrl = () => (tls && started.url !== undefined ? reachable(started.url) : undefined);
-  const surrounding = { browsers, stateDir, access: () => started.access, phoneUrl, signal: ending.signal, api };
-  const own = servedTenant(options, tenant, surrounding);
-  const others = new Map<string, Promise<ServedTenant>>();
-  const openOther = (name: string, { open }: Tenants): Promise<ServedTenant> => {
-    const opening = others.get(name) ?? openTenant(open, name, surrounding);
-    others.set(name, opening);
-    return opening.catch((error: unknown) => {
-      if (others.get(name) === opening) others.delete(name);
-      onError(new Error(`tenant ${name}: ${messageOf(error)}`, { cause: error }));
-      throw new Problem(503, "Your tenant cannot be served at the moment: the server's log has the reason.");
-    });
-  };
-  const tenantNamed = async (name: string | undefined): Promise<ServedTenant | undefined> => {
-    if (name === tenant) return own;
-    if (name === undefined || tenants?.names.includes(name) !== true) return undefined;
-    return await openOther(name, tenants);
-  };
-  const tenantOf = async (caller: Caller): Promise<ServedTenant> => {
-    const user = userOf(caller);
-    const found = user === undefined ? own : await tenantNamed(user.tenant);
-    if (found === undefined) throw new Problem(403, "This server does not serve your tenant.");
-    return found;
-  };
-  // Of an unknown tenant no signature fits either: who sends it learns nothing.
-  const tenantOfTrigger = async (name: string | undefined) => (await tenantNamed(name ?? tenant)) ?? own;
-  const app = application(api ? own.routes : undefined, {
-    access: () => started.access,
-    ended: ending.signal,
-    ...{ tenantOf, tenantOfTrigger, hasMcp: options.mcp !== undefined, browsers, onError },
-  });
+  const served = servedParts(options, { access, phoneUrl, signal: ending.signal });
+  const app = application(api ? served.routes() : undefined, { access, ended: ending.signal, mcp, browsers, onError });
   const over = tls && { createServer: createHttpsServer, serverOptions: { ...tls } };
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false, ...over });
   try {
-    await own.attend(); // first, so that nothing listens when the store cannot be written
+    if (api) await served.attend(); // first, so that nothing listens when the store cannot be written
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       server.listen(port, host, resolve);
     });
   } catch (error) {
     ending.abort();
-    await own.close();
+    await served.close();
     throw error;
   }
   const address = server.address();
   const actualPort = typeof address === "object" && address !== null ? address.port : port;
   const isCertified = certificate && ((name: string) => certificate.checkHost(name) !== undefined);
-  started.access = createAccess({ token, host, origins, browsers, users, tenant, isCertified });
+  started.access = createAccess({ token, host, origins, browsers, users, isCertified });
   const url = `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${actualPort}`;
   started.url = url;
-  own.take();
-  if (tenants !== undefined) for (const name of tenants.names) openOther(name, tenants).catch(() => undefined);
+  if (api) served.take();
   return {
     url,
     pair() {
@@ -192,90 +145,56 @@ export async function serveApi({
     },
     async close() {
       ending.abort();
-      const opened = await Promise.allSettled(others.values());
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       if ("closeAllConnections" in server) server.closeAllConnections();
-      const served = opened.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
-      await Promise.all([...[own, ...served].map((each) => each.close()), closed]);
+      await Promise.all([served.close(), closed]);
     },
   };
 }
 
-/** What all tenants of a server share. */
-interface Shared {
-  readonly browsers: BrowserSessions | undefined;
-  readonly stateDir: string | undefined;
+/** What the parts of a server need that is known only while it runs. */
+interface Surroundings {
   readonly access: () => Access | undefined;
   readonly phoneUrl: () => string | undefined;
   readonly signal: AbortSignal;
-  readonly api: boolean;
 }
 
-/** A tenant whose people are answered. */
-interface ServedTenant {
-  readonly routes: readonly Route[];
-  readonly mcp: McpEndpoint | undefined;
-  /** Reports that questions can be answered here. Rejects if the store cannot be written. */
-  attend(): Promise<void>;
-  /** Makes calls that were approved. */
-  take(): void;
-  close(): Promise<void>;
-}
-
-async function openTenant(open: Tenants["open"], name: string, shared: Shared): Promise<ServedTenant> {
-  const parts = await open(name);
-  const served = servedTenant(parts, name, shared);
-  const close = async () => {
-    await served.close();
-    await parts.close();
-  };
-  try {
-    await served.attend();
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  served.take();
-  return { ...served, close };
-}
-
-function servedTenant(
-  { toolkit, openAgent, mcp, grants, doctor }: TenantParts,
-  tenant: string | undefined,
-  { browsers, stateDir, access, phoneUrl, signal, api }: Shared,
-): ServedTenant {
+/** The routes, and what runs beside them until it is closed. */
+function servedParts(
+  { toolkit, openAgent, mcp, grants, doctor, browsers }: Omit<ServerOptions, "token">,
+  { access, phoneUrl, signal }: Surroundings,
+) {
   const drafts = createDrafts(toolkit.mask);
   const agents = createAgents(openAgent, drafts);
   const ends: (() => unknown)[] = [];
-  const routes = () => {
-    const overview = createOverview(toolkit.store, signal);
-    const metrics = createMetrics(toolkit.store, async () => (await overview.read()).threads.length, signal);
-    return [
-      ...metricsRoutes(metrics),
-      ...threadRoutes({ toolkit, agents, drafts, overview }),
-      ...turnRoutes({ toolkit, agents, drafts }),
-      ...approvalRoutes(toolkit),
-      ...workRoutes(toolkit),
-      ...workerRoutes(toolkit.store, tenant),
-      ...typingRoutes(toolkit),
-      ...pageRoutes(toolkit),
-      ...outputRoutes(toolkit),
-      ...keptRoutes(grants, toolkit.memories),
-      ...heldBackRoutes(toolkit),
-      ...doctorRoutes(doctor),
-      ...scheduleRoutes(toolkit),
-      ...(browsers === undefined ? [] : sessionRoutes({ browsers, tenant, access, phoneUrl })),
-      ...(browsers === undefined || stateDir === undefined ? [] : pushRoutes(browsers, stateDir)),
-    ];
-  };
   return {
-    routes: api ? routes() : [],
-    mcp,
-    async attend() {
-      if (api) ends.push(await toolkit.store.attend());
+    routes(): readonly Route[] {
+      const overview = createOverview(toolkit.store, signal);
+      const metrics = createMetrics(toolkit.store, async () => (await overview.read()).threads.length, signal);
+      return [
+        ...metricsRoutes(metrics),
+        ...threadRoutes({ toolkit, agents, drafts, overview }),
+        ...turnRoutes({ toolkit, agents, drafts }),
+        ...approvalRoutes(toolkit),
+        ...workRoutes(toolkit),
+        ...workerRoutes(toolkit.store),
+        ...typingRoutes(toolkit),
+        ...pageRoutes(toolkit),
+        ...outputRoutes(toolkit),
+        ...keptRoutes(grants, toolkit.memories),
+        ...heldBackRoutes(toolkit),
+        ...doctorRoutes(doctor),
+        ...scheduleRoutes(toolkit),
+        ...(browsers === undefined ? [] : sessionRoutes({ browsers, access, phoneUrl })),
+      ];
     },
+    /** Reports that questions can be answered here. Rejects if the store cannot be written. */
+    async attend() {
+      ends.push(await toolkit.store.attend());
+    },
+    /** Makes calls that were approved. */
     take() {
-      if (api) ends.push(takeReady(toolkit, { agents: agents.resume }));
+      ends.push(takeReady(toolkit, { agents: agents.resume }));
     },
     async close() {
       await mcp?.close();
@@ -293,14 +212,10 @@ function certificateOf(pem: string): X509Certificate {
   }
 }
 
-interface Surroundings {
+interface ApplicationOptions {
   readonly access: () => Access | undefined;
   readonly ended: AbortSignal;
-  /** Rejects with a `Problem` if the tenant of the caller is not served here. */
-  readonly tenantOf: (caller: Caller) => Promise<ServedTenant>;
-  /** The tenant that a signed request names; that of the token's holder if there is no such tenant. */
-  readonly tenantOfTrigger: (name: string | undefined) => Promise<ServedTenant>;
-  readonly hasMcp: boolean;
+  readonly mcp: McpEndpoint | undefined;
   readonly browsers: BrowserSessions | undefined;
   readonly onError: (error: Error) => void;
 }
@@ -329,7 +244,7 @@ const HINT = "GET /api/openapi.json describes the API.";
 /** Builds the request handler. Without routes it serves only MCP. */
 function application(
   routes: readonly Route[] | undefined,
-  { access, ended, tenantOf, tenantOfTrigger, hasMcp, browsers, onError }: Surroundings,
+  { access, ended, mcp, browsers, onError }: ApplicationOptions,
 ): Hono<{ Bindings: HttpBindings }> {
   const app = new Hono<{ Bindings: HttpBindings }>();
   const description: Route = route("GET /api/openapi.json", {
@@ -368,13 +283,7 @@ function application(
       const signals = [req.raw.signal, ended, ...(revoked === undefined ? [] : [revoked])];
       const isPerson = () => isPeerPerson(env.incoming.socket);
       const path = req.param() as { readonly [name: string]: string };
-      const { routes: theirs } = await (accepts === "signature"
-        ? tenantOfTrigger(req.query("tenant"))
-        : tenantOf(caller));
-      const same = ({ method, path: at }: Route) => method === each.method && at === each.path;
-      const found = [...theirs, description].find(same);
-      if (found === undefined) throw new Problem(404, `There is nothing here. ${HINT}`);
-      return await runRoute(found, {
+      return await runRoute(each, {
         request: req.raw,
         path,
         caller,
@@ -384,7 +293,7 @@ function application(
       });
     });
   }
-  if (hasMcp) {
+  if (mcp !== undefined) {
     app.all("/mcp", async ({ req, env }) => {
       const caller = granted().callerOf(req.raw, peerOf(env.incoming.socket));
       if (caller.kind !== "program" && caller.kind !== "user")
@@ -392,8 +301,6 @@ function application(
       const user = userOf(caller);
       const whyNot = whyNotBy(user, "prompt");
       if (whyNot !== undefined) throw new Problem(403, whyNot);
-      const { mcp } = await tenantOf(caller);
-      if (mcp === undefined) throw new Problem(404, "There is nothing here.");
       const mayApprove = user === undefined || (user.scopes.includes("answer") && user.risk === "high");
       return await mcp.fetch(req.raw, () => mayApprove && isPeerPerson(env.incoming.socket), user?.name);
     });

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { APPROVER_LIMITS, type Risk } from "../contract/approvers.ts";
+import { TENANTS_WERE_REMOVED } from "../config/removed.ts";
 import { parseJson } from "../util/json.ts";
 import { replacePrivateFile } from "../util/private-file.ts";
 
@@ -18,14 +19,14 @@ export interface User {
   readonly scopes: readonly Scope[];
   /** The highest risk that they may approve. Refusing is always allowed to who answers. */
   readonly risk: Risk;
-  /** Whose record they see and work in. Absent: that of an installation without tenants. */
-  readonly tenant?: string;
 }
 
 /** The users of one server's state folder. */
 export interface Users {
   /** Throws Error for a damaged file. */
   list(): readonly User[];
+  /** Throws Error if there are users of a tenant, who are nobody here: what they saw was another record. */
+  requireNoTenants(): void;
   /** Adds a user, or gives an existing one other scopes and a new token. Resolves to the token, which is not kept. */
   set(user: User): Promise<string>;
   /**
@@ -38,7 +39,8 @@ export interface Users {
   byName(name: string): User | undefined;
 }
 
-type Kept = User & { readonly hash: string };
+/** `tenant` is of versions that had tenants. Who has one is not known here. */
+type Kept = User & { readonly hash: string; readonly tenant?: string };
 
 /**
  * Keeps users in a file (0600) with the hashes of their tokens. It is read at each request: while it is damaged, nobody
@@ -49,7 +51,7 @@ export function usersIn(file: string): Users {
     const parsed = parseJson(textOf(file));
     return parsed.ok && Array.isArray(parsed.value) ? (parsed.value as readonly Kept[]) : undefined;
   };
-  const read = () => kept() ?? [];
+  const read = () => (kept() ?? []).filter(({ tenant }) => tenant === undefined);
   /** The users. Throws for a damaged file: to say that there are none, or to write it again, would lose them. */
   const readWhole = (): readonly Kept[] => {
     const users = kept();
@@ -58,15 +60,21 @@ export function usersIn(file: string): Users {
   };
   const write = (users: readonly Kept[]) =>
     replacePrivateFile(dirname(file), "users.json", `${JSON.stringify(users, undefined, 2)}\n`);
-  const known = ({ hash: _, ...user }: Kept): User => user;
+  const known = ({ hash: _, tenant: __, ...user }: Kept): User => user;
   const found = (user: Kept | undefined) => user && known(user);
   return {
     list: () => readWhole().map(known),
-    async set({ name, scopes, risk, tenant }) {
+    requireNoTenants() {
+      const theirs = (kept() ?? []).filter(({ tenant }) => tenant !== undefined).map(({ name }) => name);
+      if (theirs.length === 0) return;
+      throw new Error(
+        `${file} has users of tenants: ${theirs.join(", ")}. ${TENANTS_WERE_REMOVED}; then remove or add them again`,
+      );
+    },
+    async set({ name, scopes, risk }) {
       const token = `user.${randomBytes(32).toString("base64url")}`;
       const others = readWhole().filter((each) => each.name !== name);
-      const of = tenant === undefined ? {} : { tenant };
-      await write([...others, { name, scopes, risk, ...of, hash: hashOf(token) }]);
+      await write([...others, { name, scopes, risk, hash: hashOf(token) }]);
       return token;
     },
     async remove(name) {

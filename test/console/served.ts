@@ -58,7 +58,7 @@ export async function served(
   const toolkit = await toolkitWith({ workDir: await workspace(), policy: { autonomy: "full" }, ...options, store });
   const errors: Error[] = [];
   const server = await serveApi({
-    ...{ toolkit, token: TOKEN, browsers, stateDir: join(file, ".."), ...more, onError: (error) => errors.push(error) },
+    ...{ toolkit, token: TOKEN, browsers, ...more, onError: (error) => errors.push(error) },
     openAgent: (thread) => createAgent({ model, toolkit, thread }),
   });
   servers.push(server);

@@ -5,8 +5,6 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { CallEvent } from "../../src/contract/activity.ts";
 import type { Approver } from "../../src/contract/policy.ts";
-import { urlOfTenant } from "../../src/config/state.ts";
-import { inOneTransaction } from "../../src/db/postgres.ts";
 import { asText } from "../../src/engine/result.ts";
 import { pointsOfWorker } from "../../src/workers/undo.ts";
 import { commandLine } from "../cli/program.ts";
@@ -14,7 +12,6 @@ import { mustBeHere } from "../support/here.ts";
 import { postgresProblem, postgresServer } from "../support/postgres.ts";
 import { redisProblem, redisServer } from "../support/redis.ts";
 import { until } from "../support/until.ts";
-import { temporaryFolder } from "../support/workspace.ts";
 import { machines } from "./machines.ts";
 
 /** A picture of one pixel. */
@@ -203,25 +200,6 @@ describe.skipIf(problem !== undefined)("calls on workers", { timeout: 60_000 }, 
     await Promise.all([first, ...many]);
     expect(readFileSync(join(folder, "order"), "utf8").split("\n").slice(0, 2)).toEqual(["a1", "b1"]);
     expect(asText(await toolkit.call({ name: "jobs", input: { action: "list" } }))).toContain("no jobs");
-  });
-
-  test("a tenant has workers and limits of its own, and what waits there delays no other tenant", async () => {
-    const url = await postgres.create("tenants");
-    const of = { acme: temporaryFolder(), beta: temporaryFolder() };
-    for (const name of Object.keys(of)) await inOneTransaction(urlOfTenant(url, name), async () => {});
-    const tenants = { acme: { work_dir: of.acme }, beta: { work_dir: of.beta, calls: 1, waiting: 1 } };
-    const settings = `policy: { autonomy: full }\nundo: off\ntenants: ${JSON.stringify(tenants)}\n`;
-    for (const name of Object.keys(of)) await worker(url, ["--tenant", name], settings);
-    const [acme, beta] = [await caller(urlOfTenant(url, "acme")), await caller(urlOfTenant(url, "beta"))];
-    const running = beta.call(bash("touch begun; while ! [ -e go ]; do sleep 0.05; done"));
-    await until("it runs", () => existsSync(join(of.beta, "begun")));
-    const waiting = beta.call(bash("pwd"));
-    await until("it waits", async () => (await beta.store.parked({ states: ["ready"] })).length === 1);
-    expect(asText(await beta.call(bash("pwd")))).toContain("worker:build has no room: 1 call waits there, for about");
-    expect(asText(await acme.call(bash("pwd")))).toBe(`${of.acme}\n`);
-    writeFileSync(join(of.beta, "go"), "");
-    expect((await running).status).toBe("ok");
-    expect(asText(await waiting)).toBe(`${of.beta}\n`);
   });
 
   test("jobs of a worker are listed, read and stopped by the caller; without Redis calls are made too", async () => {

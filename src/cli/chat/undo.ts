@@ -1,14 +1,12 @@
 import type { ThreadId } from "../../contract/identity.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
-import { tenantFolder, undoFolder } from "../../config/state.ts";
+import { stateFolder, undoFolder } from "../../config/state.ts";
 import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
 import { type LineCounts, type Preview, type UndoPoint, type UndoPoints, openPoints } from "../../undo/points.ts";
 import { plural } from "../../util/text.ts";
 import { type Said, cutTo, forkThread, lineageOf, momentOf, oneSentence, saidIn } from "../sessions.ts";
 import { MESSAGE_CHARACTERS } from "../../undo/undo.ts";
 import { pointsOfWorker } from "../../workers/undo.ts";
-import type { GlobalOptions } from "../options.ts";
-import { loadedSettings } from "../settings.ts";
 import { previewText, restoredText } from "../undo-text.ts";
 import { widthOf } from "./wrap.ts";
 
@@ -231,10 +229,9 @@ function saidLine({ number, at, text }: Omit<Said, "number"> & { readonly number
 async function pastOf({ toolkit, thread, options }: PastChat): Promise<Past | string> {
   const { backend, store } = toolkit;
   if (backend.access !== undefined && backend.worker === undefined) return ELSEWHERE;
-  const { tenant } = (await loadedSettings(options)).settings;
   const points =
     backend.worker === undefined
-      ? await openPoints({ folder: undoFolder(tenantFolder(tenant, options.io.env)), workDir: backend.workDir })
+      ? await openPoints({ folder: undoFolder(stateFolder(options.io.env)), workDir: backend.workDir })
       : pointsOfWorker(toolkit);
   const [all, parts] = [await points.list(), await lineageOf(store, thread)];
   const undone = undoneIn(all.toReversed());

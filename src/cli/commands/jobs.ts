@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { detachedIn } from "../../backends/local/jobs.ts";
-import { tenantFolder } from "../../config/state.ts";
+import { stateFolder } from "../../config/state.ts";
 import type { DetachedProcess, DetachedProcesses } from "../../contract/backend.ts";
 import type { Store } from "../../contract/activity.ts";
 import type { RecordedJob } from "../../contract/job.ts";
@@ -68,8 +68,8 @@ async function localJobs(
   follow: boolean,
   options: GlobalOptions,
 ): Promise<void> {
-  const { store: kind, tenant } = await settingsFrom(options);
-  const detached = await allJobs(options.io, tenant);
+  const { store: kind } = await settingsFrom(options);
+  const detached = await allJobs(options.io);
   if (kind === "memory" || detached.some(({ job }) => job.id === id)) {
     return jobsOf(options.io, detached, action, id, follow);
   }
@@ -178,8 +178,8 @@ async function stop({ job: { id, process: running }, kept }: Found): Promise<voi
 }
 
 /** The detached jobs of this machine, the oldest first. */
-export async function allJobs(io: Io, tenant: string | undefined): Promise<readonly Found[]> {
-  const folder = jobsFolder(tenantFolder(tenant, io.env));
+export async function allJobs(io: Io): Promise<readonly Found[]> {
+  const folder = jobsFolder(stateFolder(io.env));
   const owners = await readdir(folder).catch(() => []);
   const lists = await Promise.all(
     owners.map(async (owner) => {

@@ -1,10 +1,10 @@
 import { oneLine } from "../../output/terminal-text.ts";
 import { type KeptGrants, type Workspace, keptGrants } from "../../policy/kept-grants.ts";
-import { grantsFolder, tenantFolder } from "../../config/state.ts";
+import { grantsFolder, stateFolder } from "../../config/state.ts";
 import { localTime } from "../local-time.ts";
+import type { Io } from "../io.ts";
 import type { GlobalOptions } from "../options.ts";
 import { say, sayJson } from "../say.ts";
-import { loadedSettings } from "../settings.ts";
 
 /** The commands of `handrail policy grants`. */
 export const run = { list: listGrants, revoke: revokeGrants };
@@ -12,8 +12,8 @@ export const run = { list: listGrants, revoke: revokeGrants };
 /**
  * Lists the permanent grants of all workspaces: a line each, or with `json` `[{id, label, workspace, since, until}]`.
  */
-async function listGrants({ json, ...options }: GlobalOptions & { readonly json?: true }): Promise<void> {
-  const grants = await (await ours(options)).list();
+async function listGrants({ json, io }: GlobalOptions & { readonly json?: true }): Promise<void> {
+  const grants = await ours(io).list();
   if (json) {
     const listed = grants.map(({ id, label, workspace, since, until }) => ({
       id,
@@ -22,14 +22,14 @@ async function listGrants({ json, ...options }: GlobalOptions & { readonly json?
       since: isoTime(since),
       until: until === undefined ? null : isoTime(until),
     }));
-    return sayJson(options.io, listed);
+    return sayJson(io, listed);
   }
-  if (grants.length === 0) return say(options.io, "There are no permanent grants.");
+  if (grants.length === 0) return say(io, "There are no permanent grants.");
   for (const { id, label, workspace, since, until } of grants) {
     const ends = until === undefined ? "" : `, until ${localTime(until)}`;
-    say(options.io, `${id}  ${oneLine(label, Infinity)}`);
+    say(io, `${id}  ${oneLine(label, Infinity)}`);
     say(
-      options.io,
+      io,
       `${" ".repeat(18)}in ${oneLine(shownWorkspace(workspace), 1_000)}, since ${localTime(since)}${ends}`,
     );
   }
@@ -40,24 +40,20 @@ async function listGrants({ json, ...options }: GlobalOptions & { readonly json?
  *
  * @throws Error when no grant has this id.
  */
-async function revokeGrants(
-  id: string | undefined,
-  { all, ...options }: GlobalOptions & { readonly all?: true },
-): Promise<void> {
+async function revokeGrants(id: string | undefined, { all, io }: GlobalOptions & { readonly all?: true }): Promise<void> {
   if ((id === undefined) === (all === undefined)) {
     throw new Error("name the id of a grant (handrail policy grants lists them), or give --all");
   }
-  const grants = await ours(options);
+  const grants = ours(io);
   const ids = id === undefined ? (await grants.list()).map((grant) => grant.id) : [id];
   const revoked = await Promise.all(ids.map((each) => grants.revoke(each)));
-  if (id === undefined) return say(options.io, `${revoked.filter(Boolean).length} revoked.`);
-  if (revoked[0] === true) return say(options.io, `${id} is revoked.`);
+  if (id === undefined) return say(io, `${revoked.filter(Boolean).length} revoked.`);
+  if (revoked[0] === true) return say(io, `${id} is revoked.`);
   throw new Error(`there is no grant ${oneLine(id, 100)}. \`handrail policy grants\` lists them`);
 }
 
-async function ours(options: GlobalOptions): Promise<KeptGrants> {
-  const { tenant } = (await loadedSettings(options)).settings;
-  return keptGrants(grantsFolder(tenantFolder(tenant, options.io.env)));
+function ours({ env }: Io): KeptGrants {
+  return keptGrants(grantsFolder(stateFolder(env)));
 }
 
 function shownWorkspace({ backend, folder }: Workspace): string {

@@ -3,9 +3,9 @@ import { networkInterfaces } from "node:os";
 import { resolve as resolvePath } from "node:path";
 import { buildInstructions, createAgent } from "../../agent/agent.ts";
 import { loadModel } from "../../agent/models/load.ts";
-import { browsersFolder, grantsFolder, keyFile, stateFolder, tenantFolder, usersFile } from "../../config/state.ts";
+import { browsersFolder, grantsFolder, keyFile, stateFolder, usersFile } from "../../config/state.ts";
 import { browserSessions } from "../../console/browser-sessions.ts";
-import { type OpenAgent, type ServerOptions, type TenantParts, isLoopback, serveApi } from "../../console/server.ts";
+import { type OpenAgent, type ServerOptions, isLoopback, serveApi } from "../../console/server.ts";
 import { gatewayPrompts } from "../../mcp/client/prompts.ts";
 import { usersIn } from "../../console/users.ts";
 import { keptGrants } from "../../policy/kept-grants.ts";
@@ -40,15 +40,18 @@ const DEFAULT_PORT = 4747;
 
 /**
  * Serves the HTTP API, and MCP at /mcp, until the process is asked to end. Prints the address with the token, which
- * opens a session in a browser. Users of the tenants of the configuration are served too, unless one is named.
+ * opens a session in a browser.
+ *
+ * @throws Error for users of a version with tenants.
  */
 export async function run(options: ServeOptions): Promise<void> {
   const tls = tlsOf(options);
   const token = apiToken(options.io);
   const stopped = untilStopped(options.io);
   try {
-    const { tenant, tenants, serve } = (await loadedSettings(options)).settings;
-    const names = tenant === undefined ? Object.keys(tenants) : [];
+    const users = usersIn(usersFile(options.io.env));
+    users.requireNoTenants();
+    const { serve } = (await loadedSettings(options)).settings;
     const own = await partsOf(options, token);
     const { host, port = DEFAULT_PORT, log } = options;
     try {
@@ -56,12 +59,9 @@ export async function run(options: ServeOptions): Promise<void> {
         ...{ ...own, token, port, log },
         ...(host !== undefined && { host }),
         ...(tls && { tls }),
-        ...(tenant !== undefined && { tenant }),
-        ...(names.length > 0 && { tenants: { names, open: (name) => partsOfTenant(options, token, name) } }),
         origins: serve.origins,
-        stateDir: stateFolder(options.io.env),
         browsers: browserSessions(browsersFolder(stateFolder(options.io.env))),
-        users: usersIn(usersFile(options.io.env)),
+        users,
         async doctor() {
           const asked = checks(options).filter(({ name }) => name !== "approvals"); // the page itself asks about these
           return (await runChecks(asked)).map(({ timedOut: _, ...finding }) => finding);
@@ -76,35 +76,12 @@ export async function run(options: ServeOptions): Promise<void> {
   }
 }
 
-/** What `run` serves to one tenant. */
-interface Parts extends Omit<TenantParts, "doctor"> {
+/** What `run` serves. */
+interface Parts extends Pick<ServerOptions, "toolkit" | "openAgent" | "mcp" | "grants"> {
   close(): Promise<void>;
 }
 
-/**
- * Opens a tenant. It shares no terminal with others.
- *
- * @throws Error for a tenant without a folder of its own: on this machine or elsewhere it would see the files of
- * others.
- */
-async function partsOfTenant(options: ServeOptions, token: string, tenant: string): Promise<Parts> {
-  const { workDir: _, tmux: __, tmuxSession: ___, ...shared } = options;
-  const own = { ...shared, tenant };
-  try {
-    const { workDir } = (await loadedSettings(own)).settings.tenants[tenant] ?? {};
-    const isWorker = options.target?.startsWith("worker:") === true;
-    if (options.target !== undefined && !isWorker)
-      throw new Error(`tenants do not share ${options.target}: give each a worker of its own there (docs/workers.md)`);
-    if (!isWorker && workDir === undefined)
-      throw new Error("it has no folder: set work_dir of the tenant in the configuration");
-    return await partsOf(own, token, "no terminal");
-  } catch (error) {
-    warn(options.io, [`tenant ${tenant}: ${messageOf(error)}`]);
-    throw error;
-  }
-}
-
-async function partsOf(options: ServeOptions, token: string, how?: "no terminal"): Promise<Parts> {
+async function partsOf(options: ServeOptions, token: string): Promise<Parts> {
   const { preset, instructions: own, coreBytes, model: chosen, limits, disable } = await agentSettings(options);
   const loaded =
     chosen === undefined
@@ -119,7 +96,7 @@ async function partsOf(options: ServeOptions, token: string, how?: "no terminal"
     ...given,
     mask: { values: [token, ...(await keptKeys(options.io)), ...(loaded?.keys ?? []), ...(others?.keys ?? [])] },
     ...(options.yes && { approver: approveAll }),
-    ...(terminal !== undefined && how === undefined && { terminal }),
+    ...(terminal !== undefined && { terminal }),
   });
   await tellHowToAttach(options.io, toolkit);
   const { createHttpEndpoint } = await import("../../mcp/http.ts");
@@ -148,10 +125,9 @@ async function partsOf(options: ServeOptions, token: string, how?: "no terminal"
     });
   };
   runner.start();
-  const { tenant } = (await loadedSettings(options)).settings;
   return {
     ...{ toolkit, openAgent, mcp },
-    grants: keptGrants(grantsFolder(tenantFolder(tenant, options.io.env))),
+    grants: keptGrants(grantsFolder(stateFolder(options.io.env))),
     async close() {
       await runner.close();
       await toolkit.close();

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { databaseFile, tenantFolder, urlOfTenant } from "../../config/state.ts";
+import { databaseFile, stateFolder } from "../../config/state.ts";
 import { inOneTransaction } from "../../db/postgres.ts";
 import { plural } from "../../util/text.ts";
 import type { GlobalOptions } from "../options.ts";
@@ -17,36 +17,30 @@ export interface MigrateOptions extends GlobalOptions {
 export const run = { migrate };
 
 /**
- * Creates or upgrades the tables on a PostgreSQL server: those of the tenant that is named, otherwise those of all
- * tenants of the configuration and of those who belong to none. With `from`, it also copies a record into them: all of
- * it, or nothing when it is interrupted. Progress goes to a terminal only.
+ * Creates or upgrades the tables on a PostgreSQL server. With `from`, it also copies a record into them: all of it, or
+ * nothing when it is interrupted. Progress goes to a terminal only.
  *
  * @throws Error when no server is named, when it cannot be used, and like `copyRecord`.
  */
 async function migrate({ from, to, ...options }: MigrateOptions): Promise<void> {
-  const { store, tenant, tenants } = await settingsFrom(options);
-  const url = to === undefined ? store : urlOfTenant(to, tenant);
+  const { store } = await settingsFrom(options);
+  const url = to ?? store;
   if (!/^postgres(ql)?:/.test(url)) {
     throw new Error("expected --to postgres://USER@HOST:PORT/DATABASE, or that as store in your configuration");
   }
   if (from !== undefined && !/^sqlite:./.test(from)) {
     throw new Error(
-      `--from ${from}: expected sqlite:${databaseFile(undefined, options.io.env)}. pg_dump copies a database of PostgreSQL`,
+      `--from ${from}: expected sqlite:${databaseFile(options.io.env)}. pg_dump copies a database of PostgreSQL`,
     );
   }
-  const others = tenant === undefined && from === undefined ? Object.keys(tenants) : [];
-  for (const each of [url, ...others.map((other) => urlOfTenant(url, other))])
-    await migrateTo(options.io, each, from, tenant);
-}
-
-async function migrateTo(io: Io, url: string, from: string | undefined, tenant: string | undefined): Promise<void> {
+  const { io } = options;
   const shown = progress(io);
   const lines = await inOneTransaction(url, async (ask, { found, now, where }) => {
     const what = found === now ? "has" : found === 0 ? "now has" : `was upgraded from version ${found} to`;
     const tables = `PostgreSQL at ${where} ${what} the tables of version ${now}.`;
     if (from === undefined) return [tables];
     const events = await copyRecord(resolve(io.cwd, from.slice("sqlite:".length)), ask, shown.tell);
-    const stay = `Saved outputs, undo and grants stay in ${tenantFolder(tenant, io.env)}.`;
+    const stay = `Saved outputs, undo and grants stay in ${stateFolder(io.env)}.`;
     return [tables, `Copied ${plural(events, "event")}, memories and schedules. ${stay}`];
   }).finally(shown.end);
   for (const line of lines) say(io, line);

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { isInside } from "../../util/paths.ts";
 import { terminalSafe } from "../../output/terminal-text.ts";
-import { tenantFolder, undoFolder } from "../../config/state.ts";
+import { stateFolder, undoFolder } from "../../config/state.ts";
 import { type Preview, type UndoPoints, openPoints } from "../../undo/points.ts";
 import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
@@ -29,7 +29,7 @@ export async function run(id: string | undefined, options: UndoCommandOptions): 
   if (options.target !== undefined) throw new Error("undo keeps files of this machine only, not those of a target");
   const settings = await settingsFrom(options);
   const workDir = resolve(options.io.cwd, options.workDir ?? settings.tools.workDir ?? ".");
-  const points = await openPoints({ folder: undoFolder(tenantFolder(settings.tenant, options.io.env)), workDir });
+  const points = await openPoints({ folder: undoFolder(stateFolder(options.io.env)), workDir });
   return await undo(points, id, options, workDir);
 }
 
@@ -92,8 +92,8 @@ async function mayRestore(io: Io, count: number): Promise<boolean> {
 
 /** Returns the commands of running jobs: of detached ones in the workspace, and of all jobs of other processes. */
 async function runningJobs(options: GlobalOptions, workDir: string | undefined): Promise<readonly string[]> {
-  const { store: kind, tenant } = await settingsFrom(options);
-  const own = workDir === undefined ? [] : await allJobs(options.io, tenant);
+  const { store: kind } = await settingsFrom(options);
+  const own = workDir === undefined ? [] : await allJobs(options.io);
   const detached = own.filter(({ job }) => job.ended === undefined && isInside(job.cwd, workDir ?? ""));
   const names = detached.map(({ job }) => job.label);
   if (kind === "memory") return names;

@@ -2,44 +2,36 @@ import { browsersFolder, stateFolder, usersFile } from "../../config/state.ts";
 import { browserSessions } from "../../console/browser-sessions.ts";
 import { scopesOf, usersIn } from "../../console/users.ts";
 import { oneLine } from "../../output/terminal-text.ts";
-import type { GlobalOptions } from "../options.ts";
 import { say } from "../say.ts";
-import { loadedSettings } from "../settings.ts";
 import type { Io } from "../io.ts";
+import type { GlobalOptions } from "../options.ts";
 
 /** The commands of `handrail users`. */
 export const run = { list, add, remove };
 
 /** Lists the users: a line each, with their scopes. */
 async function list({ io }: GlobalOptions): Promise<void> {
-  const users = usersIn(usersFile(io.env)).list();
+  const kept = usersIn(usersFile(io.env));
+  kept.requireNoTenants();
+  const users = kept.list();
   if (users.length === 0) return say(io, "There are no users; the token of the API may do everything.");
-  for (const { name, scopes, risk, tenant } of users) {
+  for (const { name, scopes, risk } of users) {
     const words = scopes.map((scope) => (scope === "answer" ? `answer up to ${risk} risk` : scope));
-    say(io, `${oneLine(name, 60)}  ${words.join(", ")}${tenant === undefined ? "" : `  of ${tenant}`}`);
+    say(io, `${oneLine(name, 60)}  ${words.join(", ")}`);
   }
 }
 
 /**
- * Adds a user, or gives an existing one these scopes, this tenant and a new token. Prints the token, once. The browsers
- * of a user who belonged to another tenant lose their sessions.
+ * Adds a user, or gives an existing one these scopes and a new token. Prints the token, once.
  *
- * @throws Error for a name, a scope or a tenant that cannot be.
+ * @throws Error for a name or a scope that cannot be.
  */
-async function add(
-  name: string,
-  { scopes = "watch", ...options }: GlobalOptions & { readonly scopes?: string },
-): Promise<void> {
+async function add(name: string, { scopes = "watch", io }: GlobalOptions & { readonly scopes?: string }): Promise<void> {
   if (!/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,59}$/u.test(name))
     throw new Error(
       `${JSON.stringify(name)} is no name: expected up to 60 letters, digits, spaces, ".", "_", "@", "-"`,
     );
-  const { tenant } = (await loadedSettings(options)).settings;
-  const users = usersIn(usersFile(options.io.env));
-  const hasMoved = users.list().some((each) => each.name === name && each.tenant !== tenant);
-  const token = await users.set({ name, ...scopesOf(scopes), ...(tenant !== undefined && { tenant }) });
-  if (hasMoved) await endSessions(options.io, name);
-  say(options.io, token);
+  say(io, await usersIn(usersFile(io.env)).set({ name, ...scopesOf(scopes) }));
 }
 
 /**

@@ -24,15 +24,13 @@ export interface VerifyOptions extends GlobalOptions {
  */
 export async function run({ store: named, head, ...options }: VerifyOptions): Promise<number> {
   const anchor = head === undefined ? undefined : linkOf(head);
-  const { store: own, tenant } = await settingsFrom(options);
+  const { store: own } = await settingsFrom(options);
   const store = named ?? own;
   if (store === "memory") throw new Error("the configuration has store: memory, which keeps nothing to verify");
   const verified = /^postgres(ql)?:/.test(store)
     ? await inOneState(store, (ask) => verifyRecord(ask, anchor))
     : await verifyFile(
-        store === "sqlite"
-          ? databaseFile(tenant, options.io.env)
-          : resolve(options.io.cwd, store.replace(/^sqlite:/, "")),
+        store === "sqlite" ? databaseFile(options.io.env) : resolve(options.io.cwd, store.replace(/^sqlite:/, "")),
         anchor,
       );
   for (const line of linesOf(verified)) say(options.io, line);

@@ -24,8 +24,7 @@ const DEFAULT_WAITING = 100;
 /** Makes the calls that are delivered to workers of this name, until the process is asked to end. */
 export async function run({ name, concurrency, maxWaiting, limit = [], ...options }: WorkerCommandOptions) {
   if (name === undefined) throw new Error("a worker needs a name, which its callers use: --name build");
-  const { queue, store, tenant, tenants } = await settingsFrom(options);
-  const { calls, waiting } = (tenant === undefined ? undefined : tenants[tenant]) ?? {};
+  const { queue, store } = await settingsFrom(options);
   if (store === "memory") throw new Error("a worker shares its store with callers. Set store: postgres://… or sqlite");
   const given = await toolkitOptions({ preset: "all", ...options }, { sources: true });
   const claims = createClaims();
@@ -45,7 +44,7 @@ export async function run({ name, concurrency, maxWaiting, limit = [], ...option
       }),
   });
   const stopped = untilStopped(options.io);
-  const slots = Math.min(concurrency ?? DEFAULT_CONCURRENCY, calls ?? Infinity);
+  const slots = concurrency ?? DEFAULT_CONCURRENCY;
   const onError = (message: string) => warn(options.io, [message]);
   try {
     await tellHowToAttach(options.io, toolkit);
@@ -62,7 +61,7 @@ export async function run({ name, concurrency, maxWaiting, limit = [], ...option
         name,
         id,
         concurrency: slots,
-        maxWaiting: Math.min(maxWaiting ?? DEFAULT_WAITING, waiting ?? Infinity),
+        maxWaiting: maxWaiting ?? DEFAULT_WAITING,
         onError,
       },
       toolLimits: Object.fromEntries(limit.map(limitOf)),

@@ -89,9 +89,9 @@ async function savedOutputs(options: GlobalOptions): Promise<Finding> {
 
 /** The engine works, its file, if any, is intact, and how much of its size limit is used. */
 async function database(options: GlobalOptions): Promise<Finding> {
-  const { store, tenant } = await settingsOf(options);
+  const { store } = await settingsOf(options);
   if (store.includes("://")) return await server(store);
-  const file = databaseFile(tenant, options.io.env);
+  const file = databaseFile(options.io.env);
   const size = await sizeOf(file);
   if (size === undefined) return { status: "ok", detail: `${await tryEngine()}; ${file} is created on first use` };
   const log = (await sizeOf(`${file}-wal`)) ?? 0; // read first: the last process to close removes it

@@ -3,7 +3,6 @@ import "./style/index.css";
 import { startDock } from "./state/dock.ts";
 import { startKeys } from "./state/keys.ts";
 import { showFailure, start } from "./state/model.ts";
-import { askForMessages } from "./state/notifications.ts";
 import { signIn } from "./state/session.ts";
 import { App } from "./app.tsx";
 
@@ -24,7 +23,6 @@ async function enter(): Promise<void> {
   void start();
   startDock();
   startKeys();
-  void askForMessages();
 }
 
 void enter();

@@ -68,9 +68,6 @@ export function scheduleRoutes({ schedules, backend, mask }: Toolkit): readonly 
     route("POST /api/triggers/{schedule}", {
       summary: "Start a run with a signed request.",
       accepts: "signature",
-      query: Type.Object({
-        tenant: Type.Optional(Type.String({ maxLength: 64, description: "The tenant whose schedule it is." })),
-      }),
       answer: { status: 202, description: "A run is due now.", schema: Type.Object({ id: Type.String() }) },
       problems: {
         401: "No such trigger, a wrong signature, or one of another time.",

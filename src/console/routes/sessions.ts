@@ -7,15 +7,13 @@ import { BROWSER_SESSION, list } from "../schemas.ts";
 
 export interface SessionRoutesOptions {
   readonly browsers: BrowserSessions;
-  /** The tenant whose sessions they are. */
-  readonly tenant: string | undefined;
   readonly access: () => Access | undefined;
   /** The address at which a phone reaches the server; `undefined` if none does, or only unencrypted. */
   readonly phoneUrl: () => string | undefined;
 }
 
 /** Routes for the sessions of browsers and phones, and for what they cannot send a secret with. */
-export function sessionRoutes({ browsers, tenant, access, phoneUrl }: SessionRoutesOptions): readonly Route[] {
+export function sessionRoutes({ browsers, access, phoneUrl }: SessionRoutesOptions): readonly Route[] {
   return [
     route("POST /api/sessions", {
       summary: "Begin the session of this browser.",
@@ -39,7 +37,7 @@ export function sessionRoutes({ browsers, tenant, access, phoneUrl }: SessionRou
         const kind = caller.kind === "pairing" ? "phone" : "browser";
         const shown = name.replaceAll(/[\p{C}\s]+/gu, " ").trim();
         const user = userOf(caller)?.name;
-        const whose = { ...(user !== undefined && { user }), ...(tenant !== undefined && { tenant }) };
+        const whose = user === undefined ? {} : { user };
         return await browsers.create({ kind, name: shown === "" ? "unnamed" : shown, address: peer.address, ...whose });
       },
     }),
@@ -47,8 +45,9 @@ export function sessionRoutes({ browsers, tenant, access, phoneUrl }: SessionRou
       summary: "The sessions of browsers and phones, the oldest first.",
       answer: { status: 200, description: "The sessions.", schema: list("sessions", BROWSER_SESSION) },
       async handle({ caller }) {
-        const sessions = (await browsers.list()).filter((each) => each.tenant === tenant);
-        return { sessions: sessions.map((each) => ({ ...each, isCaller: each.id === sessionOf(caller) })) };
+        return {
+          sessions: (await browsers.list()).map((each) => ({ ...each, isCaller: each.id === sessionOf(caller) })),
+        };
       },
     }),
     route("POST /api/sessions/{session}/revoke", {
@@ -57,8 +56,7 @@ export function sessionRoutes({ browsers, tenant, access, phoneUrl }: SessionRou
       problems: { 404: "There is no such session." },
       people: true,
       async handle({ path: { session = "" } }) {
-        const isTheirs = (await browsers.list()).some((each) => each.id === session && each.tenant === tenant);
-        if (!isTheirs || !(await browsers.revoke(session))) throw new Problem(404, `There is no session ${session}.`);
+        if (!(await browsers.revoke(session))) throw new Problem(404, `There is no session ${session}.`);
         return { session };
       },
     }),

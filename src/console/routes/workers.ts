@@ -3,8 +3,8 @@ import { PRESENT_MS, workerTargetName } from "../../contract/worker.ts";
 import { type Route, route } from "../route.ts";
 import { WORKER, list } from "../schemas.ts";
 
-/** The route for the workers that share the store. A tenant has a store of its own, so these are its own workers. */
-export function workerRoutes(store: Store, tenant: string | undefined): readonly Route[] {
+/** The route for the workers that share the store. */
+export function workerRoutes(store: Store): readonly Route[] {
   return [
     route("GET /api/workers", {
       summary: "The workers that have reported, the newest last, and their calls.",
@@ -21,7 +21,6 @@ export function workerRoutes(store: Store, tenant: string | undefined): readonly
         return {
           workers: workers.map(({ id, name, host, workDir, concurrency, silentMs, startedMs }) => ({
             ...{ id, name, host, workDir, concurrency, silentMs, startedMs },
-            ...(tenant !== undefined && { tenant }),
             running: calls.filter(({ state, worker }) => state === "taken" && worker === id).length,
             waiting: waitingFor(workerTargetName(name)) + waitingFor(workerTargetName(name, id)),
             gone: silentMs >= PRESENT_MS,

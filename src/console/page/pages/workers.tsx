@@ -12,7 +12,7 @@ import { Waiting } from "../view/waiting.tsx";
 type Worker = Pick<
   WorkerState,
   "id" | "name" | "host" | "workDir" | "concurrency" | "running" | "silentMs" | "startedMs"
-> & { readonly waiting: number; readonly gone: boolean; readonly tenant?: string };
+> & { readonly waiting: number; readonly gone: boolean };
 
 /** How soon after an event of a worker's call the workers are loaded again, and how often without. Milliseconds. */
 const SOON_MS = 200;
@@ -60,7 +60,7 @@ export function Workers() {
 }
 
 function WorkerRow({ worker }: { readonly worker: Worker }) {
-  const { id, name, host, tenant, workDir, concurrency, running, waiting, silentMs, gone } = worker;
+  const { id, name, host, workDir, concurrency, running, waiting, silentMs, gone } = worker;
   return (
     <li class="row" data-worker={gone ? "gone" : "here"}>
       <div class="what">
@@ -68,7 +68,6 @@ function WorkerRow({ worker }: { readonly worker: Worker }) {
         <Facts
           of={[
             <Safe text={host} />,
-            ...(tenant === undefined ? [] : [<Safe text={`tenant ${tenant}`} />]),
             `${running} of ${concurrency} running`,
             `${waiting} waiting`,
             `reported ${duration(silentMs)} ago`,
