@@ -76,7 +76,10 @@ function destroys(command: FoundCommand, context: NeverRunContext): string | und
   return start && `it removes what it finds in ${start.text}, which is not inside the workspace`;
 }
 
-/** Whether a path is outside all open folders; with `wholly` also whether it is one, or all of its content (`*`). */
+/**
+ * Whether a path is outside all open folders, or has one below it: `..` in a workspace below /tmp, which is open too.
+ * With `wholly` also whether it is one, or all of its content (`*`).
+ */
 function isBeyond(word: FoundWord, { folder }: FoundCommand, context: NeverRunContext, wholly: boolean): boolean {
   const { workDir, home, cwd = workDir, open } = context;
   const all = /^(.*\/)?(\*|\.\*|\.\?\?\*|\{\*,\.\*\}|\.\[!\.\]\*)$/s.exec(word.value === undefined ? word.text : "");
@@ -88,9 +91,17 @@ function isBeyond(word: FoundWord, { folder }: FoundCommand, context: NeverRunCo
     workDir: absolutePath(folder ?? "", { workDir: cwd, home }),
     home,
   });
-  const holder = open.find((each) => isInside(path, each));
-  if (holder === undefined) return true;
-  return wholly && path === holder && (word.value !== undefined || isAll);
+  if (!open.some((each) => isInside(path, each))) return true;
+  const isWhole = word.value !== undefined || isAll || !wholly;
+  const begin = word.prefix.slice(word.prefix.lastIndexOf("/") + 1); // of a pattern: `../w*` may be the workspace
+  const isTaken = (below: string) =>
+    isWhole ||
+    below
+      .split("/")
+      .find((part) => part !== "")
+      ?.startsWith(begin) === true;
+  if (open.some((each) => each !== path && isInside(each, path) && isTaken(each.slice(path.length)))) return true;
+  return wholly && open.includes(path) && (word.value !== undefined || isAll);
 }
 
 function forks(command: FoundCommand, commands: readonly FoundCommand[]): string | undefined {

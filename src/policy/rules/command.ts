@@ -1,4 +1,6 @@
 import { basename } from "node:path";
+import { REST, type Spelled, isSpelledLike, spelled } from "./spelling.ts";
+import { subcommandsOf } from "../commands/program-subcommands.ts";
 import { wordsOf } from "./words.ts";
 
 export interface CommandWords {
@@ -60,12 +62,20 @@ export function matchesStrictly({ words, open, isList }: CommandPattern, command
   return words.every((pattern, index) => fits(pattern, command.words[index] ?? ""));
 }
 
-/** Matches leniently, for ask and deny rules: `git push` matches `/usr/bin/git -C sub push --force`. */
-export function matchesLeniently({ words, isList }: CommandPattern, command: CommandWords): boolean {
+/**
+ * Matches leniently, for ask and deny rules: `git push` matches `/usr/bin/git -C sub push --force`, `rm -rf` matches
+ * `rm -r --force` (`spelling.ts`).
+ */
+export function matchesLeniently(pattern: CommandPattern, command: CommandWords): boolean {
+  const { words, isList } = pattern;
   if (isList) return false;
   const [name, ...rest] = words;
   const [program, ...given] = command.words;
   if (name === undefined) return true;
+  const spelling = spellingOf(pattern);
+  const asSpelled = rest.length === 0 || spelling === undefined ? undefined : spelledCommand(command);
+  if (asSpelled !== undefined && asSpelled.program === spelling?.program && isSpelledLike(spelling, asSpelled))
+    return true;
   if (program === undefined || !(fits(name, program) || fits(name, basename(program)))) return false;
   let at = 0;
   for (const pattern of rest) {
@@ -74,6 +84,36 @@ export function matchesLeniently({ words, isList }: CommandPattern, command: Com
     at++;
   }
   return true;
+}
+
+/** Whether a command of git is none that is known, so it may be an alias of what a rule for git is about. */
+export function mayHide(pattern: CommandPattern, command: CommandWords): boolean {
+  const rule = spellingOf(pattern);
+  if (rule?.program !== "git" || rule.words.length === 0 || command.words.length < 2) return false;
+  const { program, words } = spelledCommand(command);
+  const [name] = words;
+  return program === "git" && name !== undefined && subcommandsOf("git")?.has(name.text) !== true;
+}
+
+const spellings = new WeakMap<CommandPattern, Spelled>();
+const commands = new WeakMap<CommandWords, Spelled>();
+
+function spelledCommand(command: CommandWords): Spelled {
+  const read = commands.get(command) ?? spelled(command.words);
+  commands.set(command, read);
+  return read;
+}
+
+/** A rule in one spelling, read once; `undefined` if it does not name one program. */
+export function spellingOf(pattern: CommandPattern): Spelled | undefined {
+  const { words, isList } = pattern;
+  if (isList || words[0]?.is !== "word") return undefined;
+  const known = spellings.get(pattern);
+  if (known !== undefined) return known;
+  const texts = words.map((word) => (word.is === "any" ? REST : word.is === "word" ? word.text : word.text + REST));
+  const read = spelled(texts);
+  spellings.set(pattern, read);
+  return read;
 }
 
 /**

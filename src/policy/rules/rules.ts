@@ -4,7 +4,7 @@ import type { Verdict } from "../../contract/decision.ts";
 import type { Effect } from "../../contract/effect.ts";
 import type { Base } from "../../util/paths.ts";
 import type { CommandRule, CommandRules } from "../policy-settings.ts";
-import type { CommandWords } from "./command.ts";
+import { type CommandWords, mayHide } from "./command.ts";
 import { checkExamples } from "./examples.ts";
 import { isAboutCommand, isAboutEffect } from "./matching.ts";
 import { type Rule, parseRule } from "./rule.ts";
@@ -69,6 +69,15 @@ export function createRules(settings: CommandRules | undefined, base: Base): Rul
         const rule = rules[verdict].find((each) => isAboutCommand(each, command, verdict));
         if (rule !== undefined) return ruling(verdict, rule, command.text);
       }
+      const hidden = [...rules.deny, ...rules.ask].find(
+        (rule) => rule.kind === "command" && mayHide(rule.pattern, command),
+      );
+      if (hidden !== undefined)
+        return {
+          verdict: "ask",
+          rule: hidden.text,
+          reason: `${command.text}: git ${command.words.find((word, at) => at > 0 && !word.startsWith("-")) ?? ""} may be an alias of what the rule ${hidden.text} is about`,
+        };
       if (only.length === 0 || only.some((each) => isAboutCommand(each, command, "allow"))) return undefined;
       const name = basename(command.words[0] ?? command.text);
       const listed = only.map(({ text }) => text).join(", ");

@@ -1,9 +1,10 @@
 import { isWrapper } from "../commands/wrapped.ts";
 import { wrapperOf } from "../commands/programs.ts";
 import type { CommandRules } from "../policy-settings.ts";
-import { type CommandPattern, matchesLeniently } from "./command.ts";
+import { type CommandPattern, matchesLeniently, spellingOf } from "./command.ts";
 import type { Rule } from "./rule.ts";
 import { parseRules } from "./rules.ts";
+import { unknownOptions } from "./spelling.ts";
 
 /** Programs that can run any other program, besides the ones that the search for commands knows. */
 const MULTI_PURPOSE = new RegExp(
@@ -19,7 +20,7 @@ export function ruleWarnings(settings: CommandRules | undefined): readonly strin
   const rules = parseRules(settings, { workDir: "/", home: "/" });
   const all = (["deny", "ask", "allow", "only"] as const).flatMap((list) =>
     rules[list].flatMap((rule) => {
-      const about = neverMatches(rule, list, rules) ?? (list === "allow" ? allowsMore(rule) : undefined);
+      const about = neverMatches(rule, list, rules) ?? (list === "allow" ? allowsMore(rule) : finds(rule, list));
       return about === undefined ? [] : [`policy.commands.${list} ${JSON.stringify(rule.text)} ${about}`];
     }),
   );
@@ -48,6 +49,18 @@ function holdsAll(one: CommandPattern, other: CommandPattern): boolean {
     word.is === "any" ? "\0any" : word.is === "word" ? word.text : `${word.text}\0`,
   );
   return matchesLeniently(one, { words, text: "" });
+}
+
+/** What a rule that asks or denies does not find. */
+function finds(rule: Rule, list: keyof CommandRules): string | undefined {
+  if (rule.kind !== "command" || list === "only") return undefined;
+  const spelling = spellingOf(rule.pattern);
+  const unknown = spelling === undefined ? [] : unknownOptions(spelling);
+  if (spelling === undefined || unknown.length === 0) return undefined;
+  return (
+    `finds ${unknown.join(", ")} only as it is written: other ways to write it for ${spelling.program} are not known ` +
+    "here; add a rule for each, or leave the option out"
+  );
 }
 
 function allowsMore(rule: Rule): string | undefined {

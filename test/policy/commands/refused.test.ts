@@ -24,6 +24,40 @@ describe("what is never run", () => {
     expect(["rm /tmp/ours/a", 'rm -rf "$x"', "rm *.log"].filter((script) => refused(script).length > 0)).toEqual([]);
   });
 
+  test("is a removal of a folder that has the workspace or an open folder in it", () => {
+    const inTmp = (script: string) =>
+      neverRun(found(script), { workDir: "/tmp/job/ws", home: HOME, open: ["/tmp/job/ws", "/tmp", "/var/tmp"] });
+    const beyond = [
+      ...["rm -rf ..", "rm -rf ../", "rm -rf ../*", "rm -rf ../w*", "rm -rf ../.", "rm -rf /tmp/job", "rm -rf /tmp/*"],
+      ...[
+        "cd .. && rm -rf .",
+        "cd .. && rm -rf *",
+        "cd .. && rm -rf ws",
+        "rm -rf ../ws",
+        'rm -rf "$PWD/.."',
+        "find .. -delete",
+      ],
+      ...[
+        "find /tmp/job -exec rm -rf {} +",
+        "rm -rf /tmp",
+        "rm -rf ../../job",
+        "rm -rf src/../..",
+        "rm -rf .. -v",
+        "rm -- ..",
+      ],
+    ];
+    expect(beyond.filter((script) => inTmp(script).length === 0)).toEqual([]);
+    const within = [
+      "rm -rf src",
+      "rm -rf ../other",
+      "rm -rf ../build-*",
+      "rm -rf /tmp/other",
+      "find . -delete",
+      "rm -rf src/..",
+    ];
+    expect(within.filter((script) => inTmp(script).length > 0)).toEqual(["rm -rf src/.."]);
+  });
+
   test("the start folder of the script decides what is outside", () => {
     expect(refused("rm -rf ../a", "/srv/ws/sub")).toEqual([]);
     expect(refused("rm -rf ../../a", "/srv/ws/sub")).toHaveLength(1);
