@@ -1,19 +1,34 @@
-import type { Approvers } from "./contract/approvers.ts";
+import { APPROVER_LIMITS, type Approvers } from "./contract/approvers.ts";
 import type { Notice } from "./contract/notice.ts";
 import type { AlarmOptions } from "./activity/alarms.ts";
+import type { LimitSettings } from "./backends/sandbox/limits/limits.ts";
 import type { SandboxOptions } from "./backends/sandbox/options.ts";
 import type { TargetOptions } from "./backends/targets.ts";
-import { didYouMean } from "./config/nearest.ts";
 import type { Store } from "./contract/activity.ts";
 import type { BeforeAct } from "./contract/call.ts";
-import type { SandboxMode } from "./contract/containment.ts";
-import type { MemoryScope } from "./contract/memory.ts";
-import type { Approver, Policy } from "./contract/policy.ts";
+import { SANDBOX_MODES, type SandboxMode } from "./contract/containment.ts";
+import { MEMORY_SCOPES, type MemoryScope } from "./contract/memory.ts";
+import { AUTONOMIES, type Approver, type Policy } from "./contract/policy.ts";
 import type { Hooks } from "./contract/hooks.ts";
 import type { ToolSource } from "./contract/tool-source.ts";
 import type { MaskOptions } from "./output/mask.ts";
-import type { PolicySettings } from "./policy/policy-settings.ts";
+import { FETCH_MODES, type NetworkSettings, PROXY_MODES } from "./network/network-settings.ts";
+import { ASK_IN_SANDBOX, type CommandRule, type CommandRules, type PolicySettings } from "./policy/policy-settings.ts";
 import type { ToolChoice } from "./tools/presets/choose.ts";
+import {
+  type Shape,
+  anyObject,
+  callback,
+  either,
+  flag,
+  listOf,
+  mapOf,
+  number,
+  object,
+  oneOf,
+  requireShape,
+  text,
+} from "./util/shape.ts";
 import type { BrowserSettings } from "./web/browser/protocol.ts";
 
 /** How commands are contained, which works only on this machine. The policy decides what they may read and write. */
@@ -137,70 +152,102 @@ export interface ToolkitOptions extends ToolChoice, Omit<TargetOptions, "sandbox
 }
 
 /**
- * Checks the options also for programs without types.
+ * Checks the options, with everything in them, also for programs without types.
  *
- * @throws TypeError for an option that does not exist, and for one that a backend as `target` has itself; RangeError
- *   for a number that is out of range.
+ * @throws TypeError for an option or a key in one that does not exist, for a value that cannot be, and for an option
+ *   that a backend as `target` has itself; RangeError for a number that is out of range.
  */
 export function requireValidOptions(options: ToolkitOptions): void {
-  for (const name of Object.keys(options)) {
-    if (Object.hasOwn(OPTIONS, name)) continue;
-    const hint = didYouMean(name, Object.keys(OPTIONS));
-    throw new TypeError(`createToolkit has no option ${JSON.stringify(name)}. ${hint}`.trimEnd());
+  const { answerWithinMs, keepParkedMs, park } = options;
+  const { afterMs } = typeof park === "object" && park !== null ? park : {};
+  for (const [name, value] of Object.entries({ answerWithinMs, keepParkedMs, "park.afterMs": afterMs })) {
+    if (typeof value === "number" && !(value > 0)) throw new RangeError(`${name} ${value}: expected a number above 0`);
   }
+  requireShape("createToolkit", options, OPTIONS);
   for (const name of PLACE_OPTIONS) {
     if (typeof options.target !== "object" || options[name] === undefined) continue;
     throw new TypeError(`createToolkit got ${name} and a backend as target: ${BESIDE_BACKEND[name]}`);
   }
-  const { answerWithinMs, keepParkedMs, park } = options;
-  if (typeof park === "string" && park !== "now" && park !== "never") {
-    throw new TypeError(`park ${JSON.stringify(park)}: expected "now", "never" or { afterMs }`);
-  }
-  const { afterMs } = typeof park === "object" ? park : {};
-  for (const [name, value] of Object.entries({ answerWithinMs, keepParkedMs, "park.afterMs": afterMs })) {
-    if (value !== undefined && !(value > 0)) throw new RangeError(`${name} ${value}: expected a number above 0`);
-  }
 }
 
-const OPTIONS: { readonly [name in keyof Required<ToolkitOptions>]: true } = {
-  answerWithinMs: true,
-  approver: true,
-  approvers: true,
-  beforeAct: true,
-  browser: true,
-  disable: true,
-  grants: true,
-  hooks: true,
-  howToApprove: true,
-  keepParkedMs: true,
-  lifetime: true,
-  mask: true,
-  maxOutputBytes: true,
-  maxUndoBytes: true,
-  memoryScope: true,
-  onNotice: true,
-  onWaiting: true,
-  outputOwner: true,
-  park: true,
-  passEnv: true,
-  policies: true,
-  policy: true,
-  preset: true,
-  queue: true,
-  sandbox: true,
-  sources: true,
-  stateDir: true,
-  env: true,
-  store: true,
-  target: true,
-  targets: true,
-  terminal: true,
-  toolOptions: true,
-  tools: true,
-  toolsets: true,
-  undo: true,
-  workDir: true,
-  workerId: true,
+const NETWORK: Shape<NetworkSettings> = {
+  allowHosts: listOf(text),
+  denyHosts: listOf(text),
+  allowPrivate: listOf(text),
+  fetch: oneOf(...FETCH_MODES),
+  proxy: oneOf(...PROXY_MODES),
+  ports: listOf(number(1)),
+};
+
+const RULES = listOf(
+  either("string", text, object<CommandRule>({ rule: text, match: listOf(text), not_match: listOf(text) })),
+);
+
+const POLICY: Shape<PolicySettings> = {
+  autonomy: oneOf(...AUTONOMIES),
+  workspaceOnly: flag,
+  allowedRoots: listOf(text),
+  forbiddenPaths: listOf(text),
+  commands: object<CommandRules>({ allow: RULES, only: RULES, ask: RULES, deny: RULES }),
+  blockHighRiskCommands: flag,
+  requireApprovalForMediumRisk: flag,
+  maxActionsPerHour: number(0),
+  shellConfirm: flag,
+  askInSandbox: oneOf(...ASK_IN_SANDBOX),
+  network: object(NETWORK),
+};
+
+const MODE = oneOf(...SANDBOX_MODES);
+const SANDBOX: Shape<SandboxChoice> = {
+  mode: MODE,
+  limits: object<LimitSettings>({ processes: number(1), memory: number(1), diskFree: number(0), caches: number(0) }),
+  alarms: object<AlarmOptions>({ perMinute: number(0), cooldownMs: number(0), now: callback }),
+};
+
+const LIMIT = oneOf(...APPROVER_LIMITS);
+
+const OPTIONS: Shape<ToolkitOptions> = {
+  answerWithinMs: number(0),
+  approver: callback,
+  approvers: object<Approvers>({ terminal: LIMIT, browser: LIMIT, phone: LIMIT, api: LIMIT }),
+  beforeAct: callback,
+  browser: object<BrowserSettings>({ headed: flag, executablePath: text, profile: text, cdp: text }),
+  disable: listOf(text),
+  grants: oneOf("once", "session", "always"),
+  hooks: anyObject,
+  howToApprove: text,
+  keepParkedMs: number(0),
+  lifetime: oneOf("call", "toolkit"),
+  mask: (value, at) => {
+    if (value === false) return [];
+    return object<MaskOptions>({ values: listOf(text), names: listOf(text) })(value, at);
+  },
+  maxOutputBytes: number(0),
+  maxUndoBytes: number(0),
+  memoryScope: oneOf(...MEMORY_SCOPES),
+  onNotice: callback,
+  onWaiting: callback,
+  outputOwner: text,
+  park: either("string", oneOf("now", "never"), object<{ readonly afterMs: number }>({ afterMs: number(0) })),
+  passEnv: listOf(text),
+  policies: listOf((value, at) => (typeof value === "function" ? [] : anyObject(value, at))),
+  policy: object(POLICY),
+  preset: text,
+  queue: text,
+  sandbox: either("string", MODE, object(SANDBOX)),
+  sources: listOf(anyObject),
+  stateDir: text,
+  env: anyObject,
+  store: anyObject,
+  target: either("string", text, anyObject),
+  targets: listOf(anyObject),
+  terminal: either("string", text, either("boolean", flag, anyObject)),
+  toolOptions: mapOf(anyObject),
+  tools: listOf(anyObject),
+  toolsets: mapOf(listOf(text)),
+  undo: flag,
+  workDir: text,
+  workerId: text,
 };
 
 const PLACE_OPTIONS = ["workDir", "passEnv", "sandbox", "terminal"] as const;

@@ -8,6 +8,7 @@ import type { Toolkit } from "../contract/toolkit.ts";
 import { parse } from "../engine/parse.ts";
 import { describeCall } from "../policy/describe.ts";
 import { pause } from "../util/abort.ts";
+import { oneOf, requireShape, text } from "../util/shape.ts";
 
 /** Options of every adapter. */
 export interface AdapterOptions {
@@ -62,8 +63,11 @@ const LOOK_MS = 200;
  * once, whatever the SDK repeats and whichever process continues, and only for what was asked.
  *
  * @param by where answers come from, for people: "AI SDK"
+ * @throws TypeError for an option that does not exist, or a value that cannot be.
  */
-export function createHand(given: Toolkit, { thread, approvals = "sdk" }: AdapterOptions, by: string): Hand {
+export function createHand(given: Toolkit, options: AdapterOptions, by: string): Hand {
+  requireShape(`the adapter for ${by}`, options, { thread: text, approvals: oneOf("sdk", "toolkit") });
+  const { thread, approvals = "sdk" } = options;
   const toolkit = thread === undefined ? given : given.with({ thread });
   const { store } = toolkit;
   const own = thread !== undefined && { thread };
@@ -98,11 +102,11 @@ export function createHand(given: Toolkit, { thread, approvals = "sdk" }: Adapte
       return undefined;
     },
     async run(call, signal, isAnswered = true) {
-      const options = signal === undefined ? {} : { signal };
+      const how = signal === undefined ? {} : { signal };
       const early = ended.get(call.id);
       if (early !== undefined) return early;
       const before = approvals === "sdk" ? await asked(call.id) : undefined;
-      if (before === undefined) return toolkit.call(call, options);
+      if (before === undefined) return toolkit.call(call, how);
       if (!isSame(call, before)) {
         const message = `the id ${call.id} belongs to an earlier call of ${before.name} with other arguments`;
         return { status: "failed", message, hint: "Nothing was run. Make the call again." };
@@ -110,7 +114,7 @@ export function createHand(given: Toolkit, { thread, approvals = "sdk" }: Adapte
       if (before.state === "parked" && before.question !== undefined && isAnswered)
         await store.answer(before.question, { answer: "once" }, by);
       for (;;) {
-        const result = await toolkit.resume(call.id, options);
+        const result = await toolkit.resume(call.id, how);
         const [row] = await store.parked({ call: call.id });
         if (row?.state !== "taken" || signal?.aborted) return result;
         await pause(LOOK_MS, signal); // another process, such as `handrail serve`, was first

@@ -7,6 +7,7 @@ import type { Tool } from "../contract/tool.ts";
 import type { Toolkit, Toolset } from "../contract/toolkit.ts";
 import { messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
+import { type Shape, anyObject, listOf, mapOf, requireShape, text as textOption } from "../util/shape.ts";
 import { type Budget, createBudget } from "./budget.ts";
 import { type Position, type SubAgents, type Worker, delegateTool } from "./delegation.ts";
 import { type ContextUse, contextUse } from "./compact.ts";
@@ -121,8 +122,15 @@ export interface Agent {
  * @throws Error when the store cannot be read; RangeError for a limit that is not above 0.
  */
 export async function createAgent({ name, ...options }: AgentOptions): Promise<Agent> {
+  requireShape("createAgent", options, SHAPE);
   return await openAgent(options, { names: name === undefined ? [] : [name], depth: 0 });
 }
+
+const SHAPE: Shape<Omit<AgentOptions, "name">> = {
+  ...{ model: () => [], toolkit: anyObject, instructions: textOption, thread: textOption, parent: textOption },
+  ...{ startedWith: mapOf(textOption), limits: anyObject, agents: mapOf(anyObject), skills: listOf(anyObject) },
+  disable: listOf(textOption),
+};
 
 async function openAgent(options: Omit<AgentOptions, "name">, position: Position): Promise<Agent & Worker> {
   const { model, thread = randomName(10), instructions = "" } = options;

@@ -1,11 +1,12 @@
-import type { Dirent } from "node:fs";
-import { readFile, readdir, realpath } from "node:fs/promises";
+import { type Dirent, constants } from "node:fs";
+import { open, readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { Type } from "typebox";
 import { ToolFailure } from "../contract/failure.ts";
 import { type Tool, defineTool } from "../contract/tool.ts";
 import { boundaryOf } from "../util/boundary.ts";
 import { randomName } from "../util/identifier.ts";
+import { readRange } from "../util/private-file.ts";
 import { clip } from "../util/text.ts";
 import { withoutUnseen } from "../util/unseen.ts";
 
@@ -61,9 +62,19 @@ export async function readSkills(
 }
 
 async function sourceOf(file: string, within: string | undefined): Promise<Buffer | undefined> {
-  if (within === undefined) return readFile(file);
+  if (within === undefined) return readStart(file);
   const [real, root] = await Promise.all([realpath(file), realpath(within)]);
-  return real.startsWith(`${root}/`) ? readFile(real) : undefined;
+  return real.startsWith(`${root}/`) ? readStart(real) : undefined;
+}
+
+/** Reads at most one byte more than a skill may have. A pipe in its place has nothing, and does not block. */
+async function readStart(path: string): Promise<Buffer | undefined> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    return (await file.stat()).isFile() ? Buffer.from(await readRange(file, 0, MAX_BYTES + 1)) : undefined;
+  } finally {
+    await file.close();
+  }
 }
 
 /** Returns the skill, or what is wrong with the file. */

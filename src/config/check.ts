@@ -4,7 +4,7 @@ import type { JsonSchema } from "../contract/schema.ts";
 import { pointerPart, valueAt } from "../util/json-pointer.ts";
 import { clip } from "../util/text.ts";
 import { FORMATS } from "./formats.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "../util/nearest.ts";
 import { TooMuch } from "./yaml.ts";
 
 /** The state of reading one file, or the environment. */

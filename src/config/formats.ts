@@ -7,7 +7,7 @@ import { parseRule } from "../policy/rules/rule.ts";
 import { BUILT_IN } from "../tools/presets/built-in.ts";
 import { isOfSource } from "../tools/presets/choose.ts";
 import { PRESETS } from "../tools/presets/presets.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "../util/nearest.ts";
 import type { Complaint } from "./project-rules.ts";
 import { modelFault, parkMode } from "./values.ts";
 

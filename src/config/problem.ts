@@ -40,7 +40,7 @@ export class ConfigError extends Error {
  * Returns a problem as a line: "handrail.yaml:7:3: policy.autonomi: unknown key. Did you mean "autonomy"?". Safe for a
  * terminal.
  */
-function problemLine({ file, place, key, message }: Problem): string {
+export function problemLine({ file, place, key, message }: Problem): string {
   const where = place === undefined ? file : `${file}:${place.line}:${place.column}`;
   return oneLine([where, ...(key === undefined ? [] : [key]), message].join(": "), 1_000);
 }

@@ -23,7 +23,7 @@ export interface Without {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Applies the rules for projects to a project's file. Adds forbidden values to the problems. */
+/** Applies the rules for projects to a project's file. Adds forbidden values to the problems, and leaves them out. */
 export function allowedOfProject(
   file: ConfigFile,
   { settings: own, choseTools, env }: Without,
@@ -54,8 +54,9 @@ export function allowedOfProject(
     if (project.rule === "never") refuse([], "a project cannot set this");
     else if (project.rule === "free") kept[key] = value;
     else if (project.rule === "tightens") {
-      kept[key] = project.real?.(value, around) ?? value;
-      for (const { at, message } of project.complaints(value, own[key as Key], around)) refuse(at, message);
+      const complaints = project.complaints(value, own[key as Key], around);
+      if (complaints.length === 0) kept[key] = project.real?.(value, around) ?? value;
+      for (const { at, message } of complaints) refuse(at, message);
     } else {
       const gives = project.gives(value, around);
       const { place } = file.problem(path, "");

@@ -4,12 +4,12 @@ import { valueAt, pointerPart } from "../util/json-pointer.ts";
 import { displayPath } from "../util/paths.ts";
 import { type Reading, loadCheck, valueText } from "./check.ts";
 import { putAt, unitOf, variableOf } from "./names.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "../util/nearest.ts";
 import type { Place, Problem } from "./problem.ts";
 import { REMOVED_KEYS } from "./removed.ts";
 import { ROW_OF } from "./rows.ts";
 import { type Given, variablesIn } from "./settings.ts";
-import { readSource } from "./source.ts";
+import { readSource, sourceOf } from "./source.ts";
 import { START, TooMuch, parseYaml } from "./yaml.ts";
 import type { Here } from "./find.ts";
 import { homeOf } from "./state.ts";
@@ -31,6 +31,8 @@ export interface ConfigFile {
   readonly path: string;
   /** "" if the file could not be read. */
   readonly sha256: string;
+  /** The whole content; "" if the file could not be read. */
+  readonly text: string;
   /** The valid settings. */
   readonly given: Given;
   /** Values with `${NAME}` that have no effect, because the file may not read the environment. */
@@ -47,15 +49,25 @@ export type EnvFor = (file: Pick<ConfigFile, "path" | "sha256">) => Promise<Node
 /**
  * Reads and validates one file. Never rejects: adds errors to the problems. A project's file may only be a link to a
  * file in or below its own folder.
+ *
+ * @param content is read instead of the file's: `here.cwd` names the paths in messages
  */
 export async function readConfigFile(
   path: string,
   problems: Problem[],
-  { envFor, whose, here }: { readonly envFor: EnvFor; readonly whose: "own" | "project"; readonly here: Here },
+  {
+    envFor,
+    whose,
+    here,
+    content,
+  }: { readonly envFor: EnvFor; readonly whose: "own" | "project"; readonly here: Here; readonly content?: string },
 ): Promise<ConfigFile> {
   const name = displayPath(path, { workDir: here.cwd });
   const real = inRealFolder(path);
-  const read = await readSource(path, whose === "project" ? dirname(real) : "/");
+  const read =
+    content === undefined
+      ? await readSource(path, whose === "project" ? dirname(real) : "/")
+      : { ok: true as const, source: sourceOf(content) };
   if (!read.ok) problems.push({ file: name, message: read.message });
   const { text, sha256 } = read.ok ? read.source : { text: "", sha256: "" };
   const { value, faults, placeOf } = await parseYaml(text);
@@ -66,7 +78,8 @@ export async function readConfigFile(
   };
   const env = await envFor({ path: real, sha256 });
   const home = homeOf(here.env);
-  return readAll({ shown: name, path: real, sha256, problem }, { value, folder: dirname(real), home, env }, problems);
+  const file = { shown: name, path: real, sha256, text, problem };
+  return readAll(file, { value, folder: dirname(real), home, env }, problems);
 }
 
 /** Reads the variables of keys, such as HANDRAIL_POLICY_AUTONOMY, whose values are YAML. Never rejects. */
@@ -91,7 +104,7 @@ export async function readEnvironment({ env, cwd }: Here, problems: Problem[]): 
   }
   const problem: ConfigFile["problem"] = (to, message) => ({ file: shown, key: keyOf(to), message });
   return readAll(
-    { shown, path: "", sha256: "", problem },
+    { shown, path: "", sha256: "", text: "", problem },
     { value: root, folder: cwd, home: homeOf(env), env },
     problems,
   );
@@ -99,7 +112,7 @@ export async function readEnvironment({ env, cwd }: Here, problems: Problem[]): 
 
 /** Validates the content of a file, or of the environment, and reports what is invalid. */
 async function readAll(
-  file: Pick<ConfigFile, "shown" | "path" | "sha256" | "problem">,
+  file: Pick<ConfigFile, "shown" | "path" | "sha256" | "text" | "problem">,
   { value, folder, home, env }: { readonly value: unknown; folder: string; home: string; env: Reading["env"] },
   problems: Problem[],
 ): Promise<ConfigFile> {

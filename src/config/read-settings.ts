@@ -3,7 +3,8 @@ import { isOfAgent } from "../tools/presets/choose.ts";
 import { PRESETS } from "../tools/presets/presets.ts";
 import { type ConfigFiles, type Here, PROJECT_FILE, hereOf } from "./find.ts";
 import { toolAdvice } from "./formats.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "../util/nearest.ts";
+import type { LastValid } from "./last-valid.ts";
 import { ConfigError, type Problem } from "./problem.ts";
 import { type Without, allowedOfProject } from "./project.ts";
 import { type Ask, type ConfigFile, readConfigFile, readEnvironment } from "./read-file.ts";
@@ -15,6 +16,11 @@ export interface FileSettings {
   readonly settings: Settings;
   /** Absent if there is no project's file. */
   readonly project?: ProjectStanding;
+  /**
+   * What is wrong in the project's file, and has no effect. A project's file never ends anything: a command may have
+   * written it. While it is broken, its last valid content counts too, so that breaking it loosens nothing.
+   */
+  readonly warnings: readonly Problem[];
 }
 
 /** A project's file, and what in it needs trust. */
@@ -32,6 +38,8 @@ export interface ProjectStanding {
 
 export interface ReadOptions extends Partial<Here> {
   readonly trust: Pick<Trust, "standing">;
+  /** Default: the last valid content of a project's file is not known. */
+  readonly lastValid?: LastValid;
   /** The settings of flags. They override everything. */
   readonly flags?: Given;
 }
@@ -40,11 +48,11 @@ export interface ReadOptions extends Partial<Here> {
  * Reads and validates the settings. From the lowest: the defaults, the user's own file, the named file, the
  * environment, the project's file, which extends them, and the flags.
  *
- * @throws ConfigError with all problems of all files.
+ * @throws ConfigError with all problems of the user's files and the environment.
  */
 export async function readSettings(
   files: ConfigFiles,
-  { trust, flags = {}, ...place }: ReadOptions,
+  { trust, lastValid, flags = {}, ...place }: ReadOptions,
 ): Promise<FileSettings> {
   const here = hereOf(place);
   const problems: Problem[] = [];
@@ -61,8 +69,8 @@ export async function readSettings(
   const choseTools = ofFiles || own.at(-1)?.given["tools.preset"] !== undefined;
   const withProject = async (without: Given) =>
     files.project === undefined
-      ? { settings: without }
-      : await readProject(files.project, { settings: without, choseTools }, { trust, here }, problems);
+      ? { settings: without, warnings: [] }
+      : await readProject(files.project, { settings: without, choseTools }, { trust, here, lastValid });
   let all = await withProject(settings);
   // If the project sets another preset, the policy defaults of the user's preset do not apply, because they may be
   // looser.
@@ -89,18 +97,67 @@ function withOwn(base: Given, files: readonly ConfigFile[], problems: Problem[])
 async function readProject(
   path: string,
   without: Omit<Without, "env">,
-  { trust, here }: Pick<ReadOptions, "trust"> & { readonly here: Here },
-  problems: Problem[],
+  {
+    trust,
+    here,
+    lastValid,
+  }: Pick<ReadOptions, "trust"> & { readonly here: Here; readonly lastValid: LastValid | undefined },
 ) {
   const envFor = async (file: TrustedFile) => ((await trust.standing(file)) === "trusted" ? here.env : undefined);
-  const file = await readConfigFile(path, problems, { envFor, whose: "project", here });
-  const standing = await trust.standing(file);
-  const { given, asks } = allowedOfProject(file, { ...without, env: here.env }, standing === "trusted", problems);
-  const settings = over(without.settings, given, "project");
-  requirePresets(file, given, settings, problems);
-  requireTools(file, settings, problems);
+  const apply = async (to: Given, content?: string) => {
+    const problems: Problem[] = [];
+    const how = { envFor, whose: "project" as const, here, ...(content !== undefined && { content }) };
+    const file = await readConfigFile(path, problems, how);
+    const standing = await trust.standing(file);
+    const isTrusted = standing === "trusted";
+    const { given, asks } = allowedOfProject(file, { ...without, settings: to, env: here.env }, isTrusted, problems);
+    requirePresets(file, given, over(to, given, "project"), problems);
+    requireTools(file, over(to, given, "project"), problems);
+    const settings = over(to, withoutUnknown(given, over(to, given, "project")), "project");
+    return { file, problems, settings, standing, asks };
+  };
+  const found = await apply(without.settings);
+  const { file, problems, standing, asks } = found;
   const project = { file: { path: file.path, sha256: file.sha256 }, shown: file.shown, standing, asks };
-  return { settings, project };
+  if (problems.length === 0) await lastValid?.keep(file.path, file.text);
+  const before = problems.length === 0 ? undefined : await lastValid?.read(file.path);
+  const base = before === undefined ? without.settings : (await apply(without.settings, before)).settings;
+  const settings = before === undefined ? found.settings : (await apply(base)).settings;
+  return { settings, project, warnings: inOrder(problems) };
+}
+
+/** Leaves out the presets and tools of a project's file that do not exist. */
+function withoutUnknown(given: Given, settings: Given): Given {
+  const presets = [...Object.keys(PRESETS), ...Object.keys(settings.toolsets ?? {})];
+  const isKnown = (name: string) => hasSources(settings) || toolAdvice(name) === undefined || isOfAgent(name);
+  const {
+    "tools.preset": preset,
+    "tools.disable": disable,
+    "tools.options": options,
+    toolsets,
+    agents,
+    ...rest
+  } = given;
+  const filtered = <T>(map: { readonly [name: string]: T }, keeps: (name: string, value: T) => boolean) =>
+    Object.fromEntries(Object.entries(map).filter(([name, value]) => keeps(name, value)));
+  return {
+    ...rest,
+    ...(preset !== undefined && presets.includes(preset) && { "tools.preset": preset }),
+    ...(disable && { "tools.disable": disable.filter(isKnown) }),
+    ...(options && { "tools.options": filtered(options, isKnown) }),
+    ...(toolsets && {
+      toolsets: Object.fromEntries(Object.entries(toolsets).map(([name, tools]) => [name, tools.filter(isKnown)])),
+    }),
+    ...(agents && {
+      agents: filtered(agents, (_, { toolset }) => toolset === undefined || presets.includes(toolset)),
+    }),
+  };
+}
+
+/** Whether there may be tools besides the built-in ones. */
+function hasSources(settings: Given): boolean {
+  const sources = [settings["tools.plugins"], settings["tools.modules"], Object.keys(settings["tools.mcp"] ?? {})];
+  return sources.some((each) => each !== undefined && each.length > 0);
 }
 
 /** Requires that the preset or toolset of this file, or of an agent in it, exists. */
@@ -121,8 +178,7 @@ function requirePresets(file: ConfigFile, given: Given, { toolsets = {} }: Given
 
 /** Requires known tools if there are no plugins, modules or MCP servers: then only the built-in tools exist. */
 function requireTools(file: ConfigFile, settings: Given, problems: Problem[]): void {
-  const sources = [settings["tools.plugins"], settings["tools.modules"], Object.keys(settings["tools.mcp"] ?? {})];
-  if (sources.some((each) => each !== undefined && each.length > 0)) return;
+  if (hasSources(settings)) return;
   const require = (name: string, ...path: readonly string[]) => {
     const advice = toolAdvice(name);
     if (advice === undefined) return;

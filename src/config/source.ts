@@ -44,6 +44,11 @@ export async function readSource(path: string, within = "/"): Promise<ReadSource
   }
 }
 
+/** The content of a file that was read before. */
+export function sourceOf(text: string): Source {
+  return { text, sha256: createHash("sha256").update(text).digest("hex") };
+}
+
 async function readOpen(file: FileHandle): Promise<ReadSource> {
   const info = await file.stat();
   if (info.isDirectory()) return { ok: false, message: "this is a folder, expected a file" };

@@ -8,6 +8,12 @@ export interface Metrics {
   text(): Promise<string>;
 }
 
+export interface MetricsOptions {
+  readonly threads: () => Promise<number>;
+  readonly isTool: (name: string) => boolean;
+  readonly signal: AbortSignal;
+}
+
 /** The media type of `Metrics.text`. */
 export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -24,9 +30,6 @@ const COUNTED: readonly ActivityEventType[] = [
 const CALL_SECONDS = [0.005, 0.02, 0.1, 0.5, 2, 10, 60, 600];
 const WAIT_SECONDS = [1, 5, 30, 120, 600, 3_600, 86_400];
 const LAG_SECONDS = [0.01, 0.05, 0.25, 1, 5, 30];
-
-/** The maximum number of tool names. A model may call tools that do not exist: further names count as "other". */
-const MOST_TOOLS = 200;
 
 /** How many threads are remembered with their targets. */
 const MOST_THREADS = 10_000;
@@ -46,9 +49,10 @@ interface Running {
  * Counts the events of all processes that share the store, from now on.
  *
  * @param threads returns the number of threads
+ * @param isTool whether a tool of this name exists; calls of others count as "other"
  * @param signal stops counting
  */
-export function createMetrics(store: Store, threads: () => Promise<number>, signal: AbortSignal): Metrics {
+export function createMetrics(store: Store, { threads, isTool, signal }: MetricsOptions): Metrics {
   const calls = counter("handrail_calls_total", "Calls that have ended, by tool, target and status.");
   const seconds = histogram(
     "handrail_call_duration_seconds",
@@ -62,13 +66,9 @@ export function createMetrics(store: Store, threads: () => Promise<number>, sign
   const failures = counter("handrail_store_errors_total", "Failed attempts of this server to use the store.");
   const running = new Map<CallId, Running>();
   const targets = new Map<ThreadId, string>();
-  const tools = new Set<string>();
 
-  const toolOf = (name: string): string => {
-    if (tools.size >= MOST_TOOLS && !tools.has(name)) return "other";
-    tools.add(name);
-    return name;
-  };
+  // A model may call tools that do not exist, by any name.
+  const toolOf = (name: string): string => (isTool(name) ? name : "other");
 
   const targetOf = async (thread: ThreadId): Promise<string> => {
     const known = targets.get(thread);

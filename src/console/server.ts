@@ -34,6 +34,8 @@ import { turnRoutes } from "./routes/turns.ts";
 import { typingRoutes } from "./routes/typing.ts";
 import { workRoutes } from "./routes/work.ts";
 import { workerRoutes } from "./routes/workers.ts";
+import { BUILT_IN } from "../tools/presets/built-in.ts";
+import { isOfAgent } from "../tools/presets/choose.ts";
 import { type Users, whyNotBy } from "./users.ts";
 
 export { isLoopback } from "./access.ts";
@@ -170,7 +172,11 @@ function servedParts(
   return {
     routes(): readonly Route[] {
       const overview = createOverview(toolkit.store, signal);
-      const metrics = createMetrics(toolkit.store, async () => (await overview.read()).threads.length, signal);
+      const metrics = createMetrics(toolkit.store, {
+        threads: async () => (await overview.read()).threads.length,
+        isTool: (name) => toolkit.tools.has(name) || Object.hasOwn(BUILT_IN, name) || isOfAgent(name),
+        signal,
+      });
       return [
         ...metricsRoutes(metrics),
         ...threadRoutes({ toolkit, agents, drafts, overview }),

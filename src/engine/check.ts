@@ -29,8 +29,25 @@ export async function check(
   const validated = await validate(tool, readable(request, tool));
   if (!validated.ok) throw new CallEnded({ status: "invalid-input", issues: validated.issues });
   const effects = effectsOf(tool, validated.input);
+  const tooLong = effects.flatMap(longTexts)[0];
+  if (tooLong !== undefined) throw new CallEnded({ status: "invalid-input", issues: [{ path: "", message: tooLong }] });
   if (effects.some(isAct)) refuseMark(validated.input, mask);
   return { request, tool, input: validated.input, effects };
+}
+
+/** The longest path of an effect (PATH_MAX of Linux), and the longest URL, in bytes. What follows costs time by them. */
+const MOST_BYTES = { path: 4_096, cwd: 4_096, url: 65_536 };
+
+/** Complaints about texts of an effect that no system takes. */
+function longTexts(effect: Effect): readonly string[] {
+  const texts = new Map<string, unknown>(Object.entries(effect));
+  return (["path", "cwd", "url"] as const).flatMap((name) => {
+    const text = texts.get(name);
+    const bytes = typeof text === "string" ? Buffer.byteLength(text) : 0;
+    const most = MOST_BYTES[name];
+    if (bytes <= most) return [];
+    return [`the ${name === "url" ? "URL" : "path"} has ${bytes} bytes; at most ${most} are possible. Shorten it`];
+  });
 }
 
 /**

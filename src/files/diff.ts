@@ -61,6 +61,11 @@ interface Window {
 function windows(text: Buffer, replacements: readonly Replacement[]): readonly Window[] {
   const found: Window[] = [];
   for (const replacement of replacements) {
+    const around = found.at(-1);
+    if (around !== undefined && replacement.start < around.to && replacement.end < around.to) {
+      around.inside.push(replacement); // on a line that is in the window already, and is not searched again
+      continue;
+    }
     const from = startOfLines(text, replacement.start, 0);
     const to = endOfChange(text, from, replacement);
     const last = found.at(-1);

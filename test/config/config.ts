@@ -65,7 +65,7 @@ export async function place(): Promise<Place> {
     read,
     async problems(files, env) {
       const error = await read(files, env).then(
-        () => undefined,
+        ({ warnings }) => (warnings.length === 0 ? undefined : new ConfigError(warnings)),
         (thrown: unknown) => thrown,
       );
       if (!(error instanceof ConfigError)) throw new Error("expected a ConfigError", { cause: error });

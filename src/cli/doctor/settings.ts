@@ -53,7 +53,8 @@ async function configuration(options: GlobalOptions): Promise<Finding> {
   });
   const names = [...Object.values(files), ...variablesIn(env)];
   try {
-    const { project } = await readSettings(files, { env, cwd, trust: createTrust(stateFolder(env)) });
+    const { project, warnings: wrong } = await readSettings(files, { env, cwd, trust: createTrust(stateFolder(env)) });
+    if (wrong.length > 0) throw new ConfigError(wrong); // the others warn and go on
     const { settings: loaded } = await loadedSettings(options);
     if (names.length === 0) return { status: "ok", detail: "no file and no variable; the defaults apply" };
     const waits = project !== undefined && project.asks.length > 0 && project.standing !== "trusted";

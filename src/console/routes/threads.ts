@@ -16,6 +16,7 @@ import type { Overview } from "../overview.ts";
 import { Problem } from "../problem.ts";
 import { type Asked, type Route, type Success, route } from "../route.ts";
 import { THREAD, TOOL, list, named } from "../schemas.ts";
+import { shownEvent } from "../shown-event.ts";
 import type { Event } from "../api-types.ts";
 import { channelOf, questionBody } from "./approvals.ts";
 import { createThreadViews } from "../thread-views.ts";
@@ -290,7 +291,7 @@ function eventsOf(
   return eventStream(
     async function* (gone) {
       for await (const event of store.events({ ...options, signal: gone }))
-        yield { id: event.id, data: await withQuestion(store, event, caller) };
+        yield { id: event.id, data: await withQuestion(store, shownEvent(event), caller) };
     },
     { signal },
   );
