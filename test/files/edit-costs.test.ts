@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { asText } from "../../src/engine/result.ts";
 import { replacementsDiff } from "../../src/files/diff.ts";
 import { locateEdits, replaced } from "../../src/files/edits.ts";
-import { asText, toolkitWith, workspace } from "../support/workspace.ts";
+import { toolkitWith, workspace } from "../support/workspace.ts";
 
 const MANY = 6_000_000;
 
