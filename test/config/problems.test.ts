@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chmod, mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ConfigError } from "../../src/config/problem.ts";
+import type { ConfigError } from "../../src/config/problem.ts";
 import { readSettings } from "../../src/config/read-settings.ts";
 import { readSource } from "../../src/config/source.ts";
 import { GROUPS, asOrdinaryUser, place } from "./config.ts";

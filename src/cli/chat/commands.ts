@@ -217,8 +217,8 @@ function contextText({ agent, status }: Pick<Chat, "agent" | "status">): string 
 const ANSWERS = ["once", "session", "always", "refuse"] as const;
 
 /** The chat as the commands on its past see it. */
-function pastOf({ toolkit, agent, columns, confirm, pick, open, prefill }: Chat): PastChat {
-  return { toolkit, thread: agent.thread, columns, confirm, pick, open, prefill };
+function pastOf({ toolkit, agent, options, columns, confirm, pick, open, prefill }: Chat): PastChat {
+  return { toolkit, thread: agent.thread, options, columns, confirm, pick, open, prefill };
 }
 
 /** Lets the person choose a model, or switches to the named one. Without a terminal, lists them. */

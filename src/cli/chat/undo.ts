@@ -2,6 +2,7 @@ import type { ThreadId } from "../../contract/identity.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
 import { stateFolder, undoFolder } from "../../config/state.ts";
 import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
+import type { GlobalOptions } from "../options.ts";
 import { type LineCounts, type Preview, type UndoPoint, type UndoPoints, openPoints } from "../../undo/points.ts";
 import { plural } from "../../util/text.ts";
 import { type Said, cutTo, forkThread, lineageOf, momentOf, oneSentence, saidIn } from "../sessions.ts";

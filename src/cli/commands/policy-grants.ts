@@ -28,10 +28,7 @@ async function listGrants({ json, io }: GlobalOptions & { readonly json?: true }
   for (const { id, label, workspace, since, until } of grants) {
     const ends = until === undefined ? "" : `, until ${localTime(until)}`;
     say(io, `${id}  ${oneLine(label, Infinity)}`);
-    say(
-      io,
-      `${" ".repeat(18)}in ${oneLine(shownWorkspace(workspace), 1_000)}, since ${localTime(since)}${ends}`,
-    );
+    say(io, `${" ".repeat(18)}in ${oneLine(shownWorkspace(workspace), 1_000)}, since ${localTime(since)}${ends}`);
   }
 }
 
@@ -40,7 +37,10 @@ async function listGrants({ json, io }: GlobalOptions & { readonly json?: true }
  *
  * @throws Error when no grant has this id.
  */
-async function revokeGrants(id: string | undefined, { all, io }: GlobalOptions & { readonly all?: true }): Promise<void> {
+async function revokeGrants(
+  id: string | undefined,
+  { all, io }: GlobalOptions & { readonly all?: true },
+): Promise<void> {
   if ((id === undefined) === (all === undefined)) {
     throw new Error("name the id of a grant (handrail policy grants lists them), or give --all");
   }

@@ -26,7 +26,10 @@ async function list({ io }: GlobalOptions): Promise<void> {
  *
  * @throws Error for a name or a scope that cannot be.
  */
-async function add(name: string, { scopes = "watch", io }: GlobalOptions & { readonly scopes?: string }): Promise<void> {
+async function add(
+  name: string,
+  { scopes = "watch", io }: GlobalOptions & { readonly scopes?: string },
+): Promise<void> {
   if (!/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,59}$/u.test(name))
     throw new Error(
       `${JSON.stringify(name)} is no name: expected up to 60 letters, digits, spaces, ".", "_", "@", "-"`,

@@ -24,7 +24,7 @@ const LEAST_FREE = 100 * 1024 * 1024;
 
 /** Checks what Handrail keeps: its folder, saved outputs, the record of calls, and what undo needs. */
 export function state(options: GlobalOptions): readonly Check[] {
-  const own = databaseFile(undefined, options.io.env);
+  const own = databaseFile(options.io.env);
   const checks: readonly Omit<Check, "group">[] = [
     {
       name: "state folder",

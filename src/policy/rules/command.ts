@@ -78,9 +78,9 @@ export function matchesLeniently(pattern: CommandPattern, command: CommandWords)
     return true;
   if (program === undefined || !(fits(name, program) || fits(name, basename(program)))) return false;
   let at = 0;
-  for (const pattern of rest) {
-    while (at < given.length && !fits(pattern, given[at] ?? "") && isOptionOrItsValue(given, at)) at++;
-    if (at >= given.length || !fits(pattern, given[at] ?? "")) return false;
+  for (const next of rest) {
+    while (at < given.length && !fits(next, given[at] ?? "") && isOptionOrItsValue(given, at)) at++;
+    if (at >= given.length || !fits(next, given[at] ?? "")) return false;
     at++;
   }
   return true;
