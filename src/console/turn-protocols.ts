@@ -1,4 +1,5 @@
 import type { TurnReason } from "../contract/activity.ts";
+import { terminalSafe } from "../output/terminal-text.ts";
 import type { TurnPart } from "./turn-parts.ts";
 
 /** Writes the parts of a turn as the events of a protocol. */
@@ -116,7 +117,8 @@ export function agUiWriter(threadId: string, runId: string): TurnWriter {
           const { reason, message } = part.turn;
           if (reason === "failed") return [{ type: "RUN_ERROR", message: message ?? "The turn failed." }];
           const interrupts = part.waiting.map(({ question: id, call: toolCallId, ask }) => {
-            return { id, reason: "tool_call", message: ask, toolCallId };
+            // The app of somebody else shows it: it need not know what terminals and browsers hide.
+            return { id, reason: "tool_call", message: terminalSafe(ask), toolCallId };
           });
           const outcome =
             reason === "stopped"

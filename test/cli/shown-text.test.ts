@@ -10,6 +10,7 @@ import type { Io } from "../../src/cli/io.ts";
 import { plainQuestion } from "../../src/cli/plain.ts";
 import { note, say, stream, warn } from "../../src/cli/say.ts";
 import { questionBody } from "../../src/console/routes/approvals.ts";
+import { agUiWriter } from "../../src/console/turn-protocols.ts";
 import type { CheckedCall } from "../../src/contract/call.ts";
 import type { Effect } from "../../src/contract/effect.ts";
 import { approvalForm } from "../../src/mcp/question.ts";
@@ -69,11 +70,14 @@ test("every view of a question shows hostile text as what it is, in every field 
         await askClient(call, decision, { content: [] } as never, asking as never);
         const [asked] = sent as { message?: string; toolCall?: { content: { content: { text: string } }[] } }[];
         const body = { question: "q", call: "c", thread: "t", name: text, input: { [text]: text }, askedMs: 1 };
+        const waiting = [questionBody({ ...body, agent: text, effects, decision }, "api")];
+        const run = agUiWriter("t", "r").of({ type: "end", turn: { reason: "parked" }, waiting } as never);
+        const [{ outcome }] = run as [{ outcome: { interrupts: { message: string }[] } }];
         const views = {
           ...{ line: line.text, whole: line.whole, plain: plain.text, plainWhole: plain.whole },
           box: [...box.long, ...box.box].join("\n"),
           acp: asked?.message ?? asked?.toolCall?.content[0]?.content.text,
-          page: questionBody({ ...body, agent: text, effects, decision }, "api").ask,
+          agUi: outcome.interrupts[0]?.message,
           mcp: approvalForm(callOf("tool", effects), decision, "2025-11-25").message,
           mcpWhole: approvalForm(callOf("tool", effects), decision, "2025-11-25", "whole").message,
         };

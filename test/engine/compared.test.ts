@@ -27,6 +27,8 @@ const FILES = {
   "node_modules/.bin/tool": "#!/bin/sh\n",
   "odd name.sh": "echo one\n",
   "README.md": "# Read\n",
+  "sub/more.mk": "include sub/included.mk\n",
+  "sub/included.mk": "all:\n\techo\n",
 };
 
 /** Commands, and the file that each runs or loads. */
@@ -84,6 +86,10 @@ const SPELLINGS: readonly (readonly [command: string, file: string])[] = [
   ["cd pkg && python3 -m part", "pkg/part.py"],
   ["PYTHONPATH=pkg python3 -m part", "pkg/part.py"],
   ["python3 -c 'import x'", "x.py"],
+  ["python3 -c 'from pkg import part'", "pkg/part.py"],
+  ["sh ~+/x.sh", "x.sh"],
+  ["make -f sub/more.mk", "sub/included.mk"],
+  ["node .", "package.json"],
   ["python3 pkg", "pkg/__main__.py"],
   ["node x", "x.mjs"],
   ["node ./lib", "lib/index.js"],

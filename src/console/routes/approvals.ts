@@ -3,7 +3,6 @@ import { APPROVER_LIMITS, type Channel, type Risk, whyNotFrom } from "../../cont
 import type { OpenQuestion } from "../../contract/question.ts";
 import type { Approval, EditedInput, FormInput } from "../../contract/decision.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
-import { terminalSafe } from "../../output/terminal-text.ts";
 import { describeCall, describedQuestion } from "../../policy/describe.ts";
 import { longestGrant } from "../../policy/scopes.ts";
 import { type Caller, userOf } from "../access.ts";
@@ -101,7 +100,7 @@ function nameOf(caller: Caller): string {
 export function questionBody(question: OpenQuestion, channel: Channel): Question {
   const { agent } = question;
   const by = agent === undefined ? "" : `Agent ${agent}: `;
-  const ask = terminalSafe(`${by}${describeCall(describedQuestion(question))}`);
+  const ask = `${by}${describeCall(describedQuestion(question))}`;
   const whyNot = whyNotFrom(channel, question.decision);
   return { ...question, ask, longest: longestGrant(question.decision), ...(whyNot !== undefined && { whyNot }) };
 }

@@ -102,7 +102,10 @@ export function scriptsIn(path: string, text: string): readonly string[] {
   const name = posix.basename(path);
   if (name === "package.json") return scriptsOfPackage(text);
   if (/^(GNU|BSD)?makefile$|\.mk$|^\.?justfile$/i.test(name))
-    return Array.from(text.matchAll(/^[ \t]+[@+-]*(.*)$/gm), ([, line = ""]) => line);
+    return [
+      ...Array.from(text.matchAll(/^[ \t]+[@+-]*(.*)$/gm), ([, line = ""]) => line),
+      ...Array.from(text.matchAll(/^[-s]?include[ \t]+(.*)$/gm), ([, files = ""]) => `. ${files}`),
+    ];
   const isShell = /\.(ba|z|k)?sh$/.test(name) || /^#!.*\b(ba|da|z|k|mk)?sh\b/.test(text);
   // A file that says nothing about itself is run as a script by shells: `. setup`.
   return isShell || !name.includes(".") ? [text] : [];

@@ -131,7 +131,7 @@ function unknownWords(command: FoundCommand, feedsShell: boolean): readonly Foun
   if (ONLY_TEXT.has(name) && name !== "eval" && !feedsShell) return [];
   if (EVALUATING.has(name) && !feedsShell) return [];
   return command.words.slice(0, command.own).filter((word, at) => {
-    if (word.value !== undefined) return false;
+    if (word.value !== undefined) return /^~[-+\d]/.test(word.text) && !word.text.startsWith("~+/");
     if (at === 0) return true;
     const runs = isInterpreter(name) || feedsShell;
     if (word === ADDED || word.text === ADDED.text) return runs;
@@ -165,11 +165,18 @@ function onlyWritten(
 function tokensOf({ value, text }: FoundWord): readonly string[] {
   const whole = value ?? text;
   const behindLetters = /^-\w+/.test(whole) ? [2, 3, 4].map((at) => whole.slice(at)) : [];
-  return [whole, ...splitTokens(whole), ...behindLetters].filter((token) => token !== "" && token !== ".");
+  const imports = Array.from(
+    whole.matchAll(/\bfrom\s+([\w.]+)\s+import\s+(\w+)/g),
+    ([, from, name]) => `${from}.${name}`,
+  );
+  return [whole, ...splitTokens(whole), ...imports, ...behindLetters].filter((token) => token !== "");
 }
 
 function splitTokens(text: string): readonly string[] {
-  const plain = text.replaceAll(/\$(PWD\b|\{PWD\})/g, ".").replaceAll("file://", " ");
+  const plain = text
+    .replaceAll(/\$(PWD\b|\{PWD\})/g, ".")
+    .replaceAll("file://", " ")
+    .replace(/^~\+(?=\/)/, ".");
   return plain.split(/[\s;|&()<>"'`=:,@{}[\]$]+/).filter((token) => token !== "");
 }
 

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { BUILT_IN_NAMES } from "../../../contract/built-in-names.ts";
 import type { DecisionPart } from "../../../contract/decision.ts";
 import { type Question, open, questions, threads } from "../state/model.ts";
 import { threadAddress } from "../state/route.ts";
@@ -89,9 +90,9 @@ function OfThread({ thread }: { readonly thread: string }) {
 }
 
 /** Shows a command as it is written. For other calls, shows their effects and all of their arguments. */
-function What({ question: { effects, ask, input } }: { readonly question: Question }) {
+function What({ question: { name, effects, ask, input } }: { readonly question: Question }) {
   const commands = effects.flatMap((effect) => (effect.kind === "exec" ? [effect.command] : []));
-  const isOnlyCommands = commands.length > 0 && commands.length === effects.length;
+  const isOnlyCommands = commands.length > 0 && commands.length === effects.length && BUILT_IN_NAMES.includes(name);
   return (
     <>
       {(isOnlyCommands ? commands : ask.split("\n")).map((text, index) => (
