@@ -147,6 +147,11 @@ export interface ToolkitOptions extends ToolChoice, Omit<TargetOptions, "sandbox
    * result reports it to the model, of tool sources at once. Must not throw.
    */
   readonly onNotice?: (text: string) => void;
+  /**
+   * Which files calls are judged by. "machine": those of the machine, also where commands have temporary folders of
+   * their own, because a program outside the sandbox does the work. Default "commands": those that commands see.
+   */
+  readonly filesOf?: "commands" | "machine";
   /** "call": this toolkit is closed after one call, so it starts no jobs that would end with it. Default "toolkit". */
   readonly lifetime?: "call" | "toolkit";
 }
@@ -213,6 +218,7 @@ const OPTIONS: Shape<ToolkitOptions> = {
   beforeAct: callback,
   browser: object<BrowserSettings>({ headed: flag, executablePath: text, profile: text, cdp: text }),
   disable: listOf(text),
+  filesOf: oneOf("commands", "machine"),
   grants: oneOf("once", "session", "always"),
   hooks: anyObject,
   howToApprove: text,

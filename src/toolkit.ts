@@ -5,6 +5,7 @@ import { createJobs } from "./activity/jobs.ts";
 import { memoryStore } from "./activity/memory-store.ts";
 import { type ProcessIdentity, identityText, livenessOf, thisProcess } from "./machine/process-identity.ts";
 import { type Surroundings, openBackend, openPrograms } from "./backends/open.ts";
+import { withMachineFiles } from "./backends/sandbox/machine-files.ts";
 import { describeCall } from "./policy/describe.ts";
 import type { Notice } from "./contract/notice.ts";
 import type { QuestionId } from "./contract/question.ts";
@@ -111,7 +112,8 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const owned = { env, stateDir, allState, outputOwner, outputs, oneCommand, store };
   const around = surroundings(options.policy, limits, owned);
   const onceMoreOpen = keepProgramsOut(options, allState);
-  const backend = await openBackend(place, around);
+  const opened = await openBackend(place, around);
+  const backend = options.filesOf === "machine" ? withMachineFiles(opened) : opened;
   const isOther = backend.shell === "sh" || backend.workerHasTerminal === true;
   const tools = isOther ? toolsFor(backend.shell, backend.workerHasTerminal) : usualTools;
   if (tools.has("cron_add")) await loadWords();

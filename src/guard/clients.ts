@@ -1,5 +1,3 @@
-import type { Effect } from "../contract/effect.ts";
-
 /** Other vendors' agents whose tool calls Handrail can judge. */
 export const CLIENTS = ["claude-code", "codex", "gemini", "cursor", "opencode"] as const;
 export type ClientName = (typeof CLIENTS)[number];
@@ -11,6 +9,8 @@ export type Happening = {
   /** The folder in which the call runs, and the project's folder, absolute. */
   readonly cwd: string;
   readonly project: string;
+  /** Whether nobody can answer a question of the client itself. Default false. */
+  readonly isUnattended?: true;
 } & (
   | { readonly phase: "prompt"; readonly text: string }
   | {
@@ -41,27 +41,15 @@ export type Verdict =
 /** A verdict that the client gets. */
 export type Judged = Exclude<Verdict, { readonly verdict: "pass" }>;
 
-/**
- * What a tool of a client touches. The words after the kind are the names of its arguments. "none": nothing that the
- * guard judges, for example a list of things to do, or a sub-agent, whose own calls are judged.
- */
-type Touches =
-  | readonly ["none"]
-  | readonly ["exec", command: string, cwd?: string]
-  | readonly ["read" | "write" | "delete", ...path: string[]]
-  | readonly ["patch", text: string]
-  | readonly ["fetch", ...url: string[]]
-  | readonly ["search", ...query: string[]];
-
 export interface Client {
   /** For people: "Claude Code". */
   readonly title: string;
-  /** The client's own tools. Tools that are not listed are judged as tools of an unknown program. */
-  readonly tools: { readonly [tool: string]: Touches };
   /** Whether the client can ask its person when a hook requests it. */
   readonly asks: boolean;
-  /** Whether a hook can replace the arguments of a call. */
-  readonly rewrites: boolean;
+  /** Whether a command begins in the folder in which the last one has ended. */
+  readonly keepsFolder: boolean;
+  /** How a model asks for a run outside the sandbox: "with …". */
+  readonly outside: string;
   /** The origin of the client's search engine, for the policy. */
   readonly searches: string;
   /** Returns an event about a shell command, for `handrail guard test`. */
@@ -72,19 +60,12 @@ export interface Client {
   reply(answer: Judged): string;
 }
 
-const NONE = ["none"] as const;
-
-/** Claude Code 2.1: https://code.claude.com/docs/en/hooks and /settings (tools available to Claude). */
-export const CLAUDE_TOOLS = {
-  ...{ Bash: ["exec", "command"], PowerShell: ["exec", "command"], Monitor: ["exec", "command"] },
-  ...{ Read: ["read", "file_path"], Glob: ["read", "path"], Grep: ["read", "path"], LS: ["read", "path"] },
-  ...{ Write: ["write", "file_path"], Edit: ["write", "file_path"], MultiEdit: ["write", "file_path"] },
-  ...{ NotebookEdit: ["write", "notebook_path"], NotebookRead: ["read", "notebook_path"] },
-  ...{ WebFetch: ["fetch", "url"], WebSearch: ["search", "query"] },
-  ...{ Task: NONE, Agent: NONE, TodoWrite: NONE, TaskCreate: NONE, TaskUpdate: NONE, TaskGet: NONE, TaskList: NONE },
-  ...{ TaskOutput: NONE, TaskStop: NONE, BashOutput: NONE, KillShell: NONE, AskUserQuestion: NONE, ToolSearch: NONE },
-  ...{ EnterPlanMode: NONE, ExitPlanMode: NONE, Skill: NONE, SlashCommand: NONE },
-} as const satisfies Client["tools"];
+/**
+ * Begins a command that is to run outside the sandbox, for clients without an argument for that. A model reads of it in
+ * the output of a command to which the sandbox refused something.
+ */
+export const OUTSIDE = "HANDRAIL_SANDBOX=off";
+const WITH_WORD = `${OUTSIDE} in front of it`;
 
 /** What Claude Code and codex have in common: codex took over its format (developers.openai.com/codex/hooks). */
 function claudeEvents(event: ToolInput, project: string | undefined): Happening | undefined {
@@ -130,9 +111,9 @@ function claudeExample(command: string, cwd: string): ToolInput {
 export const CLIENT: { readonly [name in ClientName]: Client } = {
   "claude-code": {
     title: "Claude Code",
-    tools: CLAUDE_TOOLS,
     asks: true,
-    rewrites: true,
+    keepsFolder: true,
+    outside: "dangerouslyDisableSandbox: true",
     searches: "https://api.anthropic.com",
     example: (command, cwd) => claudeExample(command, cwd),
     read: (event, env) => claudeEvents(event, env["CLAUDE_PROJECT_DIR"]),
@@ -140,17 +121,9 @@ export const CLIENT: { readonly [name in ClientName]: Client } = {
   },
   codex: {
     title: "Codex",
-    tools: {
-      ...{
-        Bash: ["exec", "command"],
-        apply_patch: ["patch", "command"],
-        update_plan: NONE,
-        view_image: ["read", "path"],
-      },
-      ...{ Edit: ["patch", "command"], Write: ["patch", "command"], web_search: ["search", "query"] },
-    },
     asks: false, // codex reads "ask" and then runs the call
-    rewrites: true,
+    keepsFolder: false,
+    outside: WITH_WORD,
     searches: "https://api.openai.com",
     example: (command, cwd) => claudeExample(command, cwd),
     read: (event) => claudeEvents(event, undefined),
@@ -160,17 +133,9 @@ export const CLIENT: { readonly [name in ClientName]: Client } = {
   /** Gemini CLI 0.61: docs/hooks/reference.md in its package. */
   gemini: {
     title: "Gemini CLI",
-    tools: {
-      ...{ run_shell_command: ["exec", "command", "dir_path"], read_file: ["read", "file_path", "absolute_path"] },
-      ...{ read_many_files: ["read", "include", "paths"], list_directory: ["read", "dir_path"] },
-      ...{ glob: ["read", "dir_path"], grep_search: ["read", "dir_path"], search_file_content: ["read", "dir_path"] },
-      ...{ write_file: ["write", "file_path"], replace: ["write", "file_path"] },
-      ...{ web_fetch: ["fetch", "url", "prompt"], google_web_search: ["search", "query"] },
-      ...{ write_todos: NONE, ask_user: NONE, activate_skill: NONE, enter_plan_mode: NONE, exit_plan_mode: NONE },
-      ...{ update_topic: NONE, complete_task: NONE, get_internal_docs: NONE },
-    },
     asks: true,
-    rewrites: true,
+    keepsFolder: false,
+    outside: WITH_WORD,
     searches: "https://generativelanguage.googleapis.com",
     example: (command, cwd) => ({
       ...{ session_id: "guard-test", cwd, hook_event_name: "BeforeTool", tool_name: "run_shell_command" },
@@ -206,20 +171,9 @@ export const CLIENT: { readonly [name in ClientName]: Client } = {
   /** Cursor 2: https://cursor.com/docs/agent/hooks. Tools of MCP servers are called `MCP:SERVER:TOOL`. */
   cursor: {
     title: "Cursor",
-    tools: {
-      ...{ Shell: ["exec", "command", "working_directory"], Read: ["read", "file_path", "target_file", "path"] },
-      ...{ Write: ["write", "file_path", "path"], Edit: ["write", "file_path", "path"] },
-      ...{ StrReplace: ["write", "file_path", "path"], Delete: ["delete", "file_path", "path"] },
-      ...{
-        Grep: ["read", "path"],
-        Glob: ["read", "target_directory", "path"],
-        LS: ["read", "target_directory", "path"],
-      },
-      ...{ WebFetch: ["fetch", "url"], WebSearch: ["search", "search_term", "query"] },
-      ...{ Task: NONE, TodoWrite: NONE, AskQuestion: NONE },
-    },
     asks: false, // "ask" is not honoured for every tool
-    rewrites: true,
+    keepsFolder: true,
+    outside: WITH_WORD,
     searches: "https://api2.cursor.sh",
     example: (command, cwd) => ({
       ...{ conversation_id: "guard-test", workspace_roots: [cwd], hook_event_name: "preToolUse", tool_name: "Shell" },
@@ -255,15 +209,9 @@ export const CLIENT: { readonly [name in ClientName]: Client } = {
   /** opencode: its plugin (`opencode-plugin.ts`) sends these events in our own form. */
   opencode: {
     title: "opencode",
-    tools: {
-      ...{ bash: ["exec", "command", "workdir"], read: ["read", "filePath"], write: ["write", "filePath"] },
-      ...{ edit: ["write", "filePath"], multiedit: ["write", "filePath"], apply_patch: ["patch", "patchText"] },
-      ...{ patch: ["patch", "patchText"], glob: ["read", "path"], grep: ["read", "path"], list: ["read", "path"] },
-      ...{ webfetch: ["fetch", "url"], websearch: ["search", "query"], codesearch: ["search", "query"] },
-      ...{ task: NONE, todowrite: NONE, todoread: NONE, question: NONE, skill: NONE, plan_exit: NONE, invalid: NONE },
-    },
     asks: false,
-    rewrites: true,
+    keepsFolder: false,
+    outside: WITH_WORD,
     searches: "https://mcp.exa.ai",
     example: (command, cwd) => ({
       ...{ phase: "before", session: "guard-test", cwd, project: cwd, id: "example", tool: "bash", input: { command } },
@@ -279,62 +227,6 @@ export const CLIENT: { readonly [name in ClientName]: Client } = {
     reply: (answer) => json(answer),
   },
 };
-
-/**
- * Returns what a call touches. A call of a tool that is not in the table, or without the arguments that the tool needs,
- * counts as a call of an unknown program: the policy asks about it.
- */
-export function effectsOf(name: ClientName, tool: string, input: ToolInput, cwd: string): readonly Effect[] {
-  const { tools, searches } = CLIENT[name];
-  const [kind, ...names] = (Object.hasOwn(tools, tool) ? tools[tool] : undefined) ?? [];
-  const values = names.flatMap((argument) => stringsOf(argument === undefined ? undefined : input[argument]));
-  const [value] = values;
-  switch (kind) {
-    case "none":
-      return [];
-    case "exec": {
-      const [, folder] = names;
-      const command = names[0] === undefined ? undefined : input[names[0]];
-      if (typeof command !== "string") break;
-      const [at = cwd] = folder === undefined ? [] : stringsOf(input[folder]);
-      return [{ kind, command, cwd: at }];
-    }
-    case "read":
-      return (values.length === 0 ? [cwd] : values).map((path) => ({ kind, path: inFolder(path, cwd) }));
-    case "write":
-    case "delete":
-      if (value !== undefined) return [{ kind: "write", path: inFolder(value, cwd) }];
-      break;
-    case "patch": {
-      const paths = value === undefined ? [] : patchedPaths(value);
-      if (paths.length > 0) return paths.map((path) => ({ kind: "write", path: inFolder(path, cwd) }));
-      break;
-    }
-    case "fetch": {
-      const urls = values.flatMap((written) => written.match(/https?:\/\/[^\s"'<>)\]]+/g) ?? []);
-      if (urls.length > 0) return urls.map((url) => ({ kind, url, method: "GET" }));
-      break;
-    }
-    case "search":
-      if (value !== undefined) return [{ kind, engine: searches, query: value }];
-      break;
-    case undefined:
-  }
-  const [, server, rest] = /^(?:mcp__|mcp_|MCP:)([^:_]+(?:_(?!_)[^:_]+)*)(?:__|_|:)(.+)$/.exec(tool) ?? [];
-  const foreign = server === undefined ? { from: name, tool } : { from: `mcp:${server}`, tool: rest ?? tool };
-  return [{ kind: "foreign", ...foreign, input: json(input) }];
-}
-
-/** The paths that a patch in the format of apply_patch adds, changes, deletes or moves to. */
-function patchedPaths(patch: string): readonly string[] {
-  return [...patch.matchAll(/^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$/gm)].flatMap(
-    ([, path]) => path ?? [],
-  );
-}
-
-function inFolder(path: string, cwd: string): string {
-  return path.startsWith("/") || path === "~" || path.startsWith("~/") ? path : `${cwd}/${path}`;
-}
 
 function callOf(
   event: ToolInput,
@@ -360,11 +252,6 @@ function asInput(value: unknown): ToolInput {
 
 function asText(value: unknown): string {
   return typeof value === "string" ? value : json(value ?? "");
-}
-
-function stringsOf(value: unknown): readonly string[] {
-  if (typeof value === "string") return value === "" ? [] : [value];
-  return Array.isArray(value) ? value.filter((each) => typeof each === "string" && each !== "") : [];
 }
 
 function tryJson(written: string): unknown {

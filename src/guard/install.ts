@@ -92,7 +92,8 @@ function entriesOf(client: Exclude<ClientName, "opencode">, command: string): { 
   }
 }
 
-function isGuard(entry: unknown): boolean {
+/** Whether an entry of an event is the guard's. */
+export function isGuard(entry: unknown): boolean {
   return / hook (?:claude-code|codex|gemini|cursor) \|\| exit 2"/.test(JSON.stringify(entry));
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { Type } from "typebox";
 import type { CallEvent } from "../contract/activity.ts";
 import type { Decision } from "../contract/decision.ts";
@@ -16,7 +17,10 @@ import { untilAborted } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
 import { later } from "../util/promises.ts";
 import { clip } from "../util/text.ts";
-import { CLIENT, type ClientName, type Happening, type ToolInput, type Verdict, effectsOf } from "./clients.ts";
+import { CLIENT, type ClientName, type Happening, type ToolInput, type Verdict } from "./clients.ts";
+import { touchesOf } from "./client-tools.ts";
+import { type Touched, commandArgument, touched } from "./touched.ts";
+import { Unreadable } from "./unreadable.ts";
 
 type Call = Extract<Happening, { readonly phase: "before" | "after" }>;
 
@@ -24,18 +28,25 @@ export interface GuardOptions {
   readonly toolkit: Toolkit;
   /** "client": the client asks its person, where it can. "here": people are asked through the store. */
   readonly ask: "client" | "here";
-  /** Returns the command that runs this approved command in the sandbox, once. */
+  /** Returns the command with which the client runs this approved command, once. */
   readonly contained: (run: Contained) => Promise<string>;
 }
 
-/** An approved command that may run only in the sandbox. */
+/** An approved command that Handrail runs for the client. */
 export interface Contained {
   readonly command: string;
+  /** Absolute. */
   readonly cwd: string;
   readonly project: string;
   readonly thread: ThreadId;
   /** The call of the client. */
   readonly parent: CallId;
+  /** "sandbox": it was approved for the sandbox alone. "none": for outside. Default: wherever commands run here. */
+  readonly where?: "sandbox" | "none";
+  /** Whether the client's next command begins in the folder in which this one ends. */
+  readonly keepsFolder: boolean;
+  /** How the model asks for a run outside the sandbox. */
+  readonly outside: string;
 }
 
 /**
@@ -56,8 +67,9 @@ export function createGuard({ toolkit, ask, contained }: GuardOptions): Guard {
 
   const before = async (client: ClientName, happening: Call): Promise<Verdict> => {
     const { tool, input, cwd, project } = happening;
-    const [effect] = effectsOf(client, tool, input, cwd);
-    if (effect === undefined) return { verdict: "pass" };
+    const judge = touching(client, tool, cwd);
+    const unreadable = problemIn(() => judge(input));
+    if (unreadable === undefined && judge(input).effects.length === 0) return { verdict: "pass" };
     const thread = threadOf(client, happening);
     const waiting = await waitingCall(toolkit, thread, toolName(tool), input);
     const call: Running = {
@@ -68,7 +80,7 @@ export function createGuard({ toolkit, ask, contained }: GuardOptions): Guard {
     };
     const started = later<undefined>();
     let approved = input;
-    const guest = guestTool(client, tool, cwd, (given) => {
+    const guest = guestTool(client, tool, cwd, judge, (given) => {
       running.set(call.id, call);
       approved = given;
       started.resolve(undefined);
@@ -76,8 +88,9 @@ export function createGuard({ toolkit, ask, contained }: GuardOptions): Guard {
     });
     const seen: Seen = { asked: undefined, decision: undefined, question: waiting?.question };
     const derived = toolkit.with({ thread, tools: [guest] });
+    const canAsk = CLIENT[client].asks && happening.isUnattended !== true;
     const options = {
-      ...(ask === "client" && CLIENT[client].asks && { approver: leftTo(client, seen) }),
+      ...(ask === "client" && canAsk && { approver: leftTo(client, seen) }),
       onEvent: seeing(seen),
     };
     const made =
@@ -90,15 +103,30 @@ export function createGuard({ toolkit, ask, contained }: GuardOptions): Guard {
     });
     const ended = await Promise.race([started.promise, made]);
     if (ended?.status === "parked") return { verdict: "deny", reason: waitsText(seen.question) };
+    if (unreadable !== undefined) return { verdict: "deny", reason: `Handrail: ${unreadable}.` };
     if (ended !== undefined && ended.status !== "ok") return { verdict: "deny", reason: `Handrail: ${asText(ended)}` };
-    const isContained = toolkit.backend.sandbox !== undefined && seen.decision?.within !== "none";
-    // A person or a hook may have changed it.
-    const [now = effect] = effectsOf(client, tool, approved, cwd);
-    const isChanged = JSON.stringify(approved) !== JSON.stringify(input);
-    if (now.kind !== "exec" || !isContained) return allowed(seen.asked, isChanged ? approved : undefined);
-    const run = { command: now.command, cwd: now.cwd ?? cwd, project, thread, parent: call.id };
-    const [, argument = "command"] = CLIENT[client].tools[tool] ?? [];
-    return allowed(seen.asked, { ...approved, [argument]: await contained(run) });
+    const closed = opensFiles(client, tool) ? (seen.decision?.except ?? []).filter((path) => existsSync(path)) : [];
+    if (closed.length > 0) {
+      const reason = `this would open ${closed.slice(0, 3).join(", ")}, which stays closed. Name a folder without it`;
+      call.end.resolve({ text: reason, failed: true });
+      return { verdict: "deny", reason: `Handrail: ${reason}.` };
+    }
+    // A person or a hook may have changed it, and a search leaves secrets out.
+    const { effects, input: last } = judge(approved);
+    const [now] = effects;
+    const isChanged = JSON.stringify(last) !== JSON.stringify(input);
+    const where = await placeOf(toolkit, seen.decision);
+    const isApprovedAsText = seen.asked !== undefined || seen.question !== undefined;
+    // Unasked, only the command that was judged runs, in the shell, the folders and the variables that it was judged for.
+    if (now?.kind !== "exec" || (where !== "sandbox" && isApprovedAsText))
+      return allowed(seen.asked, isChanged ? last : undefined);
+    const run: Contained = {
+      ...{ command: now.command, cwd: now.cwd ?? cwd, project, thread, parent: call.id },
+      ...(where !== undefined && { where }),
+      keepsFolder: CLIENT[client].keepsFolder && !isInBackground(last),
+      outside: CLIENT[client].outside,
+    };
+    return allowed(seen.asked, { ...last, [commandArgument(client, tool)]: await contained(run) });
   };
 
   return {
@@ -119,6 +147,41 @@ export function createGuard({ toolkit, ask, contained }: GuardOptions): Guard {
     },
     running: () => running.size,
   };
+}
+
+/** Where an approved command runs; see `Contained`. */
+async function placeOf({ backend }: Toolkit, decision: Decision | undefined): Promise<Contained["where"]> {
+  if (decision?.within === "none") return backend.sandbox === undefined ? undefined : "none";
+  return (await backend.sandbox?.state())?.works === true ? "sandbox" : undefined;
+}
+
+function opensFiles(client: ClientName, tool: string): boolean {
+  return ["grep", "gather"].includes(touchesOf(client, tool)?.does ?? "");
+}
+
+function isInBackground(input: ToolInput): boolean {
+  return input["run_in_background"] === true || input["is_background"] === true;
+}
+
+/** Reads the calls of a tool. An input that was read is not read again. */
+function touching(client: ClientName, tool: string, cwd: string): (input: ToolInput) => Touched {
+  const known = new Map<string, Touched>();
+  return (input) => {
+    const key = JSON.stringify(input);
+    const found = known.get(key) ?? touched(client, tool, input, cwd);
+    known.set(key, found);
+    return found;
+  };
+}
+
+function problemIn(read: () => unknown): string | undefined {
+  try {
+    read();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Unreadable) return error.message;
+    throw error;
+  }
 }
 
 /** A call that a client runs. */
@@ -199,14 +262,20 @@ function waitsText(question: QuestionId | undefined): string {
 }
 
 /** A tool of the client, as a tool of Handrail that leaves the work to the client. */
-function guestTool(client: ClientName, tool: string, cwd: string, run: (input: ToolInput) => Promise<Ending>): Tool {
+function guestTool(
+  client: ClientName,
+  tool: string,
+  cwd: string,
+  judge: (input: ToolInput) => Touched,
+  run: (input: ToolInput) => Promise<Ending>,
+): Tool {
   const { title } = CLIENT[client];
   return defineTool({
     name: toolName(tool),
     description: `The tool ${tool} of ${title}.`,
     touches: ["exec", "read", "write", "fetch", "search", "foreign"],
     input: Type.Object({}, { additionalProperties: true }),
-    effects: (input: ToolInput) => effectsOf(client, tool, input, cwd),
+    effects: (input: ToolInput) => judge(input).effects,
     change: (input: ToolInput, backend) => changeOf(input, cwd, backend),
     async run(input: ToolInput, { signal }) {
       const { text, failed } = await untilAborted(run(input), signal);

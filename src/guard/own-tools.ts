@@ -1,5 +1,6 @@
 import { absolutePath } from "../util/paths.ts";
-import type { CLAUDE_TOOLS, ToolInput } from "./clients.ts";
+import type { CLAUDE_TOOLS } from "./client-tools.ts";
+import type { ToolInput } from "./clients.ts";
 
 /** A call of one of our tools, as a hook of Claude Code sees it. */
 export interface HookCall {

@@ -78,6 +78,28 @@ export function describeSourceRefusals(refusals: readonly Refusal[]): string {
   return sentences.filter((sentence) => sentence !== false).join(". ");
 }
 
+/**
+ * Describes to the model of another agent what was refused to its command.
+ *
+ * @param outside how it asks for a run outside the sandbox, after "run it again"
+ */
+export function describeGuestRefusals(refusals: readonly Refusal[], outside: string): string {
+  const has = (kind: Refusal["kind"], what?: string) =>
+    refusals.some((each) => each.kind === kind && (what === undefined || ("what" in each && each.what === what)));
+  const hidden = [...pathsOf(refusals, "read"), ...pathsOf(refusals, "held-back")];
+  const sentences = [
+    hidden.length > 0 && `The sandbox does not allow ${named(hidden)}.`,
+    (has("host") || has("likely", "network")) && "The sandbox in which this ran has no network.",
+    (has("unsearched") || has("likely", "write")) &&
+      "In the sandbox, only temporary files and the workspace are writable, except files that configure other programs.",
+    has("likely", "temporary") && "The sandbox has its own /tmp and /var/tmp: use a file of the workspace.",
+    has("likely", "system-call") &&
+      "The sandbox refuses mounts, namespaces, tracing and other privileged system calls.",
+    ...new Set(refusals.map((each) => each.kind === "limit" && LIMITS[each.what])),
+  ].filter((sentence) => sentence !== false);
+  return `${sentences.join(" ")} If the command needs this, run it again with ${outside}: a person is asked.`;
+}
+
 /** Returns a host in the form of a rule: the ports of the web are implied. */
 function ruleOf(host: string): string {
   return host.replace(/:(80|443)$/, "");

@@ -12,7 +12,10 @@ export type PathOperation = "read" | "write" | "cwd";
 /** Judges one path, as written and as its real path (`undefined`: looks that up). */
 export type PathJudge = (operation: PathOperation, written: string, real: string | undefined) => Promise<Decision>;
 
-/** The user of the path. For file tools, the temporary folders of a working sandbox count like the workspace. */
+/**
+ * The user of the path. For file tools, the temporary folders of a working sandbox count like the workspace, if they see
+ * those of the sandbox (`Backend.outside`).
+ */
 export type PathUser = "file tools" | "commands";
 
 const DEFAULTS: ReadonlySet<string> = new Set(DEFAULT_FORBIDDEN_PATHS);
@@ -31,7 +34,8 @@ export function pathJudge(
   user: PathUser = "file tools",
 ): (look: LookUps) => PathJudge {
   const findRoots = rootFinder(backend, allowedRoots, forbiddenPaths, own);
-  const temporary = user === "commands" ? [] : (backend.sandbox?.temporary ?? []);
+  const hasTheirOwn = user === "file tools" && backend.outside !== undefined;
+  const temporary = hasTheirOwn ? (backend.sandbox?.temporary ?? []) : [];
   /** The roots for a path that is not a command's folder. */
   const withTemporary = async (roots: readonly Root[]): Promise<readonly Root[]> => {
     if ((await backend.sandbox?.state())?.works !== true) return roots;

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -73,12 +74,34 @@ describe("handrail guard", () => {
   });
 
   test("guard test shows for each client that its hook judges", async () => {
-    const { shell } = await guarded("codex", "x");
+    const { shell } = await guarded("claude-code", "x");
     const each = "handrail guard install $client --yes >/dev/null && handrail guard test $client";
-    const { stdout } = await shell(`for client in claude-code codex gemini cursor opencode; do ${each}; done`);
+    const { stdout } = await shell(`for client in claude-code gemini cursor opencode; do ${each}; done`);
     expect(
       stdout.match(/^echo hello {3}allowed(, in the sandbox)?\nrm -rf \/ {5}denied\nThe guard works\.\n/gm),
-    ).toHaveLength(5);
+    ).toHaveLength(4);
+  });
+
+  test("guard test says that Codex does not run hooks which nobody has trusted there", async () => {
+    const { guard, home, text } = await guarded("codex", ".codex/hooks.json");
+    await guard("install");
+    const untrusted = await guard("test");
+    expect(untrusted).toMatchObject({ code: 1, stdout: expect.stringContaining("PreToolUse: not trusted yet") });
+    expect(untrusted.stdout).not.toContain("The guard works");
+    const { hooks } = JSON.parse(await text()) as Installed;
+    const names = { PreToolUse: "pre_tool_use", PostToolUse: "post_tool_use", UserPromptSubmit: "user_prompt_submit" };
+    const config = (change: string) =>
+      Object.entries(names).map(([event, name]) => {
+        const command = `${hooks[event]?.[0]?.hooks[0]?.command}${change}`;
+        const hook = { async: false, command, timeout: 600, type: "command" };
+        const hash = createHash("sha256").update(JSON.stringify({ event_name: name, hooks: [hook] }));
+        const key = JSON.stringify(`${home}/.codex/hooks.json:${name}:0:0`);
+        return `[hooks.state.${key}]\ntrusted_hash = "sha256:${hash.digest("hex")}"\n`;
+      });
+    await writeFile(join(home, ".codex/config.toml"), config("").join("\n"));
+    expect(await guard("test")).toMatchObject({ code: 0, stdout: expect.stringContaining("The guard works.") });
+    await writeFile(join(home, ".codex/config.toml"), config(" ").join("\n"));
+    expect((await guard("test")).stdout).toContain("PreToolUse: changed since it was trusted");
   });
 });
 
@@ -163,5 +186,97 @@ describe("handrail hook", () => {
     };
     await expect(call("rm -rf /")).rejects.toThrow("Handrail: ");
     expect(await call("echo hello")).toMatch(/echo hello$/);
+  });
+
+  /** The answer of the hook to a call. */
+  const answerOf = (stdout: string) =>
+    (JSON.parse(stdout) as { readonly hookSpecificOutput: Answer }).hookSpecificOutput;
+  interface Answer {
+    readonly permissionDecision: string;
+    readonly permissionDecisionReason?: string;
+    readonly updatedInput?: { readonly command: string };
+  }
+
+  test("the client's own tools work on the machine: its /tmp is not the sandbox's", async () => {
+    const { guard, hook } = await guarded("claude-code", CLAUDE);
+    await guard("install");
+    for (const [tool, input] of [
+      ["Write", { file_path: "/tmp/handrail-outside.txt", content: "x" }],
+      ["Read", { file_path: "/var/tmp/handrail-outside.txt" }],
+      ["Grep", { pattern: "x", path: "/tmp" }],
+    ] as const)
+      expect(answerOf((await hook("PreToolUse", tool, input)).stdout)).toMatchObject({ permissionDecision: "deny" });
+  });
+
+  test("the folder in which a command ends is the next one's, or the model is told that it is not", async () => {
+    const { guard, hook, shell, line } = await guarded("claude-code", CLAUDE);
+    await guard("install");
+    await mkdir(join(line.folder, "sub"));
+    const after = async (command: string) => {
+      const { updatedInput } = answerOf((await hook("PreToolUse", "Bash", { command })).stdout);
+      if (updatedInput === undefined) return undefined; // there is no sandbox here, and it is asked about
+      const { stdout, code } = await shell(`cd '${line.folder}'\n${updatedInput.command}\necho "$?" && pwd`);
+      return { code, lines: stdout.trim().split("\n") };
+    };
+    expect((await after("cd sub && echo ran; exit 3"))?.lines ?? ["ran", "3", `${line.folder}/sub`]).toEqual([
+      ...["ran", "3", `${line.folder}/sub`],
+    ]);
+    expect((await after("(cd sub && echo ran)"))?.lines ?? ["ran", "0", line.folder]).toEqual([
+      "ran",
+      "0",
+      line.folder,
+    ]);
+    const away = await after("cd / && echo ran");
+    if (away === undefined) return;
+    expect(away.lines.at(-1)).toBe(line.folder);
+    expect(away.lines.join()).toContain("the folder does not change");
+  });
+
+  test("the output says that the sandbox has no network, and how to ask for a run outside it", async () => {
+    const { guard, hook, shell } = await guarded("claude-code", CLAUDE);
+    await guard("install");
+    const lookUp = { command: "getent hosts example.com || { echo 'could not resolve host: example.com'; exit 6; }" };
+    const { permissionDecision, updatedInput } = answerOf((await hook("PreToolUse", "Bash", lookUp)).stdout);
+    if (permissionDecision !== "allow") return; // there is no sandbox here
+    const { code, stdout } = await shell(updatedInput?.command ?? "");
+    expect(code).toBe(6);
+    expect(stdout).toContain(
+      "[Handrail: The sandbox in which this ran has no network. If the command needs this, run it",
+    );
+    expect(stdout).toContain("again with dangerouslyDisableSandbox: true: a person is asked.]");
+    const outside = answerOf((await hook("PreToolUse", "Bash", { ...lookUp, dangerouslyDisableSandbox: true })).stdout);
+    expect(outside).toMatchObject({ permissionDecision: "ask" });
+  });
+
+  test("without a sandbox, what runs unasked runs as a command of ours does", async () => {
+    const { guard, hook, shell, line } = await guarded("claude-code", CLAUDE);
+    await mkdir(join(line.configHome, "handrail"), { recursive: true });
+    await writeFile(join(line.configHome, "handrail/config.yaml"), "policy:\n  sandbox: off\n");
+    await guard("install");
+    const { permissionDecision, updatedInput } = answerOf(
+      (await hook("PreToolUse", "Bash", { command: "cat a.txt" })).stdout,
+    );
+    expect(permissionDecision).toBe("allow");
+    expect(updatedInput?.command).toContain(" hook run ");
+    // The client's shell has its own programs, functions and folders.
+    await mkdir(join(line.folder, "bin"));
+    await writeFile(join(line.folder, "bin/cat"), "#!/bin/sh\necho planted\n", { mode: 0o755 });
+    const there = `cd '${line.folder}'; PATH="$PWD/bin:$PATH"; cat() { echo function; }; ${updatedInput?.command}`;
+    expect(await shell(there)).toMatchObject({ code: 0, stdout: "one\n" });
+  });
+
+  test("gemini -p is never asked: nobody could answer there", async () => {
+    const { guard, text, shell, line } = await guarded("gemini", ".gemini/settings.json");
+    await guard("install");
+    const { hooks } = JSON.parse(await text()) as Installed;
+    const command = hooks["BeforeTool"]?.[0]?.hooks[0]?.command ?? "";
+    const about = { session_id: "s", cwd: line.folder, hook_event_name: "BeforeTool", tool_name: "read_file" };
+    const event = JSON.stringify({ ...about, tool_input: { file_path: ".env" } });
+    await writeFile(join(line.folder, ".env"), "KEY=1\n");
+    const { stdout } = await shell(`printf %s '${event}' | { ${command}; }`);
+    expect(JSON.parse(stdout)).toMatchObject({
+      decision: "deny",
+      reason: expect.stringContaining("A person has been asked"),
+    });
   });
 });

@@ -1,61 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { CLIENT, type ClientName, type Judged, type ToolInput, effectsOf } from "../../src/guard/clients.ts";
+import { CLIENT, type ClientName, type Judged, type ToolInput } from "../../src/guard/clients.ts";
 import { type Contained, createGuard } from "../../src/guard/judge.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { all } from "../activity/events.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 
-const at = (path: string) => `/w/${path}`;
-
-describe("what a call of a client touches", () => {
-  const CASES: {
-    readonly [what: string]: readonly [ClientName, tool: string, input: ToolInput, effects: readonly object[]];
-  } = {
-    "a command": ["claude-code", "Bash", { command: "ls" }, [{ kind: "exec", command: "ls", cwd: "/w" }]],
-    "a command in a folder": [
-      ...(["gemini", "run_shell_command", { command: "ls", dir_path: "src" }] as const),
-      [{ kind: "exec", command: "ls", cwd: "src" }],
-    ],
-    "a file that is read": ["cursor", "Read", { file_path: "a.txt" }, [{ kind: "read", path: at("a.txt") }]],
-    "a search without a path": ["claude-code", "Grep", { pattern: "x" }, [{ kind: "read", path: "/w" }]],
-    "a file that is written": ["opencode", "edit", { filePath: "/w/a.txt" }, [{ kind: "write", path: at("a.txt") }]],
-    "a patch of several files": [
-      ...(["codex", "apply_patch"] as const),
-      { command: "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n@@\n-x\n+y\n*** Delete File: c.txt\n" },
-      [at("a.txt"), at("b.txt"), at("c.txt")].map((path) => ({ kind: "write", path })),
-    ],
-    "URLs in a prompt": [
-      ...(["gemini", "web_fetch", { prompt: "Compare https://a.example/1 and https://b.example/2." }] as const),
-      ["https://a.example/1", "https://b.example/2."].map((url) => ({ kind: "fetch", url, method: "GET" })),
-    ],
-    "a list of things to do": ["claude-code", "TodoWrite", { todos: [] }, []],
-    "a tool of an MCP server": [
-      ...(["claude-code", "mcp__github__create_issue", { title: "x" }] as const),
-      [{ kind: "foreign", from: "mcp:github", tool: "create_issue", input: '{"title":"x"}' }],
-    ],
-    "a tool that nobody knows": [
-      "codex",
-      "launch",
-      {},
-      [{ kind: "foreign", from: "codex", tool: "launch", input: "{}" }],
-    ],
-    "a command that is not a text": [
-      ...(["codex", "Bash", { command: ["rm", "-rf", "/"] }] as const),
-      [{ kind: "foreign", from: "codex", tool: "Bash", input: '{"command":["rm","-rf","/"]}' }],
-    ],
-    "a name of an object's own": [
-      ...(["codex", "constructor", {}] as const),
-      [{ kind: "foreign", from: "codex", tool: "constructor", input: "{}" }],
-    ],
-  };
-  test.for(Object.entries(CASES))("%s", ([, [client, tool, input, effects]]) => {
-    expect(effectsOf(client, tool, input, "/w")).toEqual(effects);
-  });
-});
-
 async function guarded({ ask = "client", ...options }: ToolkitOptions & { readonly ask?: "client" | "here" } = {}) {
   const project = await workspace({ "a.txt": "one\n", ".env": "KEY=1\n" });
-  const toolkit = await toolkitWith({ workDir: project, preset: "none", park: { afterMs: 60_000 }, ...options });
+  const toolkit = await toolkitWith({
+    workDir: project,
+    preset: "none",
+    filesOf: "machine",
+    park: { afterMs: 60_000 },
+    ...options,
+  });
   const runs: Contained[] = [];
   const contained = async (run: Contained) => `contained ${runs.push(run)}`;
   const guard = createGuard({ toolkit, ask, contained });
@@ -139,7 +97,11 @@ describe("the guard", () => {
 
   test("tells the client that a person refused, and asks about the next such call again", async () => {
     const { guard, happening, toolkit } = await guarded({ ask: "here" });
-    const call = () => guard.before("codex", happening("apply_patch", { command: "*** Add File: .git/hooks/x\n" }));
+    const call = () =>
+      guard.before(
+        "codex",
+        happening("apply_patch", { command: "*** Begin Patch\n*** Add File: .git/hooks/x\n+x\n*** End Patch" }),
+      );
     await call();
     const [question] = await toolkit.store.questions();
     await toolkit.store.answer(question?.question ?? "", { answer: "refuse", reason: "use a script" }, "browser");

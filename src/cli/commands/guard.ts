@@ -1,9 +1,10 @@
-import { readFile, unlink } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { readFile, realpath, unlink } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { configFolder, homeOf } from "../../config/state.ts";
 import { CLIENT, CLIENTS, type ClientName, type ToolInput } from "../../guard/clients.ts";
-import { fileOf, hasGuard, hooksWithGuard } from "../../guard/install.ts";
+import { type CodexTrust, codexTrust } from "../../guard/codex-trust.ts";
+import { fileOf, hasGuard, hooksWithGuard, isGuard } from "../../guard/install.ts";
 import { opencodePlugin } from "../../guard/opencode-plugin.ts";
 import { runProgram } from "../../machine/start.ts";
 import { terminalSafe } from "../../output/terminal-text.ts";
@@ -48,7 +49,8 @@ export const run = {
     say(io, terminalSafe(await difference(file, before, after)));
     if (!(await agrees("Write it?", options))) return;
     tellCopy(io, await replaceClientFile(file, after, 0o600));
-    if (client === "codex") say(io, "Codex asks you once whether it may run these hooks: say yes there.");
+    if (client === "codex")
+      say(io, "Codex does not run these hooks until you have agreed to them: start `codex` once, and trust them.");
     say(io, `\`handrail guard test ${client}\` shows that it works; \`handrail guard remove ${client}\` takes it out.`);
   },
 
@@ -63,17 +65,23 @@ export const run = {
     );
   },
 
-  /** Sends a harmless and a harmful call to the hook, in the client's own form. */
+  /** Sends a harmless and a harmful call to the hook, in the client's own form, and shows whether the client runs it. */
   async test(client: ClientName, options: GlobalOptions & Where) {
     const { io } = options;
-    await installed(io, client, options);
+    const file = await installed(io, client, options);
     const harmless = await answerOf(io, client, "echo hello");
     const harmful = await answerOf(io, client, "rm -rf /");
     say(io, `echo hello   ${describe(harmless)}`);
     say(io, `rm -rf /     ${describe(harmful)}`);
     const isRight = harmless.code === 0 && !isRefused(harmless) && isRefused(harmful);
-    say(io, isRight ? "The guard works." : "The guard does not work as it should.");
-    return isRight ? EXIT.ok : EXIT.notSucceeded;
+    const held = client === "codex" ? await heldByCodex(file, options) : undefined;
+    if (held !== undefined) say(io, held);
+    const isRun = isRight && held === undefined;
+    say(
+      io,
+      isRun ? "The guard works." : isRight ? "The guard does not work yet." : "The guard does not work as it should.",
+    );
+    return isRun ? EXIT.ok : EXIT.notSucceeded;
   },
 };
 
@@ -94,6 +102,37 @@ async function installed(io: Io, client: ClientName, options: Where): Promise<st
   if (await isInstalled(client, file)) return file;
   throw new Error(`${file} has no guard. Run \`handrail guard install ${client}\` first.`);
 }
+
+/** Says why Codex does not run the hooks in this file; `undefined` if it does. */
+async function heldByCodex(file: string, { io, project }: GlobalOptions & Where): Promise<string | undefined> {
+  const home = io.env["CODEX_HOME"] ?? join(homeOf(io.env), ".codex");
+  const written = (await readClientFile(join(home, "config.toml"))) ?? "";
+  const { parse } = await import("smol-toml");
+  const config = parse(written);
+  const projects = config["projects"] as { readonly [folder: string]: { readonly trust_level?: string } } | undefined;
+  if (project && projects?.[io.cwd]?.trust_level !== "trusted")
+    return `Codex does not read ${file}: it does not trust this folder yet. Start \`codex\` here once, and trust it.`;
+  const trust = codexTrust(
+    [file, await realpath(file)],
+    await settingsIn(await readFile(file, "utf8")),
+    config,
+    isGuard,
+  );
+  const held = Object.entries(trust).filter(([, what]) => what !== "runs");
+  if (held.length === 0) return undefined;
+  const why = held.map(([event, what]) => `${event}: ${TRUST[what]}`).join("; ");
+  return (
+    `Codex does not run the hooks in ${file} (${why}), and \`codex exec\` does not say so. ` +
+    "Start `codex` once and trust them there (/hooks), or run `handrail guard test codex` with the CODEX_HOME of that Codex."
+  );
+}
+
+const TRUST: { readonly [what in CodexTrust]: string } = {
+  runs: "runs",
+  unknown: "not trusted yet",
+  changed: "changed since it was trusted",
+  off: "switched off in config.toml",
+};
 
 /** The content of a JSON file, which may have comments. */
 async function settingsIn(text: string): Promise<ToolInput> {

@@ -43,10 +43,11 @@ export function createAnswers(options: GlobalOptions): Answers {
   const openProjects = async () =>
     (await Promise.allSettled(projects.values())).flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
 
-  const answered = async ({ client: name, written, env }: HookRequest): Promise<HookAnswer> => {
+  const answered = async ({ client: name, written, env, isUnattended }: HookRequest): Promise<HookAnswer> => {
     const client = clientOf(name);
-    const happening = CLIENT[client].read(parsed(written), env);
-    if (happening === undefined) return QUIET;
+    const read = CLIENT[client].read(parsed(written), env);
+    if (read === undefined) return QUIET;
+    const happening = isUnattended === true ? { ...read, isUnattended } : read;
     const { guard } = await projectAt(happening.project);
     if (happening.phase === "prompt") await guard.prompt(client, happening);
     if (happening.phase === "after") guard.after(client, happening);
@@ -75,6 +76,7 @@ async function openProject(options: GlobalOptions, version: string): Promise<Pro
   const toolkit = await createToolkit({
     ...(await toolkitOptions(options)),
     preset: "none",
+    filesOf: "machine", // the client does the work
     park: { afterMs: WAIT_MS },
     howToApprove: "To allow it, a person answers the question in `handrail approvals`, the console or on a phone.",
   });

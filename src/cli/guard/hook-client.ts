@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { stateFolder } from "../../config/state.ts";
+import { isUnattended } from "./unattended.ts";
 import type { Io } from "../io.ts";
 import type { GlobalOptions } from "../options.ts";
 
@@ -15,6 +16,8 @@ export interface HookRequest {
   readonly written: string;
   /** Variables of the client that name its project. */
   readonly env: { readonly [name: string]: string | undefined };
+  /** Whether nobody can answer a question of the client itself. Default false. */
+  readonly isUnattended?: true;
 }
 
 /** What the hook prints, and its exit code: 0, or 2, which blocks the call in every client. */
@@ -28,7 +31,7 @@ const PROJECT_VARIABLES = ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_P
 
 export function hookRequest(io: Pick<Io, "env">, client: string, written: string): HookRequest {
   const env = Object.fromEntries(PROJECT_VARIABLES.map((name) => [name, io.env[name]]));
-  return { client, written, env };
+  return { client, written, env, ...(isUnattended(io.env, client) && { isUnattended: true }) };
 }
 
 /** Where everything about hooks is kept: the socket, and tickets of commands that run in the sandbox. */
