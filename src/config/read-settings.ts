@@ -78,7 +78,7 @@ export async function readSettings(
   if (!isOwn && problems.length === 0 && ofPreset !== defaultsFor(undefined)) {
     all = await withProject(withOwn(defaultsFor(undefined), own, problems));
   }
-  if (problems.length > 0) throw new ConfigError(inOrder(problems));
+  if (problems.length > 0) throw new ConfigError(inOrder([...problems, ...all.warnings]));
   const merged = over(protecting(all.settings, files.named), flags, "user");
   return { ...all, settings: settingsOf(merged) };
 }

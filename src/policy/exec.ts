@@ -3,6 +3,7 @@ import type { SandboxState } from "../contract/containment.ts";
 import { type Decision, stricter } from "../contract/decision.ts";
 import type { Effect } from "../contract/effect.ts";
 import { type CommandJudge, createCommandJudge } from "./commands/judge.ts";
+import { worksElsewhere } from "./commands/risk.ts";
 import type { LookUps } from "./look-ups.ts";
 import { beforeApproval, sandboxRequestJudge, realNeeds, withMore } from "./sandbox-requests.ts";
 import type { PathJudge } from "./paths.ts";
@@ -47,8 +48,10 @@ export function execJudge(
     return { ...decision, reason: `${decision.reason ?? ""}; there is no sandbox here${why}` };
   };
 
-  return async (effect, { judgePath, judgeContained, look, typed = false }) => {
+  return async (asked, { judgePath, judgeContained, look, typed = false }) => {
     const state = await sandbox?.state();
+    const leaves = state?.works === true && worksElsewhere(asked.command, backend.home);
+    const effect: Exec = leaves ? { ...asked, within: "none" } : asked;
     const isDetached = effect.lifetime === "detached" && sandbox?.lacks?.what.includes("detached") === true;
     const contained = state?.works === true && effect.within !== "none" && !isDetached;
     // Both are requested at once, so that their look-ups share a round trip.

@@ -50,7 +50,7 @@ describe("an edit takes time and memory that grow with the file, not with its pr
   });
 
   test("a path that no system takes is refused before anything looks at it", async () => {
-    const toolkit = await toolkitWith({ workDir: await workspace({}) });
+    const toolkit = await toolkitWith({ preset: "all", workDir: await workspace({}) });
     const path = "a/".repeat(200_000);
     for (const [name, input] of [
       ["read", { path }],

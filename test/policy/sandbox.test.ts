@@ -47,6 +47,25 @@ async function place(
   return { toolkit, home, folder, judge };
 }
 
+describe("a command for another machine", () => {
+  test.each(["ssh web1 uptime", "scp a web1:b", "rsync -a ./ web1:x", "npm test; ssh web1 uptime"])(
+    "%s runs outside the sandbox, and a person is asked, at every autonomy that acts",
+    async (command) => {
+      for (const autonomy of ["supervised", "full"] as const) {
+        const { judge } = await place({ autonomy });
+        expect(await judge(command)).toMatchObject({ verdict: "ask", risk: "high", within: "none" });
+      }
+      expect((await (await place({ autonomy: "readonly" })).judge(command)).verdict).toBe("deny");
+      const denied = await place({ commands: { deny: ["ssh", "scp", "rsync"] } });
+      expect((await denied.judge(command)).verdict).toBe("deny");
+    },
+  );
+
+  test.each(["rsync -a a/ b/", "echo ssh web1", "ssh --version"])("%s is none", async (command) => {
+    expect((await (await place()).judge(command)).within).not.toBe("none");
+  });
+});
+
 describe("a contained command", () => {
   test.each([
     ["npm test", "medium"],

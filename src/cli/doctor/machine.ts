@@ -5,13 +5,14 @@ import { local } from "../../backends/local/backend.ts";
 import { ripgrepPath } from "../../backends/local/ripgrep.ts";
 import { sandbox } from "../../backends/sandbox/sandbox.ts";
 import { TARGETS } from "../../backends/targets.ts";
-import type { Backend } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { TargetKind } from "../../contract/target.ts";
 import { ProgramMissing, findProgram } from "../../machine/programs.ts";
 import { quoteWord } from "../../util/quote.ts";
 import type { GlobalOptions } from "../options.ts";
 import { type Check, type Finding, inTemporaryFolder } from "./check.ts";
+import { mountPoints } from "./mount-points.ts";
+import { outputOf } from "./output-of.ts";
 import { firstLineOf, installCommand } from "./program.ts";
 
 // The minimum version. Same as "engines" in package.json.
@@ -46,6 +47,7 @@ export const machine = ({ io: { env }, targets = [] }: GlobalOptions): readonly 
       fix: "bwrap --unshare-all --ro-bind / / true",
       run: (signal: AbortSignal) => inTemporaryFolder((folder) => sandboxed(folder, signal)),
     },
+    { name: "mount points", required: false, fix: "bwrap --version", run: mountPoints },
     ...[...TARGETS, ...targets].flatMap((kind) => programOfTarget(env, kind)),
     program(env, { name: "tmux", version: "-V", use: "run commands where you can watch with --tmux" }),
     // sharp scales pictures that are too large for a model.
@@ -173,11 +175,4 @@ async function pictures(): Promise<Finding> {
   const { info } = await sharp(big).resize(4, 4).png().toBuffer({ resolveWithObject: true });
   if (info.width !== 4) return { status: "broken", detail: "sharp does not scale a picture", fix: INSTALL_SHARP };
   return { status: "ok", detail: `sharp ${sharp.versions.sharp ?? ""}`.trimEnd() };
-}
-
-/** Runs a program and returns its exit status and the last 100 bytes of its output. */
-export async function outputOf(backend: Backend, argv: readonly [string, ...string[]], signal: AbortSignal) {
-  const child = await backend.spawn({ argv, signal });
-  const exit = await child.exit;
-  return { exit, written: Buffer.from(await child.output.tail(100)).toString() };
 }

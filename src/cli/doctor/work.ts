@@ -12,7 +12,7 @@ import { randomName } from "../../util/identifier.ts";
 import type { GlobalOptions } from "../options.ts";
 import { placeOf, toolkitOptionsOf } from "../settings.ts";
 import { type Check, type Finding, inTemporaryFolder } from "./check.ts";
-import { outputOf } from "./machine.ts";
+import { outputOf } from "./output-of.ts";
 import { settingsOf } from "./settings.ts";
 
 /** Uploading ripgrep (6 MB) over a slow connection may take this long, in milliseconds. */

@@ -1,6 +1,7 @@
 import type { Decision, Risk } from "../../contract/decision.ts";
 import type { Ruling } from "../rules/rules.ts";
 import type { PolicySettings } from "../policy-settings.ts";
+import { REMOTE } from "./programs.ts";
 import { isHeldByKernel, riskOf, throwsAway } from "./risk.ts";
 import type { FoundCommand } from "./search.ts";
 
@@ -30,11 +31,13 @@ export function decideCommand(command: FoundCommand, facts: CommandFacts, settin
   const ask = (rule: string, reason: string): Decision => ({ verdict: "ask", risk, rule, reason });
   if (refusal?.answersForPerson) return { verdict: "deny", risk, rule: "answers_for_person", reason: FOR_PERSON };
   if (ruling?.verdict === "deny") return { ...ruling, risk };
-  const isBlocked = risk === "high" && blockHighRiskCommands && !(contained && isHeldByKernel(why));
+  const isRemote = why === REMOTE; // a person decides about their own machines: asked about, never refused
+  const isBlocked = risk === "high" && blockHighRiskCommands && !isRemote && !(contained && isHeldByKernel(why));
   if (named !== undefined && !(isBlocked && named.verdict === "ask" && ruling === undefined))
     return { ...named, reason: `${named.reason ?? ""} (\`${shown}\`)` };
   if (ruling?.verdict === "ask" || (ruling !== undefined && !shellConfirm)) return { ...ruling, risk };
   if (isBlocked) return highRisk({ text, why }, true);
+  if (isRemote && blockHighRiskCommands) return highRisk({ text, why }, false);
   if (shellConfirm)
     return ask("shell_confirm", `Command requires approval: every command is asked about (\`${shown}\`)`);
   const lost = contained ? throwsAway(command) : undefined;

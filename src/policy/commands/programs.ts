@@ -101,6 +101,7 @@ const MEDIUM: Words = {
 export const AS_ANOTHER = "it runs commands as another user, or outside this environment";
 export const INSTALLS = "it changes programs of the system";
 export const SENDS = "it sends data to other machines";
+export const REMOTE = "it works on another machine, with your keys";
 const DISKS = "it changes disks";
 const DEVICE = "it writes to a device";
 const SYSTEM = "it stops or changes the system";
@@ -125,8 +126,9 @@ const HIGH: Words = {
     setcap chattr`,
   "it changes the firewall": "iptables ip6tables nft ufw firewall-cmd pfctl",
   [SENDS]: `
-    ncat netcat socat telnet ftp tftp lftp sftp ssh slogin mosh rclone ssh-copy-id mail mailx sendmail mutt swaks
+    ncat netcat socat telnet ftp tftp lftp rclone ssh-copy-id mail mailx sendmail mutt swaks
     ngrok cloudflared`,
+  [REMOTE]: "ssh slogin mosh sftp",
   [UNATTENDED]: "at batch systemd-run start-stop-daemon daemonize",
   "it controls other programs of the user": "osascript xdotool ydotool wtype dbus-send gdbus busctl",
   "it ends every process with a given name": "killall",
@@ -171,7 +173,7 @@ export const HIGH_WORDS: readonly (readonly [names: string, words: RegExp, why: 
   ["loginctl", other("list-[^\\0]*|show-[^\\0]*|[^\\0]*-status"), "it changes the system"],
   ["crontab", /^(?!\0-l\0$)/, UNATTENDED],
   ["kill", /^\0[^\0]*(\0[^\0]*)*?\0-1\0/, "it ends every process"],
-  ["scp rsync", has(String.raw`[^-/.\0][^\0]*:[^\0]*`), SENDS],
+  ["scp rsync", has(String.raw`[^-/.\0][^\0]*:[^\0]*`), REMOTE],
   // With -z, nc only checks whether a port of this machine is open.
   ["nc", /^(?!(\0(-\w*|\d+(-\d+)?|localhost|127\.0\.0\.1|0\.0\.0\.0|::1))*\0$)|^(?!.*\0-\w*z)/s, SENDS],
   ["git", has(String.raw`ext::[^\0]*`), "it makes git run the command in an address (ext::)"],

@@ -1,3 +1,4 @@
+import { findCommands } from "./find-commands.ts";
 import { startsProgram } from "../../git/settings.ts";
 import { type FoundWord, gitWords, optionValues, subcommandOf } from "./found-words.ts";
 import {
@@ -6,6 +7,7 @@ import {
   EDITORS,
   HIGH_WORDS,
   INSTALLS,
+  REMOTE,
   SENDS,
   SHELLS,
   entryOf,
@@ -70,6 +72,15 @@ export function highRisk(command: FoundCommand): string | undefined {
   if (EDITORS.split(" ").includes(name) && editor(words).length > 0) return "it makes an editor run a program";
   if (name === "git") return settingOf(words);
   return sends(name, command) ? SENDS : (download(command, name) ?? runsPrivileged(words, name));
+}
+
+/**
+ * Whether a script works on another machine (`ssh`, `scp`, `rsync` with a host). The sandbox has neither the keys nor the
+ * network for that, so such a script runs outside, once a person has approved it.
+ */
+export function worksElsewhere(script: string, home: string): boolean {
+  if (!/ssh|scp|sftp|rsync|slogin|mosh/.test(script)) return false;
+  return findCommands(script, { home }).commands.some((command) => highRisk(command) === REMOTE);
 }
 
 /**

@@ -33,8 +33,8 @@ export type ParsedPattern =
  * end is ` *`. A name alone, in our own spelling, is that command with any arguments; `Bash(ls)` is `ls` without any.
  */
 export function commandPattern(text: string, spelling: "own" | "field"): ParsedPattern {
-  const spelled = text.replace(/:\*$/, " *");
-  const parsed = wordsOf(spelled);
+  const written = text.replace(/:\*$/, " *");
+  const parsed = wordsOf(written);
   if (!parsed.ok && parsed.why === "open") return { ok: false, problem: "a quote in it is not closed" };
   if (!parsed.ok) return { ok: true, pattern: { words: [], open: false, isList: true } };
   const last = parsed.words.at(-1);
