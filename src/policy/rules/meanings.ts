@@ -15,7 +15,7 @@ const kill = (args: readonly string[]) => {
   for (let at = 0; at < args.length; at++) {
     const word = args[at] ?? "";
     const [, glued] = /^--signal=(.+)$/.exec(word) ?? /^-s(.+)$/.exec(word) ?? [];
-    const isNext = word === "-s" || word === "--signal";
+    const isNext = word === "-s" || word === "-n" || word === "--signal";
     const name = glued ?? (isNext ? args[at + 1] : /^-([A-Z]+\d?|\d+)$/.exec(word)?.[1]);
     const number = name === undefined ? undefined : signalNumber(name);
     found.push(number === undefined ? word : `-${number}`);
@@ -33,6 +33,7 @@ function signalNumber(name: string): number | undefined {
 /** 0777, a=rwx and ugo+rwx are 777. */
 const chmod = (args: readonly string[]) =>
   args.map((word) => {
+    if (/^u[=+]rwx,g[=+]rwx,o[=+]rwx$/.test(word)) return "777";
     if (/^[ugoa]*[=+]rwx$/.test(word)) return /^(u?g?o?a?)[=+]/.exec(word)?.[1]?.match(/^(|a|ugo)$/) ? "777" : word;
     return /^0+[0-7]{3,4}$/.test(word) ? word.replace(/^0+(?=[0-7]{3})/, "") : word;
   });
@@ -55,6 +56,12 @@ const git = (args: readonly string[]): readonly string[] => {
     return word.startsWith("+") ? ["--force", word.slice(1)] : ["--delete", word.slice(1)];
   });
 };
+
+/** `--location=global` is -g. */
+const npm = (args: readonly string[]) => args.map((word) => (word === "--location=global" ? "-g" : word));
+
+/** `+nightly` chooses a toolchain. */
+const cargo = (args: readonly string[]) => (args[0]?.startsWith("+") === true ? args.slice(1) : args);
 
 /** `plan -destroy` only looks; `apply -destroy` destroys. */
 const terraform = (args: readonly string[]) => {
@@ -93,5 +100,18 @@ const tar = ([first = "", ...rest]: readonly string[]) =>
   /^[A-Za-z]+$/.test(first) && /[cxtru]/.test(first) ? [`-${first}`, ...rest] : first === "" ? rest : [first, ...rest];
 
 const MEANINGS: { readonly [program: string]: (args: readonly string[]) => readonly string[] } = {
-  ...{ kill, pkill: kill, killall: kill, chmod, git, terraform, tofu: terraform, kubectl, oc: kubectl, tar },
+  ...{
+    kill,
+    pkill: kill,
+    killall: kill,
+    chmod,
+    git,
+    terraform,
+    tofu: terraform,
+    kubectl,
+    oc: kubectl,
+    tar,
+    npm,
+    cargo,
+  },
 };

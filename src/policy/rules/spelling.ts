@@ -33,7 +33,7 @@ const RUNS_SCRIPTS = new Set(["yarn", "pnpm", "bun"]);
 
 /** Reads the words of a command, or of a rule, in which `REST` may end a word. */
 export function spelled([path = "", ...args]: readonly string[]): Spelled {
-  const program = posix.basename(path);
+  const program = posix.basename(path).replace(/^pip3?(\.\d+)?$/, "pip");
   const module = /^(python[\d.]*|py)$/.test(program) && args[0] === "-m" ? args[1] : undefined;
   if (module !== undefined && optionsOf(module, []) !== undefined) return spelled(args.slice(1));
   const words = meant(program, args);

@@ -70,14 +70,25 @@ const RULES: readonly (readonly [rule: string, same: readonly string[], others: 
   ["kubectl apply -f *", ["kubectl apply --filename=x", "kubectl -n a apply --filename x"], ["kubectl apply -k x"]],
   [
     "npm install -g *",
-    ["npm i -g x", "npm add --global x", "npm -g install x", "npm install x -g", "npm in x --global"],
+    [
+      "npm i -g x",
+      "npm add --global x",
+      "npm -g install x",
+      "npm install x -g",
+      "npm in x --global",
+      "npm i --location=global x",
+    ],
     ["npm i x", "npm run -g"],
   ],
   ["npm run deploy*", ["npm run-script deploy:all", "npm rum deploy", "npm --prefix x run deploy"], ["npm run build"]],
   ["npm test", ["npm t", "npm run test", "npm run-script test -- -w"], ["npm run build"]],
   ["npm uninstall *", ["npm rm x", "npm r x", "npm remove x", "npm un x"], ["npm i x"]],
   ["yarn run deploy", ["yarn deploy"], ["yarn build"]],
-  ["pip install *", ["python3 -m pip install x", "python -m pip --quiet install x", "pip -q install x"], ["pip list"]],
+  [
+    "pip install *",
+    ["python3 -m pip install x", "python -m pip --quiet install x", "pip -q install x", "pip3 install x"],
+    ["pip list"],
+  ],
   [
     "terraform apply -auto-approve *",
     ["terraform apply --auto-approve", "terraform -chdir=x apply x -auto-approve=true"],
@@ -105,6 +116,7 @@ const RULES: readonly (readonly [rule: string, same: readonly string[], others: 
       "kill -SIGKILL 1",
       "kill -s KILL 1",
       "kill -s 9 1",
+      "kill -n 9 1",
       "kill --signal=KILL 1",
       "kill --signal SIGKILL 1",
     ],
@@ -123,7 +135,11 @@ const RULES: readonly (readonly [rule: string, same: readonly string[], others: 
     ["aws --profile p s3 rm s3://b --recursive", "aws s3 --region r rm s3://b --recursive"],
     ["aws s3 rm s3://b/k"],
   ],
-  ["cargo publish", ["cargo -q publish", "cargo --locked publish --dry-run"], ["cargo build"]],
+  [
+    "cargo publish",
+    ["cargo -q publish", "cargo --locked publish --dry-run", "cargo +nightly publish"],
+    ["cargo build"],
+  ],
   [
     "unknown-tool -ab x",
     ["unknown-tool x -a -b", "unknown-tool -ab x", "unknown-tool -q -ba x"],
