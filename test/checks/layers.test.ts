@@ -149,7 +149,7 @@ describe("the import rules", () => {
   beforeAll(async () => {
     root = await mkdtemp(join(tmpdir(), "handrail-layers-"));
     findings = await findingsAfterPlanting(root);
-  }, 60_000);
+  }, 300_000);
 
   afterAll(async () => {
     await rm(root, { recursive: true, force: true });

@@ -192,9 +192,13 @@ describe("a rule at the top is said in words", () => {
       ["a"],
     ],
   ])("%s", (_, input, words, names = ["id", "name"]) => {
-    const [{ description, input_schema: schema }] = definitions(toolset([toolOf(input)]), "anthropic") as never;
+    const [definition] = definitions(toolset([toolOf(input)]), "anthropic") ?? [];
+    const { description, input_schema: schema } = definition as never as {
+      readonly description: string;
+      readonly input_schema: { readonly properties: object };
+    };
     expect(description).toMatch(words);
-    expect(Object.keys((schema as { properties: object }).properties)).toEqual(names);
+    expect(Object.keys(schema.properties)).toEqual(names);
   });
 });
 

@@ -70,7 +70,9 @@ describe.each(ERAS)("a server of revision %s", (era) => {
       data: { id: "1917043659912705297" },
       content: [{ text: expect.stringContaining("1917043659912705297") as string }],
     });
-    const { content } = (await call("other__pictures")) as { content: { type: string; mimeType?: string }[] };
+    const { content = [] } = (await call("other__pictures")) as {
+      readonly content?: readonly { readonly type: string; readonly mimeType?: string }[];
+    };
     const types = content.map(({ type, mimeType }) => mimeType ?? type);
     expect(types).toEqual(["image/png", "image/png", "image/png", "text"]);
   });
