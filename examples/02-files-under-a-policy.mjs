@@ -1,11 +1,13 @@
 // The coding tools on a folder, with a person's word on what is asked. Run: node examples/02-files-under-a-policy.mjs
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { asText, createToolkit, describeCall } from "handrail";
 
-const folder = await mkdtemp(join(tmpdir(), "handrail-example-"));
+const scratch = await mkdtemp(join(tmpdir(), "handrail-example-"));
+const folder = join(scratch, "project");
+await mkdir(folder);
 await writeFile(join(folder, "notes.txt"), "eggs\nmilk\n");
 await writeFile(join(folder, ".env"), "TOKEN=secret\n");
 
@@ -13,7 +15,7 @@ const asked = [];
 const toolkit = await createToolkit({
   preset: "coding", // read, bash, edit, write, jobs
   workDir: folder,
-  stateDir: join(folder, "..", `${folder}-state`),
+  stateDir: join(scratch, "state"),
   // Your application asks a person here: a dialog, a chat message, a terminal. This one writes down what it was asked.
   approver: async (call, decision) => {
     asked.push(`${describeCall(call)} (${decision.risk} risk)`);
@@ -48,5 +50,4 @@ console.log(asText(dangerous));
 console.log(asText(outside));
 assert.equal(await readFile(join(folder, "notes.txt"), "utf8"), "eggs\noat milk\n");
 await toolkit.close();
-await rm(folder, { recursive: true });
-await rm(`${folder}-state`, { recursive: true, force: true });
+await rm(scratch, { recursive: true });

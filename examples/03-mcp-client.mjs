@@ -1,14 +1,16 @@
 // The same tools for a program that speaks MCP: the official client starts `handrail mcp` and answers its questions.
 // Run: node examples/03-mcp-client.mjs
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
-const folder = await mkdtemp(join(tmpdir(), "handrail-example-"));
+const scratch = await mkdtemp(join(tmpdir(), "handrail-example-"));
+const folder = join(scratch, "project");
+await mkdir(folder);
 await writeFile(join(folder, "hello.txt"), "hello from a file\n");
 await writeFile(join(folder, ".env"), "");
 
@@ -27,7 +29,7 @@ await client.connect(
       "--work-dir",
       folder,
     ],
-    env: { ...process.env, XDG_STATE_HOME: join(folder, "..", `${folder}-state`) },
+    env: { ...process.env, XDG_STATE_HOME: join(scratch, "state") },
   }),
 );
 
@@ -48,5 +50,4 @@ console.log(tools.map(({ name, title }) => `${name}: ${title}`).join("\n"));
 console.log(questions[0]);
 console.log(run.content[0].text);
 await client.close();
-await rm(folder, { recursive: true });
-await rm(`${folder}-state`, { recursive: true, force: true });
+await rm(scratch, { recursive: true });

@@ -59,7 +59,7 @@ const CONSOLE_PAGE = "../console/";
  * order of the layers, so that no two chunks need each other. Everything else is split at dynamic imports.
  */
 const STARTED_TOGETHER = [
-  { name: "base", test: /src\/(contract\/failure|util\/(errors|runtime))\.ts$/, priority: 5 },
+  { name: "base", test: /src\/(contract\/failure|util\/(errors|executable|runtime))\.ts$/, priority: 5 },
   { name: "charset", test: /src\/network\/charset\.ts$/, priority: 5 }, // for the worker that reads web pages
   {
     name: "shared", // what the words and the tools both need, so that the library does not load the configuration
@@ -145,40 +145,14 @@ function isFresh() {
  * @param {string} folder
  */
 async function writeJavaScript(folder) {
-  const manifest = readManifest();
-  const entries = entriesOf(manifest);
-  const bundle = await rolldown({
-    cwd: projectRoot,
-    input: Object.fromEntries(
-      [...entries, ...PROCESSES].map(({ source, output }) => [output.replace(/\.js$/, ""), `./${source}`]),
-    ),
-    platform: "node",
-    external: INSTALLED,
-    resolve: { alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" } }, // its UMD cannot be bundled
-    tsconfig: true,
-    transform: {
-      target: "node20.19",
-      define: {
-        __VERSION__: JSON.stringify(manifest.version),
-        __SPAWNER__: JSON.stringify(SPAWNER),
-        __BRIDGE__: JSON.stringify(BRIDGE),
-        __WEB_WORKER__: JSON.stringify(WEB_WORKER),
-        __CONSOLE_PAGE__: JSON.stringify(CONSOLE_PAGE),
-      },
-    },
-    plugins: [shellText(), lighterLibraries()],
-    onLog: refuseWarnings,
-  });
-  const { output } = await bundle.write({
-    dir: folder,
-    format: "esm",
-    entryFileNames: "[name].js",
-    codeSplitting: { groups: STARTED_TOGETHER },
-    chunkFileNames: (chunk) => `chunks/${chunkName(chunk)}.js`,
-    comments: { legal: true, annotation: true, jsdoc: false },
-  });
-  await bundle.close();
-  const chunks = output.filter((file) => file.type === "chunk");
+  const entries = entriesOf(readManifest());
+  const parts = [...entries, ...PROCESSES];
+  const isAlone = (/** @type {{ output: string }} */ { output }) => BRIDGE.endsWith(`/${output}`);
+  const shared = parts.filter((part) => !isAlone(part));
+  const chunks = [
+    ...(await bundle(shared, folder, { groups: STARTED_TOGETHER, plugins: [lighterLibraries()] })),
+    ...(await bundle(parts.filter(isAlone), folder)), // one file: no other is visible in a sandbox
+  ];
   requireSelfContained(chunks);
   requireReachable(chunks);
   const page = await buildPage(join(folder, "console"));
@@ -186,6 +160,46 @@ async function writeJavaScript(folder) {
   writeFileSync(join(folder, "THIRD-PARTY-LICENSES.txt"), thirdPartyLicences(bundled));
   for (const program of entries.filter(({ kind }) => kind === "program")) makeExecutable(join(folder, program.output));
   writeHelp(folder);
+}
+
+/**
+ * Bundles sources that share chunks, and returns these.
+ *
+ * @param {readonly { source: string, output: string }[]} parts
+ * @param {string} folder
+ * @param {{ groups?: typeof STARTED_TOGETHER, plugins?: import("rolldown").Plugin[] }} [how] Default: no shared chunks.
+ */
+async function bundle(parts, folder, { groups, plugins = [] } = {}) {
+  const building = await rolldown({
+    cwd: projectRoot,
+    input: Object.fromEntries(parts.map(({ source, output }) => [output.replace(/\.js$/, ""), `./${source}`])),
+    platform: "node",
+    external: INSTALLED,
+    resolve: { alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" } }, // its UMD cannot be bundled
+    tsconfig: true,
+    transform: {
+      target: "node20.19",
+      define: {
+        __VERSION__: JSON.stringify(readManifest().version),
+        __SPAWNER__: JSON.stringify(SPAWNER),
+        __BRIDGE__: JSON.stringify(BRIDGE),
+        __WEB_WORKER__: JSON.stringify(WEB_WORKER),
+        __CONSOLE_PAGE__: JSON.stringify(CONSOLE_PAGE),
+      },
+    },
+    plugins: [shellText(), ...plugins],
+    onLog: refuseWarnings,
+  });
+  const { output } = await building.write({
+    dir: folder,
+    format: "esm",
+    entryFileNames: "[name].js",
+    codeSplitting: groups === undefined ? false : { groups },
+    chunkFileNames: (chunk) => `chunks/${chunkName(chunk)}.js`,
+    comments: { legal: true, annotation: true, jsdoc: false },
+  });
+  await building.close();
+  return output.filter((file) => file.type === "chunk");
 }
 
 /**

@@ -1,6 +1,5 @@
-import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
-import { tried } from "../util/errors.ts";
+import { isExecutable } from "../util/executable.ts";
 import { realPath, writablePlaceOf } from "./places.ts";
 
 /** A program of this machine that no tool could have written. */
@@ -34,15 +33,6 @@ const SYSTEM_FOLDERS = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 
 /** npm, and what else starts scripts of packages, puts such folders into PATH: they have the project's own programs. */
 const OF_PACKAGES = /(^|\/)node_modules(\/|$)/;
-
-/** Whether a path is a program that this process may start. Never throws. */
-export function isExecutable(path: string): boolean {
-  const isFile = tried(() => {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile(); // folders are executable too
-  });
-  return isFile === true;
-}
 
 /**
  * Finds a program by its name in the PATH, or by its absolute path, where no tool could ever write: not in a workspace,

@@ -69,6 +69,12 @@ export function writingCases(
         await writeFile(old, "old");
         if (names === 2) await link(old, join(folder, "other-name.txt"));
         await chmod(old, mode);
+        if (names === 2 && mode === 0o444 && !isRoot) {
+          // Written in place, so that both names keep their content in common.
+          await expect(files.write("old.txt", bytes("new"))).rejects.toThrow("Permission denied");
+          await Promise.all([rm(old), rm(join(folder, "other-name.txt"))]);
+          continue;
+        }
         expect((await files.write("old.txt", bytes("new"))).mode).toBe(mode & 0o777);
         expect((await stat(old)).mode & 0o7777).toBe(mode & 0o777);
         expect(await readFile(old, "utf8")).toBe("new");

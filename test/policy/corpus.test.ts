@@ -1,5 +1,6 @@
 // Every script of the corpus, judged in the sandbox and outside it.
 import { execFileSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
@@ -13,6 +14,12 @@ const HOME = "/home/dev";
 const FILES =
   "src/main.ts src/util.ts src/a.ts src/deep/x dist/a.js README.md a.txt b.txt tool config/.env dashed/-x".split(" ");
 
+/** The listed programs that are there, and not those that the corpus expects to be missing: `tree`, `python3`. */
+const INSTALLED =
+  "base64 basename bash cat cksum cmake cmp column comm curl cut date df diff dirname du echo false file find fold " +
+  "free gcc git grep head hexdump id jq ls make md5sum nl node nproc od paste printf pwd readlink realpath rev sed seq " +
+  "sha256sum sleep sort stat strings tac tail tar test tmux tr true uname uniq uptime wc which whoami";
+
 let world: Layout;
 let toolkits: { readonly inside: Toolkit; readonly outside: Toolkit };
 
@@ -25,9 +32,12 @@ beforeAll(async () => {
   await world.link("way-out", world.outside);
   await world.link("out/link", world.outside);
   await world.link("deep-link", "src/deep");
+  const programs = await world.folder(join(world.root, "bin"));
+  for (const name of INSTALLED.split(" ")) await writeFile(join(programs, name), "#!/bin/sh\n", { mode: 0o755 });
   const outside: Backend = {
     ...(await local({ workDir, home: HOME, outputFolder: join(stateDir, "outputs") })),
     home: HOME,
+    programFolders: [programs],
   };
   const sandbox: Backend["sandbox"] = {
     required: false,

@@ -1,7 +1,7 @@
 // Real programs in a real bubblewrap, whose only way out is the bridge and the proxy behind it.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -36,10 +36,18 @@ async function ended(child: ChildProcess): Promise<Ended> {
   return { code, signal, output };
 }
 
+interface BridgedOptions {
+  readonly socket?: string;
+  readonly detached?: boolean;
+  /** `PATH`. */
+  readonly path?: string | undefined;
+}
+
 /** Runs a program behind the bridge, outside any sandbox. */
-function startBridged(words: readonly [string, ...string[]], socket = "/nowhere", detached = false): ChildProcess {
+function startBridged(words: readonly [string, ...string[]], options: BridgedOptions = {}): ChildProcess {
+  const { socket = "/nowhere", detached = false, path = process.env["PATH"] } = options;
   const { argv, env } = bridged(words, socket);
-  return spawn(argv[0], argv.slice(1), { env: { ...process.env, ...env }, detached });
+  return spawn(argv[0], argv.slice(1), { env: { ...process.env, ...env, PATH: path }, detached });
 }
 
 /** Runs a script in a sandbox with its own network, in a new folder as its home. */
@@ -111,6 +119,17 @@ describe("the bridge runs a command transparently", () => {
     });
   });
 
+  test("folders of PATH that cannot be searched are neither the program's error nor the end of the search", async () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, "closed"), { mode: 0 });
+    symlinkSync("loop", join(folder, "loop"));
+    for (const name of ["closed", "loop"]) {
+      const path = `${join(folder, name)}:/usr/bin:/bin`;
+      expect(await ended(startBridged(["no-such-program"], { path }))).toMatchObject({ code: 127 });
+      expect(await ended(startBridged(["echo", "found"], { path }))).toMatchObject({ code: 0, output: "found\n" });
+    }
+  });
+
   test("a signal that only the bridge got is passed on", async () => {
     const child = startBridged([
       "sh",
@@ -125,7 +144,7 @@ describe("the bridge runs a command transparently", () => {
 
   test("a signal to the whole group reaches the command once", async () => {
     const script = 'trap "echo got it; sleep 0.2; echo tidied; exit 0" TERM; echo ready; while :; do sleep 0.05; done';
-    const child = startBridged(["sh", "-c", script], undefined, true);
+    const child = startBridged(["sh", "-c", script], { detached: true });
     const end = ended(child);
     await once(child.stdout!, "data");
     process.kill(-child.pid!, "SIGTERM");
@@ -317,7 +336,7 @@ test.skipIf(noCurl !== undefined)("open connections do not keep the bridge alive
   await once(server, "listening");
   let met = false;
   server.on("request", () => (met = true));
-  const child = startBridged(["sh", "-c", "curl -sS http://one.test/ & sleep 60"], socket);
+  const child = startBridged(["sh", "-c", "curl -sS http://one.test/ & sleep 60"], { socket });
   await until("the request is under way", () => met);
   const command = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, "utf8").split(" ")[0];
   process.kill(Number(command), "SIGTERM");

@@ -1,7 +1,7 @@
 // A command that reaches a host which nobody approved for it does not see the workspace's secrets: real calls, a real
 // server.
 import { execFileSync } from "node:child_process";
-import { symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { userInfo } from "node:os";
@@ -58,9 +58,10 @@ async function project(policy: PolicySettings, answers: readonly Approval["answe
     "linked/readme": "",
     "steal.sh": steal(),
   });
-  const outside = join(worldFolder(), "production");
-  writeFileSync(outside, "linked/.env");
-  symlinkSync(outside, join(folder, "linked/.env"));
+  // Not outside the workspace: there it could be in the home, which is hidden as a whole (homes.test.ts).
+  mkdirSync(join(folder, "vault"));
+  writeFileSync(join(folder, "vault/production"), "linked/.env");
+  symlinkSync("../vault/production", join(folder, "linked/.env"));
   const asked: string[] = [];
   const left = [...answers];
   const toolkit = await toolkitWith({

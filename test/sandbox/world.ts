@@ -1,5 +1,5 @@
 // A small environment for the sandbox: a workspace, a home with secrets, and what is next to them.
-import { accessSync, constants, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { accessSync, constants, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { local } from "../../src/backends/local/backend.ts";
@@ -10,6 +10,7 @@ import type { Refusal } from "../../src/contract/containment.ts";
 import { systemProgram } from "../../src/backends/sandbox/programs.ts";
 import { isInside } from "../../src/util/paths.ts";
 import { afterFile } from "../support/after-file.ts";
+import { removeWhole } from "../support/workspace.ts";
 import { cacheFolder } from "../../scripts/lib/project.mjs";
 
 /** Returns why nothing can be contained on this machine; `undefined` if it can. */
@@ -44,7 +45,7 @@ export interface WorldOptions extends Partial<SandboxOptions> {
 
 const roots: string[] = [];
 afterFile(() => {
-  for (const root of roots.splice(0)) rmSync(root, { recursive: true, force: true });
+  for (const root of roots.splice(0)) removeWhole(root);
 });
 
 /** A folder for a world. Not under /tmp, which is replaced inside. */

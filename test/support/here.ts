@@ -24,6 +24,16 @@ export function requireProgram(program: string): void {
   TestRunner.getCurrentTest()?.context.skip(problem);
 }
 
+/**
+ * Skips the running test, with the reason, if this is not root: it needs something that only root can make. Not a failure
+ * with CI=true, which runs the tests as root too.
+ *
+ * @param what such as "a setuid program of root"
+ */
+export function requireRoot(what: string): void {
+  if (process.getuid?.() !== 0) TestRunner.getCurrentTest()?.context.skip(`only root can make ${what}`);
+}
+
 /** Returns why a program cannot be used on this machine; `undefined` if it can. */
 export function programProblem(program: string): string | undefined {
   return installed(program) === undefined ? `${program} is not installed` : undefined;

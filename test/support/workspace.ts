@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ const toolkits: Toolkit[] = [];
 
 afterFile(async () => {
   await Promise.all(toolkits.splice(0).map((toolkit) => toolkit.close()));
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders.splice(0)) removeWhole(folder);
 });
 
 /** Creates a folder for one test, with the given files. Removed at the end of the test file. */
@@ -24,6 +24,12 @@ export async function workspace(files: { readonly [path: string]: string | Uint8
     await writeFile(join(folder, path), content);
   }
   return folder;
+}
+
+/** Removes a folder with everything in it, also folders that its owner has closed. A missing one is fine. */
+export function removeWhole(folder: string): void {
+  if (process.getuid?.() !== 0) spawnSync("chmod", ["-Rf", "u+rwX", folder]);
+  rmSync(folder, { recursive: true, force: true });
 }
 
 /** A workspace that is a git repository with everything committed. */

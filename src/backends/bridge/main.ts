@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
+import { commandProgram } from "../../util/executable.ts";
 
 /** A signal is passed on to the child after this time, in case the child did not receive it. Milliseconds. */
 const PASS_ON_MS = 1_000;
@@ -45,7 +46,14 @@ function run(proxy: string): void {
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
     process.on(signal, () => void setTimeout(() => running.child?.kill(signal), PASS_ON_MS));
   }
-  const child = spawn(program, args, { stdio: "inherit", env: { ...process.env, ...proxyVariables(proxy) } });
+  // Not by execvp(3), which reports the error of a folder in PATH that may not be entered.
+  const found = commandProgram(program, { cwd: process.cwd(), path: process.env["PATH"] });
+  if ("problem" in found && found.problem === "missing") fail(`${program}: not found`, 127);
+  const child = spawn("path" in found ? found.path : program, args, {
+    argv0: program,
+    stdio: "inherit",
+    env: { ...process.env, ...proxyVariables(proxy) },
+  });
   running.child = child;
   child.once("error", (error: NodeJS.ErrnoException) => {
     // The messages and exit codes that a shell would give.

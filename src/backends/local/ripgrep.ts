@@ -1,5 +1,6 @@
 import { ToolFailure } from "../../contract/failure.ts";
-import { ProgramMissing, findProgram, foundProgram, isExecutable } from "../../machine/programs.ts";
+import { ProgramMissing, findProgram, foundProgram } from "../../machine/programs.ts";
+import { isExecutable } from "../../util/executable.ts";
 
 /** The path of the package's binary; "" if there is none. */
 let ofPackage: string | undefined;

@@ -10,6 +10,7 @@ hr_ready() {
   hr_found= hr_ifs=$IFS IFS=:
   set -f
   for hr_dir in $PATH; do
+    hr_dir=${hr_dir:-.} # an empty folder is the current one
     [ -f "$hr_dir/$2" ] || continue
     hr_found=$hr_dir/$2
     [ -x "$hr_found" ] && break

@@ -16,6 +16,7 @@ import {
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { tried } from "../../util/errors.ts";
+import { commandProgram } from "../../util/executable.ts";
 import { type Drain, drain } from "./drain.ts";
 import { type ProcessTree, killTree } from "./kill-tree.ts";
 import { MARK_VARIABLE } from "./marks.ts";
@@ -95,7 +96,7 @@ function start(request: StartRequest): void {
     const stdout = open(request.stdout, O_WRONLY);
     const stderr = request.stderr === undefined ? stdout : open(request.stderr, O_WRONLY);
     const helpers = job === undefined ? undefined : helpersOf(request, job);
-    const child = spawn(program, args, {
+    const child = spawn(fileOf(program, request), args, {
       argv0,
       cwd,
       env: mark === undefined ? env : { ...env, ...marked(mark) },
@@ -127,6 +128,20 @@ function start(request: StartRequest): void {
   } finally {
     for (const end of ends) closeSync(end);
   }
+}
+
+/**
+ * Returns what to execute for a program. Names without a slash are looked up here: execvp(3) reports the error of a
+ * folder in `PATH` that may not be entered, and does not look further when a folder is a loop of links.
+ *
+ * @throws The system's error of a missing or not executable program.
+ */
+function fileOf(program: string, { cwd, env }: StartRequest): string {
+  if (program.includes("/") || program === "") return program;
+  const found = commandProgram(program, { cwd, path: env["PATH"] });
+  if ("path" in found) return found.path;
+  const code = found.problem === "missing" ? "ENOENT" : "EACCES";
+  throw Object.assign(new Error(`spawn ${program} ${code}`), { code });
 }
 
 function fail({ id, cwd }: StartRequest, error: unknown): void {

@@ -1,4 +1,4 @@
-import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, notEqual, ok } from "node:assert/strict";
 import { oddText, randomNumbers } from "./random.ts";
 import { type Cases, type Scene, failureOf, run, inShell, whole } from "./scene.ts";
 
@@ -95,6 +95,19 @@ export const starting: Cases = {
       const failure = await failureOf(backend.spawn({ argv: [program], cwd: folder }));
       ok(failure.includes(program) && failure !== "", program);
     }
+  },
+
+  "folders of PATH that cannot be searched neither end the search nor explain a failure": async (scene) => {
+    const { backend, folder, sh, at, write } = scene;
+    await sh("mkdir closed; chmod 000 closed; ln -s loop loop; touch file");
+    await write("plain", "no program");
+    const unsearchable = ["closed", "loop", "file", "none", "x".repeat(300)].map(at).join(":");
+    const env = { PATH: `${unsearchable}:/usr/local/bin:/usr/bin:/bin` };
+    equal((await run(backend, { argv: ["printf", "found"], cwd: folder, env })).output, "found");
+    const failure = await failureOf(backend.spawn({ argv: ["handrail-suite-no-such-program"], cwd: folder, env }));
+    ok(failure.includes("handrail-suite-no-such-program"), failure);
+    doesNotMatch(failure, /executable|entered|permission|too many|too long/i);
+    await sh("chmod 700 closed");
   },
 
   "a starting folder that is missing or not a folder is a failure that names it": async ({ backend, write, at }) => {

@@ -9,7 +9,7 @@ import { realOf } from "../../../git/disk.ts";
 import { gitFoldersOf, leadingIn, linkedWorktree, worktreesIn } from "../../../git/folders.ts";
 import { type Before, stateOf } from "../../../git/hold-back.ts";
 import { startUpFile } from "../../../provenance/start-up.ts";
-import { type Homes, hiddenPaths, secretAt } from "./hidden.ts";
+import { type Hidden, type Homes, hiddenPaths, secretAt } from "./hidden.ts";
 import type { Facts } from "./mounts.ts";
 import { type Unread, protectedFinder } from "./protected.ts";
 import { putAside } from "./put-aside.ts";
@@ -28,6 +28,9 @@ const MACHINE_SETTINGS = words("sys sysrq-trigger irq bus fs scsi acpi driver as
 const KEPT_OF_RUN = ["/run/current-system", "/run/opengl-driver"];
 
 const RUN = ["/run", "/var/run"] as const;
+
+/** Accounts of services have homes here: /bin, /usr/sbin, /dev, / (see /etc/passwd). */
+const SYSTEM_FOLDERS = words("/usr /bin /sbin /lib /etc /dev /proc /sys");
 
 export interface FactsOptions extends Homes {
   /** Writable roots besides the working directory. */
@@ -185,10 +188,15 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
     // Includes the workspace if it is read-only.
     const hiding = access.hideSensitive === true ? unique([...ours, ...roots]).filter(disk.isFolder) : [];
     const sensitive = hiding.flatMap(secretsIn);
-    const closed = hiding.flatMap((root) => disk.found(root).unread?.folders ?? []); // may hold secrets
+    const unreadIn = hiding.flatMap((root) => disk.found(root).unread?.folders ?? []); // may hold secrets
     const { hidden, reopened } = hiddenPaths(options.hidden, options, "existing", disk);
     // What reaches a host sees little of the home: it could send what people keep there.
     const homes = (access.network ?? []).length === 0 ? [] : homesBeside(workDir, options);
+    const isConfigured = new Set(hidden.map(({ path }) => path));
+    const tools = (
+      homes.length > 0 || unreadIn.length > 0 ? homesOf(options).flatMap((each) => toolchainsOf(each)) : []
+    ).filter((path) => !isConfigured.has(path) && !hiding.some((root) => isInside(root, path)));
+    const closed = unreadIn.filter((path) => !tools.some((folder) => isInside(path, folder)));
     // What a person has granted outside the workspace is not ours to change.
     const changeable = [...own, ...repositories.flatMap((each) => each.writable)];
     const watched = repositories
@@ -207,13 +215,17 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
           ...homes.map((path) => ({ path, as: "emptied" as const })),
           ...hidden,
           ...sensitive.map((path) => ({ path, as: "closed" as const })),
-          // A closed folder could not be the working directory.
-          ...closed.map((path) => ({ path, as: hiding.includes(path) ? ("emptied" as const) : ("closed" as const) })),
+          // A closed folder could not be the working directory, nor could one that is hidden with the home.
+          ...closed.map((path) =>
+            hiding.includes(path) ? { path, as: "emptied" as const, isKept: true } : { path, as: "closed" as const },
+          ),
         ]
           .filter(({ path }) => disk.isThere(path))
-          .map((each) => ({ ...each, isFolder: disk.isFolder(each.path) })),
+          .map((each: Hidden & { readonly isKept?: boolean }) => ({ ...each, isFolder: disk.isFolder(each.path) })),
         reopened: [
-          ...(homes.length > 0 ? homes.flatMap((each) => toolchainsOf(each)) : home),
+          ...tools,
+          ...(homes.length > 0 ? [] : home),
+          ...(worktree === undefined ? [] : [worktree]), // in a read-only workspace git needs it too
           ...[...ours, ...roots.filter((path) => isUnread.has(path))].filter((path) => !closed.includes(path)),
           ...reopened,
           ...KEPT_OF_RUN,
@@ -261,8 +273,15 @@ function together(all: readonly { readonly root: string; readonly unread: Unread
 }
 
 /** Returns the real homes outside the working directory. The working directory is open as a whole. */
-function homesBeside(workDir: string, { home, accountHome = home }: Homes): readonly string[] {
-  return unique([home, accountHome]).filter((path) => existsSync(path) && path !== "/" && !isInside(path, workDir));
+function homesBeside(workDir: string, homes: Homes): readonly string[] {
+  return homesOf(homes).filter((path) => !isInside(path, workDir));
+}
+
+/** Returns the real homes that exist. A home that is, contains or lies in a system folder holds what programs need. */
+function homesOf({ home, accountHome = home }: Homes): readonly string[] {
+  const system = SYSTEM_FOLDERS.map(realOf);
+  const isOfSystem = (path: string) => system.some((folder) => isInside(path, folder) || isInside(folder, path));
+  return unique([home, accountHome]).filter((path) => existsSync(path) && !isOfSystem(path));
 }
 
 /**

@@ -23,7 +23,8 @@ export interface Facts {
   readonly writable: readonly string[];
   /** Paths inside them that stay read-only. */
   readonly readOnly: readonly string[];
-  readonly hidden: readonly (Hidden & { readonly isFolder: boolean })[];
+  /** `isKept`: a root, which exists inside even if what is above it is hidden. */
+  readonly hidden: readonly (Hidden & { readonly isFolder: boolean; readonly isKept?: boolean })[];
   /** Paths that can be read although they, or a folder above them, are hidden. */
   readonly reopened: readonly string[];
   /** Sockets that a process outside listens on. */
@@ -64,7 +65,8 @@ export function mountsOf(facts: Facts): readonly Mount[] {
   const isSeen = (path: string) => !HIDING.includes(at.get(path)?.kind ?? "system");
   put(facts.readOnly.filter(isSeen).map((path) => ({ kind: "read-only", at: path })));
   put(facts.given.map((each) => ({ kind: "given", ...each })));
-  return withHolds(meaningful(byPath([...at.values()]), hidden));
+  const roots = new Set(facts.hidden.flatMap(({ path, isKept }) => (isKept === true ? [path] : [])));
+  return withHolds(meaningful(byPath([...at.values()]), { hidden, roots }));
 }
 
 /** The nearest mount at or above a path, which decides about it. `undefined`: the system, read-only. */
@@ -100,11 +102,14 @@ function byPath(mounts: readonly Mount[]): readonly Mount[] {
 }
 
 /** Omits mounts without effect: they hide inside what is hidden, or show what is visible. */
-function meaningful(sorted: readonly Mount[], hidden: ReadonlySet<string>): readonly Mount[] {
+function meaningful(
+  sorted: readonly Mount[],
+  { hidden, roots }: { readonly hidden: ReadonlySet<string>; readonly roots: ReadonlySet<string> },
+): readonly Mount[] {
   const all: Mount[] = [];
   for (const mount of sorted) {
     const above = mountAbove(all, mount.at)?.kind;
-    if (matters(mount.kind, above, hidden.has(mount.at))) all.push(mount);
+    if (roots.has(mount.at) || matters(mount.kind, above, hidden.has(mount.at))) all.push(mount);
   }
   return all;
 }

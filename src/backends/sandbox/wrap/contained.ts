@@ -4,6 +4,7 @@ import type { Command, OutputLog, Process } from "../../../contract/backend.ts";
 import type { SandboxAccess, Refusal } from "../../../contract/containment.ts";
 import { ToolFailure } from "../../../contract/failure.ts";
 import { tried } from "../../../util/errors.ts";
+import { isInside } from "../../../util/paths.ts";
 import { commandEnvironment } from "../../local/environment.ts";
 import { HOLDER_VARIABLE } from "../../spawner/kill-tree.ts";
 import { guardDisk } from "../limits/disk-guard.ts";
@@ -120,7 +121,7 @@ async function contain(
   cleaning.add(() => ready?.end()); // without effect if the command has it
   const view = await viewFor(command, access, context, cleaning);
   const { mounts, found, proxy } = view;
-  requireVisible(argv[0], cwd, mounts);
+  requireVisible(argv[0], cwd, mounts, found.unread);
   const used = ready?.suits(view) === true ? ready : undefined;
   const limits = used?.limits ?? (await context.limits.forCommand(opening()));
   cleaning.add(limits.dispose);
@@ -243,7 +244,7 @@ async function endOf({ output, errors }: Process): Promise<string> {
 }
 
 /** Refuses a program or a working directory that is hidden inside the sandbox. @throws ToolFailure */
-function requireVisible(program: string, cwd: string, mounts: readonly Mount[]): void {
+function requireVisible(program: string, cwd: string, mounts: readonly Mount[], unread: Unread | undefined): void {
   const file = program.includes("/") ? resolve(cwd, program) : undefined;
   const real = file === undefined ? undefined : (tried(() => realpathSync(file)) ?? file);
   if (real !== undefined && [file ?? real, real].some((path) => isHidden(mounts, path))) {
@@ -253,6 +254,15 @@ function requireVisible(program: string, cwd: string, mounts: readonly Mount[]):
   }
   const mount = mountAbove(mounts, cwd);
   if (mount === undefined || mount.at === cwd || !isHidden(mounts, cwd)) return;
+  if (unread?.folders.some((folder) => isInside(cwd, folder)) === true)
+    throw new ToolFailure(
+      `cannot start ${program}: ${cwd} is hidden from a command with hosts, since it has not been looked at for secrets`,
+      {
+        hint: unread.isGoingOn
+          ? "Try again in a moment."
+          : "Its workspace has too many folders. Start in a smaller one.",
+      },
+    );
   throw new ToolFailure(`cannot start ${program}: the sandbox hides the folder ${cwd}`, {
     hint: "Run it in the workspace, or ask for the folder with read.",
   });

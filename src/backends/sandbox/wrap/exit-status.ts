@@ -45,7 +45,13 @@ if (defined $p && $p == 0) {
     chdir $folder or exit 125;
   }
   syswrite $s, "begun\n";
-  exec { $ARGV[0] } @ARGV or syswrite $s, "failed $!\\n";
+  my $f = $ARGV[0];
+  if ($f !~ m{/}) {
+    my @found = grep { -f } map { length ? "$_/$f" : "./$f" } split /:/, $ENV{PATH} // "/usr/bin:/bin", -1;
+    $! = ${constants.errno.ENOENT};
+    ($f) = ((grep { -x } @found), @found, "/$f");
+  }
+  exec { $f } @ARGV or syswrite $s, "failed $!\\n";
   exit 127;
 }
 close $c if $c;

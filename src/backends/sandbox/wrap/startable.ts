@@ -1,10 +1,9 @@
 import { accessSync, constants, statSync } from "node:fs";
-import { join, resolve } from "node:path";
 import type { Command } from "../../../contract/backend.ts";
 import type { Env } from "../../../contract/effect.ts";
 import { ToolFailure } from "../../../contract/failure.ts";
 import { tried } from "../../../util/errors.ts";
-import { isExecutable } from "../../../machine/programs.ts";
+import { commandProgram } from "../../../util/executable.ts";
 
 /** Throws, with the messages of the plain backend, if bwrap could not start the program. Called before any output. */
 export function requireStartable(argv: Command["argv"], cwd: string, env: Env): void {
@@ -16,13 +15,10 @@ export function requireStartable(argv: Command["argv"], cwd: string, env: Env): 
   const folder = infoOf(cwd);
   if (folder === undefined) throw failure(`there is no folder ${cwd}`);
   if (!folder.isDirectory()) throw failure(`${cwd} is not a folder`);
-  const isOnPath = !program.includes("/");
-  const folders = isOnPath ? (env["PATH"] ?? "").split(":").map((each) => resolve(cwd, each)) : [];
-  const files = isOnPath ? folders.map((each) => join(each, program)) : [resolve(cwd, program)];
-  if (program !== "" && files.some(isExecutable)) return;
-  const found = program === "" ? undefined : files.map(infoOf).find(Boolean);
-  if (found?.isDirectory() === true) throw failure("it is a folder");
-  if (found !== undefined || tried(() => (accessSync(cwd, constants.X_OK), true)) !== true)
+  const found = commandProgram(program, { cwd, path: env["PATH"] });
+  if ("path" in found) return;
+  if (found.problem === "a folder") throw failure("it is a folder");
+  if (found.problem === "not executable" || tried(() => (accessSync(cwd, constants.X_OK), true)) !== true)
     throw failure(`it is not executable, or ${cwd} may not be entered`);
-  throw failure(isOnPath ? "no such program on the PATH" : "no such file");
+  throw failure(program.includes("/") ? "no such file" : "no such program on the PATH");
 }
