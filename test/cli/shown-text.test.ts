@@ -11,11 +11,13 @@ import { plainQuestion } from "../../src/cli/plain.ts";
 import { note, say, stream, warn } from "../../src/cli/say.ts";
 import { questionBody } from "../../src/console/routes/approvals.ts";
 import { agUiWriter } from "../../src/console/turn-protocols.ts";
+import { BUILT_IN_NAMES } from "../../src/contract/built-in-names.ts";
 import type { CheckedCall } from "../../src/contract/call.ts";
 import type { Effect } from "../../src/contract/effect.ts";
 import { approvalForm } from "../../src/mcp/question.ts";
 import { describeCall } from "../../src/policy/describe.ts";
 import { ioHere } from "./program.ts";
+import { BUILT_IN } from "../../src/tools/presets/built-in.ts";
 import { cases } from "../support/cases.ts";
 import { lineOf } from "../../src/cli/commands/threads.ts";
 import { readThread } from "../../src/activity/messages.ts";
@@ -160,6 +162,10 @@ test.each<[string, readonly Effect[]]>([
   expect(form.message.length).toBeLessThan(3_000);
   expect(JSON.stringify(form)).toContain("Show all of it first");
   expect(approvalForm(call, decision, "2025-11-25", "whole").message).toContain(`${LONG}END`);
+});
+
+test("Handrail's own tools are all known by name, so that only other tools show their arguments twice", () => {
+  expect(Object.keys(BUILT_IN).filter((name) => !BUILT_IN_NAMES.includes(name))).toEqual([]);
 });
 
 test("an own tool's arguments are shown besides its effects, unless these show them", () => {
