@@ -185,16 +185,20 @@ describe("handrail doctor", () => {
       ["--tmux-session", "a:b"],
       /^broken {3}work folder {4}expected a tmux session name of letters/m,
     ],
-  ])("finds what keeps every other command from starting: %s", async (_, files, options, found) => {
-    const line = await commandLine(files);
-    expect(await here(line, ["call", "read", '{"path":"README.md"}', ...options])).toMatchObject({
-      code: 2,
-      stdout: "",
-    });
-    const { code, stdout } = await here(line, ["doctor", ...options]);
-    expect(stdout).toMatch(found);
-    expect(code).toBe(1);
-  });
+  ])(
+    "finds what keeps other commands from starting, or is left out with a warning: %s",
+    async (_, files, options, found) => {
+      const line = await commandLine(files);
+      const ran = await here(line, ["call", "read", '{"path":"README.md"}', ...options]);
+      // What is wrong in a project's file ends nothing: a command may have written it.
+      if (Object.hasOwn(files, "handrail.yaml")) {
+        expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining("What is wrong has no effect") });
+      } else expect(ran).toMatchObject({ code: 2, stdout: "" });
+      const { code, stdout } = await here(line, ["doctor", ...options]);
+      expect(stdout).toMatch(found);
+      expect(code).toBe(1);
+    },
+  );
 });
 
 describe("a check", () => {
