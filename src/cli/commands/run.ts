@@ -29,18 +29,19 @@ export async function run(words: string | undefined, options: RunOptions): Promi
 async function runHere(words: string | undefined, options: RunOptions): Promise<number | void> {
   const parts = await openParts(options, options.yes ? approveAll : terminalApprover(options.io));
   if (parts === undefined) return;
-  const { thread, options: resumed, ...given } = parts;
+  const { thread, options: resumed, name } = parts;
+  const { model, toolkit, instructions, limits, disable, agents, skills } = parts;
   const stopped = untilStopped(options.io);
   try {
     const prompt = words ?? (options.io.stdin.isTTY ? "" : (await readStdin(options.io)).trim());
-    const hasParked = thread !== undefined && (await parts.toolkit.store.parked({ thread: thread.thread })).length > 0;
+    const hasParked = thread !== undefined && (await toolkit.store.parked({ thread: thread.thread })).length > 0;
     if (prompt === "" && !hasParked)
       throw new Error('there is no prompt. Give one: handrail run "what to do", or write it to stdin');
     if (thread !== undefined && !options.json)
       warn(options.io, [`continues thread ${thread.thread}: ${thread.title ?? ""}`]);
     const agent = await createAgent({
-      ...given,
-      startedWith: startedWith(resumed),
+      ...{ model, toolkit, instructions, limits, disable, agents, skills, startedWith: startedWith(resumed) },
+      ...(name !== undefined && { name }),
       ...(thread !== undefined && { thread: thread.thread }),
     });
     const toContinue = commandToContinue(agent.thread, resumed);
