@@ -1,6 +1,6 @@
 import { Argument, Command, CommanderError, Help, Option } from "commander";
 import { TARGETS, targetOfFlag } from "../backends/targets.ts";
-import { TENANTS_WERE_REMOVED } from "../config/removed.ts";
+import { TENANTS_WERE_REMOVED } from "../util/removed.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { TargetKind } from "../contract/target.ts";
 import { messageOf } from "../util/errors.ts";

@@ -6,7 +6,7 @@ import { type Reading, loadCheck, valueText } from "./check.ts";
 import { putAt, unitOf, variableOf } from "./names.ts";
 import { didYouMean } from "../util/nearest.ts";
 import type { Place, Problem } from "./problem.ts";
-import { REMOVED_KEYS } from "./removed.ts";
+import { REMOVED_KEYS } from "../util/removed.ts";
 import { ROW_OF } from "./rows.ts";
 import { type Given, variablesIn } from "./settings.ts";
 import { readSource, sourceOf } from "./source.ts";

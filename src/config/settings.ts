@@ -1,7 +1,7 @@
 import { presetPolicy } from "../tools/presets/policies.ts";
 import { type Here, hereOf } from "./find.ts";
 import { type SettingName, camel, putAt, settingName, variableOf } from "./names.ts";
-import { REMOVED_KEYS } from "./removed.ts";
+import { REMOVED_KEYS } from "../util/removed.ts";
 import { type Key, type ROWS, ROW_OF, type SettingIn } from "./rows.ts";
 import { homeOf } from "./state.ts";
 

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { APPROVER_LIMITS, type Risk } from "../contract/approvers.ts";
-import { TENANTS_WERE_REMOVED } from "../config/removed.ts";
+import { TENANTS_WERE_REMOVED } from "../util/removed.ts";
 import { parseJson } from "../util/json.ts";
 import { replacePrivateFile } from "../util/private-file.ts";
 
