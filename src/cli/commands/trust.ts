@@ -3,6 +3,7 @@ import { MCP_FILE, PROJECT_FILE, findConfig, findProjectFile } from "../../confi
 import { type McpFile, readMcpFile } from "../../config/mcp-file.ts";
 import { inRealFolder } from "../../config/read-file.ts";
 import { hashOf } from "../../config/program-trust.ts";
+import { problemLine } from "../../config/problem.ts";
 import { type ProjectStanding, readSettings } from "../../config/read-settings.ts";
 import type { Settings } from "../../config/settings.ts";
 import { stateFolder } from "../../config/state.ts";
@@ -70,10 +71,11 @@ interface Files {
 async function offer(io: Io, { path, mcpFile }: Files, trusted: Trust, workDir: string): Promise<number | void> {
   // Read as if it were not trusted, so that everything it asks for is shown.
   const { user } = findConfig(io);
-  const { project, settings } = await readSettings(
+  const { project, settings, warnings } = await readSettings(
     { ...(user !== undefined && { user }), ...(path !== undefined && { project: path }) },
     { ...{ env: io.env, cwd: io.cwd }, trust: NOBODY },
   );
+  for (const problem of warnings) note(io, `handrail: ${problemLine(problem)}`);
   const mcp = mcpFile === undefined ? undefined : await readMcpFile(mcpFile, NOBODY, {});
   const offers = [
     ...(await offersOfFile(project, trusted)),
@@ -92,6 +94,7 @@ async function offer(io: Io, { path, mcpFile }: Files, trusted: Trust, workDir: 
     if (path === undefined && mcp?.asks.length === 0 && mcp.problems.length > 0) {
       return EXIT.notSucceeded;
     }
+    if (warnings.length > 0) return EXIT.notSucceeded;
     const isAsking = (project?.asks.length ?? 0) + (mcp?.asks.length ?? 0) > 0;
     return say(
       io,
