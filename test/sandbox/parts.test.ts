@@ -83,7 +83,7 @@ describe("protected files", () => {
   });
 
   test("of a missing folder are none", () => {
-    expect(find("/no/such/folder")).toEqual({ paths: [], repositories: [], sensitive: [], old: [] });
+    expect(find("/no/such/folder")).toEqual({ paths: [], all: [], repositories: [], sensitive: [], old: [] });
   });
 });
 
