@@ -159,7 +159,7 @@ describe("a result that masking makes longer than its limit", () => {
 });
 
 describe("what a call is given and how it ends", () => {
-  test("arguments, effects and refusals are masked in the record; the command itself runs as it was written", async () => {
+  test("arguments, effects and refusals are masked in question and record; the command runs as it was written", async () => {
     const asked: string[] = [];
     const tools = await toolsOn(
       {},
@@ -176,7 +176,7 @@ describe("what a call is given and how it ends", () => {
     expect(await tools.text("bash", { command: `echo ${KEY}` })).toBe(
       "Command execution denied by user. not with [masked: GitHub token]",
     );
-    expect(asked).toContain(`printf %s ${KEY} | wc -c`);
+    expect(asked).toContain("printf %s [masked: GitHub token] | wc -c");
     const record = await shown(tools, length);
     expect(record).not.toContain(KEY);
     expect(record).toContain("printf %s [masked: GitHub token] | wc -c");
@@ -231,7 +231,8 @@ describe("what a call is given and how it ends", () => {
   });
 
   test("an image is not changed", async () => {
-    const data = Buffer.from(KEY).toString("base64") + KEY;
+    const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const data = Buffer.concat([Buffer.from(pixel, "base64"), Buffer.from(KEY)]).toString("base64");
     const paints = defineTool({
       name: "paints",
       description: "Attaches a picture.",
