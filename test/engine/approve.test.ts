@@ -12,7 +12,7 @@ import { decide } from "../../src/engine/decide.ts";
 import { asText } from "../../src/engine/result.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { layout } from "../support/layout.ts";
-import { toolkitWith, workspace } from "../support/workspace.ts";
+import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
 
 /** A tool with whatever effects its input names; it counts its runs and touches nothing. */
 function touching(): { tool: Tool; runs: unknown[] } {
@@ -52,6 +52,9 @@ async function coding(options: ToolkitOptions = {}) {
     toolkit: await toolkitWith({ preset: "coding", workDir, policy: { shellConfirm: true }, ...options }),
   };
 }
+
+/** A workspace without programs: those of this checkout are started by other tests. */
+const empty = temporaryFolder();
 
 const once = { answer: "once" } as const;
 const session = { answer: "session" } as const;
@@ -143,7 +146,7 @@ describe("a person's answer", () => {
     ["once"],
   ])("an answer that is none (%j) refuses", async (answer) => {
     const { tool, runs } = touching();
-    const toolkit = await toolkitWith({ tools: [tool], approver: person(answer).approver });
+    const toolkit = await toolkitWith({ workDir: empty, tools: [tool], approver: person(answer).approver });
     expect(
       await toolkit.call({ name: "touching", input: { effects: [{ kind: "delegate", agent: "x" }] } }),
     ).toMatchObject({ status: "denied", by: "person" });
@@ -162,7 +165,7 @@ describe("a person's answer", () => {
           resolve(second); // oxlint-disable-line promise/no-multiple-resolved -- this is what is tested
         });
       runs.length = 0;
-      const toolkit = await toolkitWith({ tools: [tool], approver });
+      const toolkit = await toolkitWith({ workDir: empty, tools: [tool], approver });
       await toolkit.call({ name: "touching", input: { effects: [{ kind: "delegate", agent: "x" }] } });
       expect(runs.length).toBe(ran);
     }
@@ -174,6 +177,7 @@ describe("a person's answer", () => {
     let asking: AbortSignal | undefined;
     const store = memoryStore();
     const toolkit = await toolkitWith({
+      workDir: empty,
       tools: [tool],
       store,
       approver: (_call, _decision, signal) => {
@@ -229,7 +233,7 @@ describe("a person's answer", () => {
 
   test("nothing that the model writes is an answer", async () => {
     const { tool, runs } = touching();
-    const toolkit = await toolkitWith({ tools: [tool] });
+    const toolkit = await toolkitWith({ workDir: empty, tools: [tool] });
     for (const more of [{ approved: true }, { approved: "true" }, { approval: once, decision: { verdict: "allow" } }]) {
       const input = { effects: [{ kind: "exec", command: "npm test" }], ...more };
       expect((await toolkit.call({ name: "touching", input })).status).toBe("denied");
@@ -348,7 +352,7 @@ describe("an answer for the session", () => {
     const { tool, runs } = touching();
     let verdict: Decision["verdict"] = "ask";
     const policies: readonly Policy[] = [async () => ({ verdict, risk: "low", reason: "as told" })];
-    const toolkit = await toolkitWith({ tools: [tool], policies, approver: person(session).approver });
+    const toolkit = await toolkitWith({ workDir: empty, tools: [tool], policies, approver: person(session).approver });
     const input = { effects: [{ kind: "delegate", agent: "x" }] };
     expect(await toolkit.call({ name: "touching", input })).toMatchObject({ status: "ok" });
     verdict = "deny";
@@ -364,7 +368,7 @@ describe("an answer for the session", () => {
     const { tool } = touching();
     const { approver, asked } = person(session, session);
     for (let index = 0; index < 2; index++) {
-      const toolkit = await toolkitWith({ tools: [tool], approver });
+      const toolkit = await toolkitWith({ workDir: empty, tools: [tool], approver });
       await toolkit.call({ name: "touching", input: { effects: [{ kind: "delegate", agent: "x" }] } });
     }
     expect(asked.length).toBe(2);
@@ -373,7 +377,11 @@ describe("an answer for the session", () => {
   test("given while the same question is open for another call, does not answer that one", async () => {
     const { tool, runs } = touching();
     const open: ((approval: typeof session | typeof refuse) => void)[] = [];
-    const toolkit = await toolkitWith({ tools: [tool], approver: () => new Promise((resolve) => open.push(resolve)) });
+    const toolkit = await toolkitWith({
+      workDir: empty,
+      tools: [tool],
+      approver: () => new Promise((resolve) => open.push(resolve)),
+    });
     const input = { effects: [{ kind: "delegate", agent: "x" }] };
     const calls = [toolkit.call({ name: "touching", input }), toolkit.call({ name: "touching", input })];
     await expect.poll(() => open.length).toBe(2);
@@ -402,7 +410,7 @@ describe("several policies", () => {
     ["one that abstains changes nothing", [abstain], READ, "allow"],
     ["one of mine denies what touches nothing", [deny], [], "deny"],
   ])("%s", async (_, policies, effects, verdict) => {
-    const toolkit = await toolkitWith({ preset: "none", policies });
+    const toolkit = await toolkitWith({ workDir: empty, preset: "none", policies });
     expect((await toolkit.judge(effects)).verdict).toBe(verdict);
   });
 
@@ -419,7 +427,12 @@ describe("several policies", () => {
     ["answers no decision", async () => true as never, "true"],
   ])("a policy that %s denies, and says why", async (_, policy, why) => {
     const { tool, runs } = touching();
-    const toolkit = await toolkitWith({ tools: [tool], policies: [allow, policy], policy: { autonomy: "full" } });
+    const toolkit = await toolkitWith({
+      workDir: empty,
+      tools: [tool],
+      policies: [allow, policy],
+      policy: { autonomy: "full" },
+    });
     const result = await toolkit.call({ name: "touching", input: { effects: READ } });
     expect(result).toMatchObject({ status: "denied", by: "policy" });
     expect(asText(result)).toContain("The policy could not judge this call: ");
@@ -446,7 +459,7 @@ describe("several policies", () => {
       judging = true;
       return new Promise(() => {});
     };
-    const toolkit = await toolkitWith({ tools: [tool], policies: [never] });
+    const toolkit = await toolkitWith({ workDir: empty, tools: [tool], policies: [never] });
     const controller = new AbortController();
     const call = toolkit.call({ name: "touching", input: { effects: READ } }, { signal: controller.signal });
     await expect.poll(() => judging).toBe(true);
@@ -487,7 +500,7 @@ test("many parallel calls cause no warning about listeners", async () => {
   process.on("warning", listen);
   try {
     const { tool } = touching();
-    const toolkit = await toolkitWith({ tools: [tool], approver: async () => once });
+    const toolkit = await toolkitWith({ workDir: empty, tools: [tool], approver: async () => once });
     const input = { effects: [{ kind: "delegate", agent: "x" }] };
     await Promise.all(Array.from({ length: 50 }, () => toolkit.call({ name: "touching", input })));
     await new Promise((resolve) => setImmediate(resolve));
@@ -549,7 +562,7 @@ describe("a call that is not judged or answered yet", () => {
       call("grep", { pattern: "alpha|gamma" }),
       call("time", {}),
     ]);
-    expect(others.map(({ status }) => status)).toEqual(others.map(() => "ok"));
+    expect(others.filter(({ status }) => status !== "ok")).toEqual([]);
     decideSlow();
     expect((await Promise.all(waiting.slice(0, 2))).map(({ status }) => status)).toEqual(["ok", "ok"]);
     await toolkit.close();
