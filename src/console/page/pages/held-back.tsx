@@ -53,7 +53,9 @@ function HeldBackRow({ file, onDone }: { readonly file: HeldBack; readonly onDon
             <summary>
               <Safe text={each.path === "" ? "Content" : each.path} />
             </summary>
-            <Safe in="pre" class="free" text={each.text} />
+            <pre>
+              <Safe text={each.text} />
+            </pre>
           </details>
         ))}
         <Problem text={problem ?? action.failure.value} />
