@@ -36,6 +36,7 @@ export const PAGE = { source: "src/console/page/main.tsx" };
  * @property {string} version
  * @property {string} description
  * @property {{ url: string }} repository
+ * @property {{ node: string }} engines
  * @property {Record<string, string>} bin
  * @property {Record<string, string | { types: string, default: string }>} exports
  * @property {Record<string, string>} dependencies

@@ -83,7 +83,7 @@ export function program(
     .exitOverride()
     .configureHelp({ showGlobalOptions: true, formatHelp: ownFirst })
     .configureOutput({
-      outputError: (text, write) => write(usageError(text)),
+      outputError: (text, print) => print(usageError(text)),
       writeOut: (text) => void write(called.io, text),
       writeErr: (text) => note(called.io, text.replace(/\n$/, "")),
       getOutHelpWidth: () => called.io.stdout.columns ?? HELP_COLUMNS,

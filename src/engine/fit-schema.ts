@@ -51,7 +51,7 @@ function inlined(root: PlainSchema): PlainSchema {
     if ($ref === undefined) return changedBelow(rest, (part) => expand(part, above));
     const found = referredBy(schema, root) as PlainSchema | undefined;
     const isDeep = above.filter((each) => each === found).length >= DEEPEST_SELF || count > MOST_INLINED;
-    if (found === undefined || isDeep) return { description: `Any value: ${String($ref)}`, ...rest };
+    if (found === undefined || isDeep) return { description: `Any value: ${textOf($ref)}`, ...rest };
     return { ...expand(found, [...above, found]), ...changedBelow(rest, (part) => expand(part, above)) };
   };
   return expand(root, []);
@@ -95,8 +95,8 @@ function fitPart(given: PlainSchema, rules: ProviderRules): PlainSchema {
   const { enum: choices, format, ...rest } = flat;
   const schema: PlainSchema = { ...rest };
   if (format !== undefined) {
-    if (formats === undefined || formats.has(String(format))) schema["format"] = format;
-    else said.push(`Format: ${String(format)}.`);
+    if (formats === undefined || formats.has(textOf(format))) schema["format"] = format;
+    else said.push(`Format: ${textOf(format)}.`);
   }
   if (Array.isArray(choices)) {
     const texts = choices.filter((choice) => typeof choice === "string" && choice !== "");
@@ -113,7 +113,7 @@ function withKnownRequired(schema: PlainSchema): PlainSchema {
   const { required, ...rest } = schema;
   if (!Array.isArray(required)) return schema;
   const { properties } = rest;
-  const known = required.filter((name) => isPlain(properties) && Object.hasOwn(properties, String(name)));
+  const known = required.filter((name) => isPlain(properties) && Object.hasOwn(properties, textOf(name)));
   return known.length === 0 ? rest : { ...rest, required: known };
 }
 
@@ -137,7 +137,7 @@ function withNames(schema: PlainSchema): PlainSchema {
   return {
     ...schema,
     properties: Object.fromEntries(renamed),
-    ...(Array.isArray(required) && { required: required.map((name) => names.get(String(name)) ?? name) }),
+    ...(Array.isArray(required) && { required: required.map((name) => names.get(textOf(name)) ?? name) }),
   };
 }
 
@@ -219,4 +219,9 @@ function summary(branch: PlainSchema, known: PlainSchema): string {
     return choices.length === 1 ? `${name} = ${JSON.stringify(choices[0])}` : name;
   });
   return described.join(" and ");
+}
+
+/** A value of a foreign schema as text; what is no text as JSON. */
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -139,7 +139,7 @@ describe("a program that is only where tools can write is refused with its name 
 
     test("the browser", async () => {
       const { line, file, ran } = await opened("git");
-      await expect(startChromium({ executablePath: file } as never, [], temporaryFolder())).rejects.toThrow(
+      await expect(startChromium({ executablePath: file }, [], temporaryFolder())).rejects.toThrow(
         `browser.executable_path: ${only(file, line.folder)}`,
       );
       expect(ran()).toEqual([]);

@@ -52,19 +52,22 @@ function faults(format: DefinitionFormat, schema: MutableJson, at = ""): readonl
     ...Object.keys(own).flatMap((name) => say(!PROPERTY_NAME.test(name), `the name ${name}`)),
     ...say(type === "array" && !isPlain(items), "no items"),
     ...say($ref !== undefined && inlines, "$ref"),
-    ...say(typeof $ref === "string" && !/^#\/(\$defs|definitions)\//.test($ref), `the reference ${String($ref)}`),
     ...say(
-      closed && Array.isArray(required) && !required.every((name) => Object.hasOwn(own, String(name))),
+      typeof $ref === "string" && !/^#\/(\$defs|definitions)\//.test($ref),
+      `the reference ${JSON.stringify($ref)}`,
+    ),
+    ...say(
+      closed && Array.isArray(required) && !required.every((name) => Object.hasOwn(own, name as string)),
       "required",
     ),
     ...say(closed && isPlain(properties) && ("anyOf" in schema || "oneOf" in schema), "a union beside properties"),
     ...say(textChoices && Array.isArray(choices) && !choices.every((each) => typeof each === "string" && each), "enum"),
-    ...say(formats !== undefined && "format" in schema && !formats.has(String(schema["format"])), "format"),
+    ...say(formats !== undefined && "format" in schema && !formats.has(schema["format"] as string), "format"),
     ...Object.entries(schema).flatMap(([keyword, value]) => {
       const holds = SUBSCHEMAS.get(keyword);
       if (holds === undefined || value === null || typeof value !== "object") return [];
       const parts = holds === "named" || Array.isArray(value) ? Object.entries(value) : [["", value] as const];
-      return parts.flatMap(([name, part]) => faults(format, part as MutableJson, `${at}/${keyword}/${name}`));
+      return parts.flatMap(([name, part]) => faults(format, part, `${at}/${keyword}/${name}`));
     }),
   ];
 }

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { aiSdk } from "../../src/adapters/ai-sdk.ts";
 import { createAgent } from "../../src/agent/agent.ts";
-import { type ToolkitOptions, requireValidOptions } from "../../src/toolkit-options.ts";
+import { requireValidOptions } from "../../src/toolkit-options.ts";
 import { createToolkit } from "../../src/toolkit.ts";
 import { toolkitWith } from "../support/workspace.ts";
 
 /** The message for options that have no type here, as a program in JavaScript gives them. */
 function problemOf(options: object): string {
   try {
-    requireValidOptions(options as ToolkitOptions);
+    requireValidOptions(options);
     return "";
   } catch (error) {
     expect(error).toBeInstanceOf(TypeError);

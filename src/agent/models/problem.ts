@@ -83,10 +83,10 @@ function replyIn(given: unknown): Reply | undefined {
   const within = replyIn(error) ?? replyIn(raw) ?? replyIn(message) ?? replyIn(detail);
   const names = [code, type, status].filter((each) => typeof each === "string" && each !== "");
   if (names.length === 0 && within === undefined) return undefined;
-  const number = [code, status].find((each) => Number(each) >= 400 && Number(each) < 600) ?? "";
+  const number = [code, status].map(Number).find((each) => each >= 400 && each < 600);
   const more = details === undefined ? [] : [JSON.stringify(details)]; // Google's reasons, quotas and delays
   return {
-    status: within?.status || String(number),
+    status: within?.status || String(number ?? ""),
     codes: [...names, ...more, within?.codes ?? ""].join(" ").trim(),
     words: [...names, ...(within === undefined ? [] : [within.words])].join(": "),
   };

@@ -42,7 +42,7 @@ export function heldBackIn(root: string): readonly HeldBack[] {
   for (let next = 0; next < folders.length && next < MOST_FOLDERS; next++) {
     const folder = folders[next] ?? root;
     for (const entry of tried(() => readdirSync(bytesOf(folder), { withFileTypes: true })) ?? []) {
-      const path = join(folder, String(entry.name));
+      const path = join(folder, entry.name);
       if (ASIDE.test(entry.name)) {
         const original = path.replace(ASIDE, "");
         const changedMs = tried(() => lstatSync(bytesOf(path)).ctimeMs) ?? 0;

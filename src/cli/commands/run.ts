@@ -45,7 +45,7 @@ async function runHere(words: string | undefined, options: RunOptions): Promise<
       ...(thread !== undefined && { thread: thread.thread }),
     });
     const toContinue = commandToContinue(agent.thread, resumed);
-    const subjectOf = (name: string, input: string) => callSubject(agent.tools, name, input);
+    const subjectOf = (tool: string, input: string) => callSubject(agent.tools, tool, input);
     const worded = isPlain(options.io, options)
       ? plainView(options.io, toContinue, subjectOf)
       : textView(options.io, toContinue);

@@ -148,7 +148,7 @@ function optionsIn(word: string, program: string, known: readonly ProgramOption[
 
 /** The letters of `-rf`, as options; none of a long option. */
 function lettersOf(word: string): readonly string[] {
-  return /^-[A-Za-z0-9]{2,12}$/.test(word) ? [...word.slice(1)].map((letter) => `-${letter}`) : [];
+  return /^-[A-Za-z0-9]{2,12}$/.test(word) ? Array.from(word.slice(1), (letter) => `-${letter}`) : [];
 }
 
 /** Whether a word is that of a rule. `./build/` is `build`. */

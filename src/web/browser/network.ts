@@ -19,7 +19,8 @@ const PATIENCE_MS = 10_000;
  * @throws Error when it does not listen in time.
  */
 export async function listenIn(prefix: readonly string[], server: Server): Promise<number> {
-  const [program = "", ...args] = [...prefix, process.execPath, "-e", LISTEN];
+  const words: readonly string[] = [...prefix, process.execPath, "-e", LISTEN];
+  const [program = "", ...args] = words;
   const stop = new AbortController();
   const helper = startProgram([program, ...args], {
     stdio: ["ignore", "ignore", "ignore", "ipc"],

@@ -104,7 +104,7 @@ function notify(question: Question): void {
   const title = state === undefined ? question.thread : titleOf(state);
   const note = new Notification(title, { body: `${question.name} waits for your answer`, tag: question.question });
   note.addEventListener("click", () => {
-    void window.focus();
+    window.focus();
     show(question);
     goTo(threadAddress(question.thread));
     note.close();
