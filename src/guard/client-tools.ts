@@ -155,7 +155,7 @@ const OPENCODE_TOOLS: Tools = {
 };
 
 /** The clients' own tools. Tools that are not listed are judged as tools of an unknown program. */
-export const CLIENT_TOOLS: { readonly [name in ClientName]: Tools } = {
+const CLIENT_TOOLS: { readonly [name in ClientName]: Tools } = {
   "claude-code": CLAUDE_TOOLS,
   codex: CODEX_TOOLS,
   gemini: GEMINI_TOOLS,
