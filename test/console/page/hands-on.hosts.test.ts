@@ -228,7 +228,7 @@ describe.skipIf(problem !== undefined)("interaction", () => {
     expect((await memory()) - before).toBeLessThan(10);
     expect(await text.locator(".ln").count()).toBeLessThanOrEqual(3_000);
     expect(faults).toEqual([]);
-  });
+  }, 240_000);
 
   test.skipIf(tmuxProblem !== undefined)("a real pane is typed into only while typing is switched on", async () => {
     const api = await served({ terminal: true });
