@@ -24,7 +24,8 @@ export function createAlarms({
 }: AlarmOptions = {}): Alarms {
   let times: readonly number[] = [];
   let quietUntil = -Infinity;
-  return (refusals) => {
+  return (reported) => {
+    const refusals = reported.filter((each) => each.kind !== "start-up" || each.isAside); // the others refuse nothing
     if (perMinute === 0 || refusals.length === 0) return undefined;
     const at = now();
     times = [...times.filter((time) => at - time < MINUTE_MS), ...refusals.map(() => at)].slice(-MOST);

@@ -43,11 +43,8 @@ export function heldBackIn(root: string): readonly HeldBack[] {
     const folder = folders[next] ?? root;
     for (const entry of tried(() => readdirSync(bytesOf(folder), { withFileTypes: true })) ?? []) {
       const path = join(folder, entry.name);
-      if (ASIDE.test(entry.name)) {
-        const original = path.replace(ASIDE, "");
-        const changedMs = tried(() => lstatSync(bytesOf(path)).ctimeMs) ?? 0;
-        found.push({ path, original, what: startUpFile(original) ?? "a file that programs obey", changedMs });
-      } else if (entry.isDirectory() && !SKIPPED.has(entry.name)) folders.push(path);
+      if (ASIDE.test(entry.name)) found.push(entryOf(path));
+      else if (entry.isDirectory() && !SKIPPED.has(entry.name)) folders.push(path);
     }
   }
   return found.sort((one, other) => (one.path < other.path ? -1 : 1));
@@ -120,7 +117,11 @@ export function heldBackAt(path: string): HeldBack {
   const found = names.find((each) => each === path) ?? names.find((each) => each.replace(ASIDE, "") === path);
   if (found === undefined)
     throw new Error(`nothing was put aside at ${readablePath(path)}: handrail held-back lists what was`);
-  const original = found.replace(ASIDE, "");
-  const changedMs = lstatSync(bytesOf(found)).ctimeMs;
-  return { path: found, original, what: startUpFile(original) ?? "a file that programs obey", changedMs };
+  return entryOf(found);
+}
+
+function entryOf(path: string): HeldBack {
+  const original = path.replace(ASIDE, "");
+  const changedMs = tried(() => lstatSync(bytesOf(path)).ctimeMs) ?? 0;
+  return { path, original, what: startUpFile(original) ?? "a file that programs obey", changedMs };
 }
