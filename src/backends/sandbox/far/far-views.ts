@@ -7,7 +7,7 @@ import type { RemoteHost } from "../../shell/backend.ts";
 import { type FactsOptions, type First, factFinder, firstOn } from "../mounts/facts.ts";
 import { type Mount, mountsOf } from "../mounts/mounts.ts";
 import type { SandboxDisk } from "../mounts/sandbox-disk.ts";
-import { leftRefusals } from "../mounts/start-up-files.ts";
+import { leftRefusals, newStartUpFiles } from "../mounts/start-up-files.ts";
 import { type Features, bubblewrapWords } from "../wrap/bubblewrap.ts";
 import type { FarDisk, Look } from "./far-disk.ts";
 import type { FarSandboxOptions } from "./options.ts";
@@ -74,7 +74,7 @@ export function viewsOf({ inner, host, disk, own, folder, options }: ViewsOption
     const noted: First = { ...was, old: new Map(was.old) };
     const found = factFinder({ ...given(on), first: noted })(access, { reopened: [], given: [] });
     const before = found.before();
-    const gitFolders = found.gitFolders();
+    const { gitFolders } = found.after();
     return { facts: found.facts, before, noted, left: Array.from(holdings(on, before, gitFolders)) };
   };
   const lookUp = async (access: SandboxAccess) => {
@@ -139,10 +139,11 @@ export function viewsOf({ inner, host, disk, own, folder, options }: ViewsOption
         const { value, look: seen } = await disk.ask((on) => {
           const was = first ?? firstOn(on, given(on));
           const found = factFinder({ ...given(on), first: { ...was, old: new Map(was.old) } })({}, NO_EXTRAS);
-          const startUp = found.startUpFiles(before);
-          named = startUp.named;
-          for (const path of startUp.aside) aside.add(path);
-          return [...holdings(on, before, found.gitFolders()), ...startUp.aside.map((path): Holding => ({ path }))];
+          const { gitFolders, startUp } = found.after();
+          const made = newStartUpFiles(on, before, startUp);
+          named = made.named;
+          for (const path of made.aside) aside.add(path);
+          return [...holdings(on, before, gitFolders), ...made.aside.map((path): Holding => ({ path }))];
         });
         const fresh = value.filter(({ path }) => !changed.includes(path));
         if (fresh.length === 0) {

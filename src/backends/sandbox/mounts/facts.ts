@@ -13,7 +13,7 @@ import { type Hidden, type Homes, hiddenPaths, secretAt } from "./hidden.ts";
 import type { Facts } from "./mounts.ts";
 import { type Unread, protectedFinder } from "./protected.ts";
 import { putAside } from "./put-aside.ts";
-import { type NewStartUpFiles, newStartUpFiles } from "./start-up-files.ts";
+import { newStartUpFiles } from "./start-up-files.ts";
 import { heldRepository, holdBack, submoduleFinder } from "./repositories.ts";
 import type { SandboxDisk } from "./sandbox-disk.ts";
 import { isFolder } from "../read-files.ts";
@@ -75,14 +75,19 @@ export interface CommandFacts {
   readonly facts: Omit<Facts, "ownProcesses">;
   /** The repositories before the command. Call it immediately before that starts. */
   before(): Before;
-  /** The `.git` folders of the workspace that exist now. Call it when the command has ended. */
-  gitFolders(): readonly string[];
-  /** What it has made of start-up files. Call it when the command has ended, after the repositories are held back. */
-  startUpFiles(before: Before): NewStartUpFiles;
+  /** What is in the workspace now. Call it when the command has ended. */
+  after(): After;
   /** Empty files that were created so that the command may write them. */
   readonly made: readonly string[];
   /** Folders of the workspace that have not been read: read-only, or hidden with `SandboxAccess.hideSensitive`. */
   readonly unread?: Unread;
+}
+
+/** What is in a workspace after a command. */
+export interface After {
+  readonly gitFolders: readonly string[];
+  /** The start-up files and folders. */
+  readonly startUp: readonly string[];
 }
 
 /**
@@ -108,9 +113,9 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
 
   const gitFoldersIn = (folder: string) => gitFoldersOf(disk, folder);
   const repositoriesOf = (root: string) => {
-    const { paths, repositories, old = [], unread } = disk.found(root);
+    const { paths, repositories, old = [], unread, all: startUp } = disk.found(root);
     const all = disk.withSubmodules([root, ...repositories]);
-    return { paths, all, below: all.filter((path) => path !== root), old, unread };
+    return { paths, all, startUp, below: all.filter((path) => path !== root), old, unread };
   };
   /** The paths with secrets in a root, except files that are unchanged in git. */
   const secretsIn = (root: string) => {
@@ -119,8 +124,6 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
     const inGit = disk.filesInGit([root, ...repositories], secrets);
     return secrets.filter((path) => !inGit.includes(path));
   };
-  const startUpIn = (roots: readonly string[]) =>
-    unique(roots.filter(disk.isFolder).flatMap((root) => disk.found(root).all));
   const worktreesOf = (root: string) => Object.values(worktreesIn(disk, join(root, ".git"))).flat();
   /**
    * The repositories of a root, their `.git` folders, and its worktrees, as of the first call, and those that were
@@ -146,7 +149,7 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
       ...new Set([...own, ...wanted.filter((each) => !isComing(each)).map((each) => grantedPath(each, ours, disk))]),
     ];
     const found = roots.filter(disk.isFolder).map((root) => {
-      const { paths, all, below, old: late, unread } = repositoriesOf(root);
+      const { paths, all, startUp, below, old: late, unread } = repositoriesOf(root);
       const old = oldOnes(root, all, late);
       const repository = heldRepository(disk, root, {
         linked: root === workDir ? worktree : undefined,
@@ -154,7 +157,7 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
         home: options.home,
       });
       return {
-        ...{ root, paths, unread },
+        ...{ root, paths, startUp, unread },
         gitFolders: all.flatMap(gitFoldersIn),
         repositories: [
           repository,
@@ -248,12 +251,16 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
         watched,
         absent,
         leading: watched.flatMap((folder) => leadingIn(disk, folder)),
-        startUp: startUpIn(own),
+        startUp: unique(found.flatMap(({ root, startUp }) => (own.includes(root) ? startUp : []))),
         ...state,
       }),
-      gitFolders: () =>
-        unique(own.filter(disk.isFolder).flatMap((root) => repositoriesOf(root).all.flatMap(gitFoldersIn))),
-      startUpFiles: (before) => newStartUpFiles(disk, before, startUpIn(own)),
+      after() {
+        const now = own.filter(disk.isFolder).map(repositoriesOf);
+        return {
+          gitFolders: unique(now.flatMap(({ all }) => all.flatMap(gitFoldersIn))),
+          startUp: unique(now.flatMap(({ startUp }) => startUp)),
+        };
+      },
       made,
       ...(unread.folders.length > 0 && { unread }),
     };

@@ -5,6 +5,7 @@ import type { SandboxAccess, Refusal } from "../../../contract/containment.ts";
 import { ToolFailure } from "../../../contract/failure.ts";
 import { tried } from "../../../util/errors.ts";
 import { isInside } from "../../../util/paths.ts";
+import { DISK } from "../../../git/disk.ts";
 import { commandEnvironment } from "../../local/environment.ts";
 import { HOLDER_VARIABLE } from "../../spawner/kill-tree.ts";
 import { guardDisk } from "../limits/disk-guard.ts";
@@ -17,7 +18,7 @@ import type { EgressProxy } from "../egress/proxy.ts";
 import type { Unread } from "../mounts/protected.ts";
 import { putAside } from "../mounts/put-aside.ts";
 import { holdBack } from "../mounts/repositories.ts";
-import { leftRefusals } from "../mounts/start-up-files.ts";
+import { leftRefusals, newStartUpFiles } from "../mounts/start-up-files.ts";
 import type { EnteredNetwork, JobPorts } from "../egress/ports.ts";
 import type { Ready, ReadySandboxes } from "./ready.ts";
 import { requireStartable } from "./startable.ts";
@@ -143,10 +144,10 @@ async function contain(
     network: shared && { prefix: shared.prefix, folder: context.session.folder },
     async heldBack() {
       await context.settle();
-      const git = holdBack(before, found.gitFolders());
-      const { aside, named } = found.startUpFiles(before);
-      const put = aside.filter(putAside);
-      return leftRefusals({ git, aside: put, named });
+      const { gitFolders, startUp } = found.after();
+      const git = holdBack(before, gitFolders);
+      const { aside, named } = newStartUpFiles(DISK, before, startUp);
+      return leftRefusals({ git, aside: aside.filter(putAside), named });
     },
   };
 }
