@@ -122,8 +122,8 @@ export interface ToolkitOptions extends ToolChoice, Omit<TargetOptions, "sandbox
   /** Where saved outputs go. Default: `$XDG_STATE_HOME/handrail` (`~/.local/state/handrail`). */
   readonly stateDir?: string;
   /**
-   * The environment: where Handrail's folders are, which values are masked, and what commands of this machine may get of
-   * it (`passEnv`). Default: that of this process.
+   * The environment: where Handrail's folders are, which values are masked, and what commands of this machine may get
+   * of it (`passEnv`). Default: that of this process.
    */
   readonly env?: NodeJS.ProcessEnv;
   /**

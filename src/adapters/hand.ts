@@ -49,8 +49,8 @@ export interface Hand {
   run(call: SdkCall, signal?: AbortSignal, isAnswered?: boolean): Promise<ToolResult>;
   /**
    * Closes the question about a call that the SDK's person has refused. "closed": it came too late, since somebody
-   * answered before or the call has ended. The call then runs, or has run: have the SDK make it, so that the model reads
-   * its result. "unknown": nobody was asked about the call.
+   * answered before or the call has ended. The call then runs, or has run: have the SDK make it, so that the model
+   * reads its result. "unknown": nobody was asked about the call.
    */
   refuse(id: CallId, reason?: string): Promise<AnswerOutcome>;
 }

@@ -9,8 +9,8 @@ export function hasPictures(prompt: LanguageModelV3Prompt): boolean {
 }
 
 /**
- * Replaces the pictures of a conversation by a note, in memory, because the provider refused one: otherwise it would refuse
- * every later request. Returns whether there were any.
+ * Replaces the pictures of a conversation by a note, in memory, because the provider refused one: otherwise it would
+ * refuse every later request. Returns whether there were any.
  */
 export function removePictures(transcript: Pick<Transcript, "messages" | "replace">): boolean {
   let removed = false;

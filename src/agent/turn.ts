@@ -337,8 +337,8 @@ async function round(turn: Turn): Promise<Ending | undefined> {
 }
 
 /**
- * Takes back a request that the provider refused, if another can be made: a shorter one when it was too long, one without
- * pictures when it does not take one. The request is not counted. `undefined` when nothing is to be done.
+ * Takes back a request that the provider refused, if another can be made: a shorter one when it was too long, one
+ * without pictures when it does not take one. The request is not counted. `undefined` when nothing is to be done.
  */
 function takeBack(turn: Turn, { problem }: ModelReply): "again" | Ending | undefined {
   const { budget, counts, known, emit, offered, toolkit, transcript } = turn;

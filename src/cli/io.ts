@@ -2,8 +2,8 @@ import type { Readable, Writable } from "node:stream";
 import type { ReadStream, WriteStream } from "node:tty";
 
 /**
- * What the command line has of the process that runs it. Only the entry (`main.ts`) reads `process.stdin`, `env`, `cwd()`
- * and the like, so that a program or a test can run several command lines in one process.
+ * What the command line has of the process that runs it. Only the entry (`main.ts`) reads `process.stdin`, `env`,
+ * `cwd()` and the like, so that a program or a test can run several command lines in one process.
  */
 export interface Io {
   readonly stdin: Input;

@@ -35,7 +35,9 @@ export async function check(
   return { request, tool, input: validated.input, effects };
 }
 
-/** The longest path of an effect (PATH_MAX of Linux), and the longest URL, in bytes. What follows costs time by them. */
+/**
+ * The longest path of an effect (PATH_MAX of Linux), and the longest URL, in bytes. What follows costs time by them.
+ */
 const MOST_BYTES = { path: 4_096, cwd: 4_096, url: 65_536 };
 
 /** Complaints about texts of an effect that no system takes. */

@@ -51,7 +51,9 @@ export function definitions<F extends DefinitionFormat>(
   return defined.length === 0 ? undefined : defined;
 }
 
-/** Returns a function that returns the strict form of a schema, while the tools before it and it stay within the limits. */
+/**
+ * Returns a function that returns the strict form of a schema, while the tools before it and it stay within the limits.
+ */
 function strictWithin(limits: StrictLimits): (schema: ParametersSchema) => ParametersSchema | undefined {
   let left: Omit<StrictLimits, "levels"> = limits;
   return (schema) => {

@@ -21,9 +21,9 @@ export interface FittedSchema {
 }
 
 /**
- * Fits the schema of a tool's arguments to what a provider takes. It may accept more than the tool does, and then says so
- * in words: calls are checked against the tool's own schema. Names of properties are `fittedNames`; `withOwnNames` maps
- * arguments back.
+ * Fits the schema of a tool's arguments to what a provider takes. It may accept more than the tool does, and then says
+ * so in words: calls are checked against the tool's own schema. Names of properties are `fittedNames`; `withOwnNames`
+ * maps arguments back.
  */
 export function fitSchema(json: JsonSchema, rules: ProviderRules): FittedSchema {
   const shown = wellFormed(shownSchema(json)) as PlainSchema;
@@ -141,7 +141,9 @@ function withNames(schema: PlainSchema): PlainSchema {
   };
 }
 
-/** Writes the refused keywords of a schema otherwise: parts and branches become one schema, the rest a rule in words. */
+/**
+ * Writes the refused keywords of a schema otherwise: parts and branches become one schema, the rest a rule in words.
+ */
 function flattened(schema: PlainSchema, refused: ReadonlySet<string>): { schema: PlainSchema; rule: string } {
   const found = Object.entries(schema).filter(([keyword]) => refused.has(keyword));
   if (found.length === 0) return { schema, rule: "" };

@@ -8,8 +8,9 @@ export const PROPERTY_NAME = /^[a-zA-Z0-9_.-]{1,64}$/;
 const SPELLED: { readonly [character: string]: string } = { "<": "_before", ">": "_after", "=": "_is", "!": "_not" };
 
 /**
- * Returns the names of properties for providers, by the tool's own names: `$filter` is "filter", `filter[id]` "filter_id".
- * Names that providers take stay. The same object gives the same names, so that arguments can be mapped back.
+ * Returns the names of properties for providers, by the tool's own names: `$filter` is "filter", `filter[id]`
+ * "filter_id". Names that providers take stay. The same object gives the same names, so that arguments can be mapped
+ * back.
  */
 export function fittedNames(properties: object): ReadonlyMap<string, string> {
   const names = Object.keys(properties);

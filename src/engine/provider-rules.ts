@@ -9,7 +9,9 @@ export interface ProviderRules {
   readonly nowhere: ReadonlySet<string>;
   /** Whether references are replaced by what they refer to. */
   readonly inlines: boolean;
-  /** Whether `required` may name only properties that the same schema has, and a union may not stand beside properties. */
+  /**
+   * Whether `required` may name only properties that the same schema has, and a union may not stand beside properties.
+   */
   readonly closed: boolean;
   /** Whether a choice may have only texts that are not empty. */
   readonly textChoices: boolean;
@@ -41,7 +43,9 @@ const set = (text: string): ReadonlySet<string> => new Set(words(text));
  */
 const NOT_AT_TOP_OF_OPENAI = set("anyOf oneOf allOf not enum const $ref $dynamicRef");
 
-/** Draft 2020-12 has a schema or a boolean in `items`: https://json-schema.org/draft/2020-12/json-schema-core#name-items */
+/**
+ * Draft 2020-12 has a schema or a boolean in `items`: https://json-schema.org/draft/2020-12/json-schema-core#name-items
+ */
 const OLD = "additionalItems dependencies $schema $id id $comment";
 
 const OPENAI: ProviderRules = {
@@ -85,8 +89,8 @@ const GEMINI: ProviderRules = {
 };
 
 /**
- * What each format's receiver takes. Clients of MCP pass definitions on to a provider that they do not name, so the rules
- * for the top are those of all; `json` is for any other client.
+ * What each format's receiver takes. Clients of MCP pass definitions on to a provider that they do not name, so the
+ * rules for the top are those of all; `json` is for any other client.
  * https://modelcontextprotocol.io/specification/2025-11-25/schema#tool
  */
 export const PROVIDER_RULES: { readonly [F in DefinitionFormat]: ProviderRules } = {

@@ -101,7 +101,9 @@ function isPlain(value: unknown): value is PlainSchema {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What counts for the limits of strict modes: levels of objects, properties, values of choices, unions of properties. */
+/**
+ * What counts for the limits of strict modes: levels of objects, properties, values of choices, unions of properties.
+ */
 export interface StrictUse {
   readonly levels: number;
   readonly properties: number;

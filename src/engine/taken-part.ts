@@ -6,7 +6,10 @@ import { clip } from "../util/text.ts";
 /** The largest image that models take: 4.5 MB, as base64. The same holds for audio and other bytes. */
 const MAX_BASE64 = 6_291_456;
 
-/** Returns the part as a model can take it: a picture by its bytes, and a note instead of what is no picture or too large. */
+/**
+ * Returns the part as a model can take it: a picture by its bytes, and a note instead of what is no picture or too
+ * large.
+ */
 export function takenPart(part: Content): Content {
   if ("text" in part) return part;
   const [data, label = "unknown type"] =

@@ -61,7 +61,9 @@ export function closestTools(tools: Toolset, name: string): readonly string[] {
   return [...new Set([...counterparts, ...alike])].slice(0, 3);
 }
 
-/** The names by which a model may know a tool: a server's tool also by its name in that server, with its server or not. */
+/**
+ * The names by which a model may know a tool: a server's tool also by its name in that server, with its server or not.
+ */
 function namesOf(name: string): readonly string[] {
   const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(name) ?? [];
   return [name, ...(server === undefined || tool === undefined ? [] : [tool, `${server}${tool}`])].map(folded);

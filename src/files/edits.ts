@@ -158,7 +158,10 @@ function findAll(text: Buffer, wanted: string, which: "each" | "apart"): readonl
 /** How long a text is, in bytes, for which the search of the runtime is as good as linear. */
 const SHORT = 64;
 
-/** Every place of some bytes, also overlapping ones, in order. Takes time that grows with the text (Knuth, Morris, Pratt). */
+/**
+ * Every place of some bytes, also overlapping ones, in order. Takes time that grows with the text (Knuth, Morris,
+ * Pratt).
+ */
 function* starts(text: Buffer, wanted: Buffer): Generator<number> {
   if (wanted.length <= SHORT) {
     for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + 1)) yield at;

@@ -4,9 +4,9 @@ import { imageType } from "./image.ts";
 type Picture = Extract<Content, { type: "image" }>;
 
 /**
- * Returns a picture as models take it, with the type that its bytes have, whatever its label says; `undefined` for bytes
- * that are no PNG, JPEG, GIF or WebP. One label that is wrong would end a conversation: providers refuse every request
- * that has it.
+ * Returns a picture as models take it, with the type that its bytes have, whatever its label says; `undefined` for
+ * bytes that are no PNG, JPEG, GIF or WebP. One label that is wrong would end a conversation: providers refuse every
+ * request that has it.
  *
  * @param data base64, also with line breaks, in the alphabet for URLs, without its end, or as a data URL
  */

@@ -129,8 +129,8 @@ interface Given {
 }
 
 /**
- * A search for lines, which opens what it searches. Secrets are left out by a glob if the call has none; otherwise those
- * that its glob may select are read.
+ * A search for lines, which opens what it searches. Secrets are left out by a glob if the call has none; otherwise
+ * those that its glob may select are read.
  */
 function searched(entry: Extract<Touches, { does: "grep" }>, { input, cwd, valuesOf, reading }: Given) {
   const [folders, globs] = [valuesOf(entry.folder), valuesOf(entry.files)];

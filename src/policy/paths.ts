@@ -13,8 +13,8 @@ export type PathOperation = "read" | "write" | "cwd";
 export type PathJudge = (operation: PathOperation, written: string, real: string | undefined) => Promise<Decision>;
 
 /**
- * The user of the path. For file tools, the temporary folders of a working sandbox count like the workspace, if they see
- * those of the sandbox (`Backend.outside`).
+ * The user of the path. For file tools, the temporary folders of a working sandbox count like the workspace, if they
+ * see those of the sandbox (`Backend.outside`).
  */
 export type PathUser = "file tools" | "commands";
 

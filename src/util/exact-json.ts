@@ -12,8 +12,8 @@ export function withExactNumbers(json: string): string {
 }
 
 /**
- * Returns true for an integer, as JSON or JavaScript writes it, that a number does not hold exactly: beyond 2^53, with 16
- * digits that count. (10000000000000000 is meant as it is.) https://www.rfc-editor.org/rfc/rfc8259#section-6
+ * Returns true for an integer, as JSON or JavaScript writes it, that a number does not hold exactly: beyond 2^53, with
+ * 16 digits that count. (10000000000000000 is meant as it is.) https://www.rfc-editor.org/rfc/rfc8259#section-6
  */
 export function isRounded(integer: string): boolean {
   return /^-?\d{16,}$/.test(integer) && !Number.isSafeInteger(Number(integer)) && /^-?\d{15,}[1-9]0*$/.test(integer);

@@ -1,6 +1,8 @@
 import { didYouMean } from "./nearest.ts";
 
-/** Returns what is wrong with a value: "policy.autonomy: expected …, got …". Empty: it fits. `undefined` is not asked. */
+/**
+ * Returns what is wrong with a value: "policy.autonomy: expected …, got …". Empty: it fits. `undefined` is not asked.
+ */
 export type Check = (value: unknown, at: string) => readonly string[];
 
 /** The options of an object, each with its check. */

@@ -2,9 +2,9 @@
 const HALF = /\p{Surrogate}/gu;
 
 /**
- * Returns the value with U+FFFD for each half of a surrogate pair, in all its texts and names; the same value if there is
- * none. Half a pair cannot be written in UTF-8, so strict receivers refuse the whole message that has one. Everything that
- * leaves for a model, an SDK or another program passes here: definitions, requests, results, arguments.
+ * Returns the value with U+FFFD for each half of a surrogate pair, in all its texts and names; the same value if there
+ * is none. Half a pair cannot be written in UTF-8, so strict receivers refuse the whole message that has one.
+ * Everything that leaves for a model, an SDK or another program passes here: definitions, requests, results, arguments.
  */
 export function wellFormed<T>(value: T): T {
   if (typeof value === "string") return value.replaceAll(HALF, "\ufffd") as T;

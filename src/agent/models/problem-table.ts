@@ -42,8 +42,8 @@ const PICTURE = [
 ].join("|");
 
 /**
- * The rules; the first that fits counts. Codes come before words, words before the status alone. Real replies for them are
- * in test/agent/problem.test.ts.
+ * The rules; the first that fits counts. Codes come before words, words before the status alone. Real replies for them
+ * are in test/agent/problem.test.ts.
  */
 export const RULES: readonly Rule[] = [
   // A request above the limit of tokens per minute is too large, however long it waits (OpenAI, Groq).

@@ -14,8 +14,8 @@ export interface ModelProblem {
 }
 
 /**
- * Classifies a failed request by `RULES`: by the fields of the AI SDK's errors (`statusCode`, `responseBody`, `url`) and of
- * the provider's JSON in them, then by the provider's words.
+ * Classifies a failed request by `RULES`: by the fields of the AI SDK's errors (`statusCode`, `responseBody`, `url`)
+ * and of the provider's JSON in them, then by the provider's words.
  *
  * @param request what was sent: whether it has pictures
  */
@@ -70,7 +70,9 @@ function kindOf(
   return fits?.kind ?? "refused";
 }
 
-/** Reads a reply: text, or JSON with `error`, `message` or `detail`, in a list, or as the text of a gateway's message. */
+/**
+ * Reads a reply: text, or JSON with `error`, `message` or `detail`, in a list, or as the text of a gateway's message.
+ */
 function replyIn(given: unknown): Reply | undefined {
   if (typeof given === "string") {
     const value: unknown = /^\s*[[{]/.test(given) ? tried(() => JSON.parse(given)) : undefined;
@@ -106,8 +108,8 @@ const WAIT = /(?:(?:retry|try again) (?:in|after)|"retryDelay":")\s*((?:[\d.]+\s
 const UNITS: { readonly [unit: string]: number } = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /**
- * Returns how long to wait: `retry-after-ms` in milliseconds, `retry-after` in seconds or as a date (RFC 9110, 10.2.3), or
- * what the reply says.
+ * Returns how long to wait: `retry-after-ms` in milliseconds, `retry-after` in seconds or as a date (RFC 9110, 10.2.3),
+ * or what the reply says.
  */
 function waitOf(headers: Headers, { codes, words }: Reply): number | undefined {
   const exact = Number.parseFloat(headers["retry-after-ms"] ?? "");

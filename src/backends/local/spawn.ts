@@ -133,7 +133,8 @@ async function endsFor(
 }
 
 /**
- * Returns the file to start for a name: a program of the machine that no tool could write. A path is as the call has it.
+ * Returns the file to start for a name: a program of the machine that no tool could write. A path is as the call has
+ * it.
  *
  * @throws ToolFailure
  */

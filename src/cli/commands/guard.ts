@@ -65,7 +65,9 @@ export const run = {
     );
   },
 
-  /** Sends a harmless and a harmful call to the hook, in the client's own form, and shows whether the client runs it. */
+  /**
+   * Sends a harmless and a harmful call to the hook, in the client's own form, and shows whether the client runs it.
+   */
   async test(client: ClientName, options: GlobalOptions & Where) {
     const { io } = options;
     const file = await installed(io, client, options);

@@ -75,8 +75,8 @@ export function highRisk(command: FoundCommand): string | undefined {
 }
 
 /**
- * Whether a script works on another machine (`ssh`, `scp`, `rsync` with a host). The sandbox has neither the keys nor the
- * network for that, so such a script runs outside, once a person has approved it.
+ * Whether a script works on another machine (`ssh`, `scp`, `rsync` with a host). The sandbox has neither the keys nor
+ * the network for that, so such a script runs outside, once a person has approved it.
  */
 export function worksElsewhere(script: string, home: string): boolean {
   if (!/ssh|scp|sftp|rsync|slogin|mosh/.test(script)) return false;

@@ -133,7 +133,9 @@ export function sourceChoice({
   };
 }
 
-/** Returns where the built-in tool of a name is, for a toolkit that lacks it; `undefined` if no preset has such a tool. */
+/**
+ * Returns where the built-in tool of a name is, for a toolkit that lacks it; `undefined` if no preset has such a tool.
+ */
 export function presetsWith(name: string): string | undefined {
   const having = Object.entries(PRESETS).flatMap(([preset, tools]) => {
     const tool = findTool(toolset(tools()), name);
