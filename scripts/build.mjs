@@ -63,7 +63,7 @@ const STARTED_TOGETHER = [
   { name: "charset", test: /src\/network\/charset\.ts$/, priority: 5 }, // for the worker that reads web pages
   {
     name: "shared", // what the words and the tools both need, so that the library does not load the configuration
-    test: /src\/(contract\/(approvers|containment|content|memory|policy)|config\/state|network\/network-settings|output\/truncate|policy\/policy-settings|provenance\/keys|tools\/(presets\/(names|policies)|shared\/duration)|util\/(identifier|paths|private-file|quote|text))\.ts$/,
+    test: /src\/(contract\/(approvers|containment|content|memory|policy)|config\/state|network\/network-settings|output\/truncate|policy\/policy-settings|provenance\/keys|tools\/(presets\/(names|policies)|shared\/duration)|util\/(exact-json|identifier|paths|private-file|quote|text))\.ts$/,
     priority: 5,
   },
   { name: "models", test: /src\/agent\/models\/load\.ts$/, priority: 5 }, // for the agent of the library
