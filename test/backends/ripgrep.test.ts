@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from "node:child_process";
-import { cpSync } from "node:fs";
-import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
+import { cpSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -10,6 +10,7 @@ import { temporaryFolder } from "../support/workspace.ts";
 
 describe("the ripgrep binary", () => {
   const FIXTURE = fileURLToPath(new URL("../fixtures/backends/ripgrep.mjs", import.meta.url));
+  const AT_WORK = fileURLToPath(new URL("../fixtures/backends/ripgrep-at-work.mjs", import.meta.url));
   const DIST = fileURLToPath(new URL("../../dist", import.meta.url));
   const MISSING = {
     name: "ToolFailure",
@@ -21,18 +22,26 @@ describe("the ripgrep binary", () => {
   async function run({
     path,
     install,
+    fixture = FIXTURE,
+    words = () => [],
   }: {
     path: readonly string[];
     install?: (folder: string) => Promise<void>;
+    fixture?: string;
+    words?: (folder: string) => readonly string[];
   }): Promise<unknown> {
     const folder = temporaryFolder();
     cpSync(DIST, join(folder, "dist"), { recursive: true });
     await writeFile(join(folder, "package.json"), '{"type":"module"}');
     await install?.(folder);
     const state = temporaryFolder();
-    const { stdout } = await promisify(execFile)(process.execPath, [FIXTURE, join(folder, "dist/index.js"), state], {
-      env: { PATH: path.join(":"), HOME: state },
-    });
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [fixture, join(folder, "dist/index.js"), state, ...words(folder)],
+      {
+        env: { PATH: path.join(":"), HOME: state },
+      },
+    );
     return JSON.parse(stdout);
   }
 
@@ -63,23 +72,35 @@ describe("the ripgrep binary", () => {
     expect(await run({ path: [...other, await programs("program")] })).toEqual(FOUND);
   });
 
+  /** Installs the package, and beside it the one that holds the binary of this system, if any. */
+  const install = (binary?: (file: string) => void) => async (folder: string) => {
+    const packages = join(folder, "node_modules/@vscode");
+    const file = join(packages, `ripgrep-${process.platform}-${process.arch}/bin/rg`);
+    await mkdir(join(packages, "ripgrep"), { recursive: true });
+    await mkdir(dirname(file), { recursive: true });
+    binary?.(file);
+  };
+
   test("is not that of a package whose binary is missing or broken", async () => {
-    const install = (code: string) => async (folder: string) => {
-      const at = join(folder, "node_modules/@vscode/ripgrep/index.js");
-      await mkdir(dirname(at), { recursive: true });
-      await writeFile(
-        join(dirname(at), "package.json"),
-        '{"name":"@vscode/ripgrep","type":"module","main":"index.js"}',
-      );
-      await writeFile(at, code);
-    };
-    const broken = join(temporaryFolder(), "rg");
-    await writeFile(broken, "no program");
-    await chmod(broken, 0o644);
     const path = [await programs()];
-    expect(await run({ path, install: install('throw new Error("no binary for this system");') })).toEqual(MISSING);
-    expect(await run({ path, install: install(`export const rgPath = ${JSON.stringify(broken)};`) })).toEqual(MISSING);
-    expect(await run({ path, install: install('export const rgPath = "/no/such/rg";') })).toEqual(MISSING);
-    expect(await run({ path, install: install(`export const rgPath = ${JSON.stringify(rgPath)};`) })).toEqual(FOUND);
+    expect(await run({ path, install: install() })).toEqual(MISSING);
+    expect(await run({ path, install: install((file) => writeFileSync(file, "no program")) })).toEqual(MISSING);
+    expect(await run({ path, install: install((file) => symlinkSync("/no/such/rg", file)) })).toEqual(MISSING);
+    expect(await run({ path, install: install((file) => symlinkSync(rgPath, file)) })).toEqual(FOUND);
+  });
+
+  test("starts in a workspace that Handrail is installed in, until it changes there", async () => {
+    const file = `node_modules/@vscode/ripgrep-${process.platform}-${process.arch}/bin/rg`;
+    const grep = async (...changed: readonly string[]) =>
+      run({
+        path: [await programs()],
+        install: install((path) => cpSync(rgPath, path)),
+        fixture: AT_WORK,
+        words: (folder) => [folder, ...changed],
+      });
+    expect(await grep()).toBe("file:1: needle");
+    expect(await grep(file)).toMatch(
+      /ripgrep \(.*\/bin\/rg\) has changed since Handrail started, where tools can write/,
+    );
   });
 });

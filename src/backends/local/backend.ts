@@ -86,11 +86,11 @@ export async function local({
   const startOwn = (command: Command) =>
     start({ streams: "split", ...command }, { cwd: base.workDir, env: commandEnvironment({}, [], { HOME: home }) });
   const searching = createSearching({
-    programs: { place: "this machine", base, ripgrep: ripgrepPath, start: startOwn },
+    programs: { place: "this machine", base, ripgrep: async () => ripgrepPath(), start: startOwn },
     files,
     ...(searchPatienceMs !== undefined && { patienceMs: searchPatienceMs }),
     startHere: async (args, signal) =>
-      startOwn({ argv: [await ripgrepPath(), ...args], stdin: "pipe", ...(signal !== undefined && { signal }) }),
+      startOwn({ argv: [ripgrepPath(), ...args], stdin: "pipe", ...(signal !== undefined && { signal }) }),
   });
 
   return {

@@ -77,7 +77,7 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
     const state = own || bwrap !== undefined ? await prepared() : undefined;
     if (state?.works !== true || (bwrap === undefined && !own)) return inner;
     const { spawn: start } = state;
-    const program = realOf(await ripgrepPath(true));
+    const program = realOf(ripgrepPath(true));
     const noSettings = { cwd: "/", env: { RIPGREP_CONFIG_PATH: "" }, streams: "split" } as const;
     const view =
       bwrap === undefined || own

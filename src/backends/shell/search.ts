@@ -54,7 +54,7 @@ export function remoteSearch(options: RemoteSearchOptions): Pick<Backend, "searc
     programs: { place, base, isFar: true, ripgrep: async () => (await looked()).ripgrep, start },
     async startHere(args, signal) {
       const { spawnLocal } = await import("../local/spawn.ts");
-      const command = { argv: [await ripgrepPath(), ...args], stdin: "pipe", streams: "split" } as const;
+      const command = { argv: [ripgrepPath(), ...args], stdin: "pipe", streams: "split" } as const;
       return spawnLocal(
         { ...command, ...(signal !== undefined && { signal }) },
         { cwd: "/", env: commandEnvironment({}, [], {}), outputFolder },

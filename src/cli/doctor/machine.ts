@@ -5,9 +5,9 @@ import { local } from "../../backends/local/backend.ts";
 import { ripgrepPath } from "../../backends/local/ripgrep.ts";
 import { sandbox } from "../../backends/sandbox/sandbox.ts";
 import { TARGETS } from "../../backends/targets.ts";
-import { ToolFailure } from "../../contract/failure.ts";
 import type { TargetKind } from "../../contract/target.ts";
 import { ProgramMissing, findProgram } from "../../machine/programs.ts";
+import { tried } from "../../util/errors.ts";
 import { quoteWord } from "../../util/quote.ts";
 import type { GlobalOptions } from "../options.ts";
 import { type Check, type Finding, inTemporaryFolder } from "./check.ts";
@@ -64,12 +64,9 @@ function nodeVersion(): Finding {
 
 /** Runs the same binary that grep and find use. */
 async function ripgrep(env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<Finding> {
-  const path = await ripgrepPath().catch((error: unknown) => {
-    if (!(error instanceof ToolFailure)) throw error;
-  });
-  if (path === undefined) {
+  const path = tried(ripgrepPath);
+  if (path === undefined)
     return { status: "missing", detail: "neither in its package nor on the PATH", fix: installCommand("ripgrep", env) };
-  }
   return { status: "ok", detail: `${await firstLineOf([path, "--version"], signal)} (${path})` };
 }
 
