@@ -305,9 +305,11 @@ describe("what a process gets", () => {
   test("of our environment only the harmless variables, and no secrets", async () => {
     Object.assign(process.env, SECRETS, { LANG: "C.UTF-8", LC_TIME: "C", TZ: "Asia/Tokyo", TERM: "dumb" });
     const { HANDRAIL_PROCESS: mark, ...environment } = await environmentOf();
-    const allowed =
-      /^(PATH|HOME|TERM|LANG|LC_\w+|USER|LOGNAME|SHELL|TMPDIR|TZ|PAGER|GIT_PAGER|MANPAGER|GIT_TERMINAL_PROMPT)$/;
-    expect(Object.keys(environment).filter((name) => !allowed.test(name))).toEqual([]);
+    const allowed = [
+      /^(PATH|HOME|TERM|LANG|LC_\w+|USER|LOGNAME|SHELL|TMPDIR|TZ|PAGER|GIT_PAGER|MANPAGER|GIT_TERMINAL_PROMPT)$/,
+      /^(HANDRAIL_NO_EDITOR|EDITOR|VISUAL|GIT_EDITOR|GIT_SEQUENCE_EDITOR)$/,
+    ];
+    expect(Object.keys(environment).filter((name) => !allowed.some((names) => names.test(name)))).toEqual([]);
     expect(environment).toMatchObject({
       HOME: join(folder, "home"),
       LANG: "C.UTF-8",
@@ -327,6 +329,30 @@ describe("what a process gets", () => {
     writeFileSync(at("evil.sh"), "echo evil");
     Object.assign(process.env, { "BASH_FUNC_ls%%": "() { echo evil; }", BASH_ENV: at("evil.sh"), ENV: at("evil.sh") });
     expect((await run("ls | wc -l; type -t ls")).output).toMatch(/^\s*1\nfile\n$/);
+  });
+
+  test("git that opens an editor fails at once with a sentence; one that the command chose is used", async () => {
+    const git = "git -c user.email=a@b.c -c user.name=n";
+    await run(
+      `git init -q; git config core.editor "touch opened"; for n in 1 2 3; do ${git} commit -qm $n --allow-empty; done`,
+    );
+    for (const opening of [
+      "commit --amend --allow-empty",
+      "commit --allow-empty",
+      "rebase -i --root",
+      "tag -a v1",
+      "notes add",
+    ])
+      expect((await run(`${git} ${opening}`)).output, opening).toMatch(/No editor can be used here, .*GIT_EDITOR=true/);
+    for (const chosen of [
+      `${git} -c core.editor=true commit --amend --allow-empty`,
+      `EDITOR=true ${git} commit --amend --allow-empty`,
+      `GIT_EDITOR=true ${git} rebase -i --root`,
+      `GIT_SEQUENCE_EDITOR='sed -i 1d' ${git} rebase -i --root`,
+      `${git} -c sequence.editor='sed -i 1d' rebase -i --root`,
+    ])
+      expect(await run(chosen), chosen).toMatchObject({ exit: { how: "exited", code: 0 } });
+    expect((await run("git log --format=%s; ls -A")).output).toBe("3\n.git\n");
   });
 
   test("a PATH without relative or empty folders", async () => {

@@ -6,8 +6,44 @@ const PASSED = ["PATH", "HOME", "TERM", "LANG", "USER", "LOGNAME", "SHELL", "TMP
 
 const FALLBACK_FOLDERS = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"] as const;
 
-/** A command runs without a person: a pager would wait for keys, and git for a password. A call may override these. */
-export const UNATTENDED: Env = { PAGER: "cat", GIT_PAGER: "cat", MANPAGER: "cat", GIT_TERMINAL_PROMPT: "0" };
+/** What a program prints that opens an editor. It ends with an error, because an empty edit would count as an answer. */
+const NO_EDITOR_TEXT =
+  "No editor can be used here, because nobody is at a terminal. Give the text as an argument " +
+  "(git commit -m TEXT, git commit --amend --no-edit, git tag -m TEXT, git merge --no-edit); to keep what git " +
+  "suggests, put GIT_EDITOR=true in front (git rebase --continue); to edit a list, name a program that does it " +
+  "(GIT_SEQUENCE_EDITOR='sed -i ...' git rebase -i).";
+
+/**
+ * The editor of commands, a shell script; `$0` is the setting of git that could name one. It starts an editor that the
+ * command itself chose in another way, because git obeys GIT_EDITOR before `-c core.editor` and EDITOR. Otherwise it
+ * prints `NO_EDITOR_TEXT` and fails.
+ */
+const NO_EDITOR = `chosen=
+for key in "$0" core.editor; do
+  case $GIT_CONFIG_PARAMETERS in *"$key"*) chosen=\${chosen:-$(git config "$key")} ;; esac
+done
+for editor in "$chosen" "$GIT_EDITOR" "$VISUAL" "$EDITOR"; do
+  case $editor in "" | *HANDRAIL_NO_EDITOR*) ;; *) eval "$editor \"\$@\""; exit ;; esac
+done
+printf '%s\\n' "${NO_EDITOR_TEXT}" >&2
+exit 1`;
+
+const EDITOR = 'sh -c "$HANDRAIL_NO_EDITOR" core.editor';
+
+/**
+ * A command runs without a person: a pager would wait for keys, an editor for text, and git for a password. A call may
+ * override these.
+ */
+export const UNATTENDED: Env = {
+  ...{ PAGER: "cat", GIT_PAGER: "cat", MANPAGER: "cat", GIT_TERMINAL_PROMPT: "0" },
+  ...{
+    HANDRAIL_NO_EDITOR: NO_EDITOR,
+    EDITOR,
+    VISUAL: EDITOR,
+    GIT_EDITOR: EDITOR,
+    GIT_SEQUENCE_EDITOR: EDITOR.replace("core", "sequence"),
+  },
+};
 
 /** The environment of a command: the allowed variables of `from`, those named in `pass`, and `added`. */
 export function commandEnvironment(from: NodeJS.ProcessEnv, pass: readonly string[], added: Env): Env {

@@ -1,5 +1,6 @@
 import { ToolFailure } from "../../contract/failure.ts";
 import { quoteWords } from "../../util/quote.ts";
+import { UNATTENDED } from "../local/environment.ts";
 import type { HelperShell } from "./helper-shell.ts";
 import { OWNER, type OwnedPanesOptions } from "./owned-panes.ts";
 
@@ -18,7 +19,7 @@ export async function ensureSession(
   const has = quoteWords([...tmux, "has-session", "-t", target]);
   // Tries again after a second: a server may be ending, or several clients may start one at once.
   const { status, out } = await helper.ask(`(
-unset HANDRAIL_PROCESS TMUX TMUX_PANE PAGER GIT_PAGER MANPAGER GIT_TERMINAL_PROMPT
+unset HANDRAIL_PROCESS TMUX TMUX_PANE ${Object.keys(UNATTENDED).join(" ")}
 exec 4<&-
 umask "$hr_umask"
 ${has} 2>/dev/null || ${made} || ${has} || { sleep 1; ${made}; } || ${has}

@@ -58,6 +58,17 @@ export const starting: Cases = {
     equal(output, "cat cat 0\nnone\n");
   },
 
+  "an editor that a command opens ends at once with a sentence, unless the command chose it": async ({ sh }) => {
+    for (const name of ["EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR"]) {
+      const { output } = await sh(`sh -c "$${name} 'a file'"; echo "$?"`);
+      match(output, /^No editor can be used here.*git commit -m TEXT.*\n1\n$/, name);
+    }
+    for (const chosen of ["EDITOR", "VISUAL", "GIT_EDITOR"]) {
+      const { output } = await sh(`${chosen}='echo chosen' sh -c 'eval "$GIT_SEQUENCE_EDITOR a"; $${chosen} b'`);
+      equal(output, "chosen a\nchosen b\n", chosen);
+    }
+  },
+
   "its PATH has absolute folders alone": async ({ sh }) => {
     const folders = (await sh('printf %s "$PATH"')).output.split(":");
     deepEqual(
