@@ -7,6 +7,7 @@ import { lineIndex, readLines } from "../files/line-index.ts";
 import { decodeOutput } from "../output/decode.ts";
 import { describeExit } from "../output/describe-exit.ts";
 import { logFile } from "../output/log-file.ts";
+import { screenText } from "../output/screen-text.ts";
 import { formatSize } from "../output/size.ts";
 import { DEFAULT_LIMIT, DEFAULT_MAX_BYTES, truncateHead } from "../output/truncate.ts";
 import { onAbort, pause } from "../util/abort.ts";
@@ -162,7 +163,8 @@ export const jobs = (options: ToolOptions = {}) => {
       const written = total === undefined ? `no line ${offset}` : `only ${plural(total, "line")}`;
       return `[Job ${job.id} has written ${written} so far.]`;
     }
-    const part = truncateHead(decodeOutput(bytes), { bytes: maxBytes }, context.mask);
+    const shownLines = decodeOutput(bytes).split("\n").map(screenText).join("\n"); // numbered as they are saved
+    const part = truncateHead(shownLines, { bytes: maxBytes }, context.mask);
     const found = part.truncated === false ? whole : part.shownLines;
     const next = atEnd && found === whole ? "" : ` Use offset=${offset + found} to continue.`;
     const of = total === undefined ? "" : ` of ${total}`;

@@ -45,11 +45,20 @@ describe("the output of a command", () => {
     expect(await text("bash", { command })).toBe("one\ntwo\nthree\nthree\n");
   });
 
-  test("keeps its colours, control characters and bytes of any script", async () => {
+  test("is what a terminal would show at the end, and the saved output keeps all", async () => {
     const { text } = await toolsOn();
     expect(await text("bash", { command: "printf '\\033[31mred\\033[0m \\a é 文 \\360\\237\\230\\200\\n'" })).toBe(
-      "\x1b[31mred\x1b[0m \x07 é 文 \u{1f600}\n",
+      "red  é 文 \u{1f600}\n",
     );
+    const frames = `echo first; i=0; while [ $i -lt 6000 ]; do printf '\\rframe %-90s%d' x $i; i=$((i+1)); done; echo; echo end`;
+    const shown = `first\nframe x${" ".repeat(89)}5999\nend\n`;
+    expect(await text("bash", { command: frames })).toBe(shown);
+    await text("bash", { command: frames, background: true });
+    expect(await text("jobs", { action: "wait", id: "1" })).toContain(shown);
+    await text("bash", { command: "printf 'a\\rb\\nc\\rd\\n'", background: true });
+    expect(await text("jobs", { action: "wait", id: "2" })).toMatch(/^b\nd\n\[/);
+    expect(await text("jobs", { action: "output", id: "2", offset: 2, limit: 1 })).toMatch(/^d\n\[Lines 2-2/);
+    expect(await text("read", { path: "output://job-1", offset: 2, limit: 1 })).toMatch(/frame x +0\rframe x +1\r/);
   });
 
   test("that is not text is shown as U+FFFD, at both ends and in the middle", async () => {

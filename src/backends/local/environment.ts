@@ -23,7 +23,7 @@ for key in "$0" core.editor; do
   case $GIT_CONFIG_PARAMETERS in *"$key"*) chosen=\${chosen:-$(git config "$key")} ;; esac
 done
 for editor in "$chosen" "$GIT_EDITOR" "$VISUAL" "$EDITOR"; do
-  case $editor in "" | *HANDRAIL_NO_EDITOR*) ;; *) eval "$editor \"\$@\""; exit ;; esac
+  case $editor in "" | *HANDRAIL_NO_EDITOR*) ;; *) eval "$editor"' "$@"'; exit ;; esac
 done
 printf '%s\\n' "${NO_EDITOR_TEXT}" >&2
 exit 1`;

@@ -1,7 +1,8 @@
 import type { OutputLog } from "../../contract/backend.ts";
 import { decodeOutput } from "../../output/decode.ts";
+import { screenText } from "../../output/screen-text.ts";
 import { formatSize } from "../../output/size.ts";
-import { savedNotice, truncateHead, truncateTail } from "../../output/truncate.ts";
+import { type Truncation, savedNotice, truncateHead, truncateTail } from "../../output/truncate.ts";
 import type { Limit, ToolContext } from "../../contract/tool.ts";
 import { pause } from "../../util/abort.ts";
 
@@ -12,7 +13,7 @@ const REPORT_EVERY_MS = 100;
 const REPORT_BYTES = 4_096;
 
 /**
- * The end of the output between the bytes `from` and `to`. A notice below truncated output names `output://ID`, which
+ * The end of what a terminal would show of the output between the bytes `from` and `to` (`screenText`). A notice below truncated output names `output://ID`, which
  * has all of it.
  *
  * @param to Default: the end of what is kept.
@@ -28,9 +29,7 @@ export async function shownTail(
   const { size } = output;
   const { kept: all } = output;
   const kept = to ?? all;
-  const start = Math.max(from, kept - mostBytes(limit));
-  const bytes = await output.read(start, kept);
-  const cut = truncateTail(decodeOutput(bytes, { cut: start > 0 }), limit, mask);
+  const { start, cut } = await screenEnd(output, { from, to: kept }, limit, mask);
   if (cut.truncated === false && start === from && size <= all) return cut.text;
   const id = savedAs ?? (await outputs.save(output).catch(() => undefined));
   const what = { truncated: cut.truncated === false ? ("bytes" as const) : cut.truncated, limit };
@@ -38,15 +37,41 @@ export async function shownTail(
   return `${cut.text}\n${notice}${size <= all ? "" : lossNotice({ size, kept: all })}`;
 }
 
-/** The beginning of the output, and whether that is all of it. */
+/** The most of an output that is read for a part that may be shown, in bytes. */
+const MOST_READ = 4_194_304;
+
+/** How much more is read when what a terminal would show of it is less than the limit, as with a progress bar. */
+const READ_MORE = 8;
+
+/** The end of what a terminal would show, and where the part of the output begins that was read for it. */
+async function screenEnd(
+  output: OutputLog,
+  { from, to }: { readonly from: number; readonly to: number },
+  limit: Limit,
+  mask: ToolContext["mask"],
+): Promise<{ readonly start: number; readonly cut: Truncation }> {
+  for (let most = mostBytes(limit); ; most *= READ_MORE) {
+    const start = Math.max(from, to - most);
+    const text = screenText(decodeOutput(await output.read(start, to), { cut: start > 0 }));
+    const cut = truncateTail(text, limit, mask);
+    if (start === from || cut.truncated !== false) return { start, cut };
+    // The first line is incomplete.
+    if (most > MOST_READ) return { start, cut: truncateTail(text.slice(text.indexOf("\n") + 1), limit, mask) };
+  }
+}
+
+/** The beginning of what a terminal would show of the output, and whether that is all of it. */
 export async function shownHead(
   output: OutputLog,
   limit: Limit,
   { mask }: Pick<ToolContext, "mask">,
 ): Promise<{ readonly text: string; readonly isAll: boolean }> {
-  const bytes = await output.read(0, Math.min(output.kept, mostBytes(limit)));
-  const cut = truncateHead(decodeOutput(bytes), limit, mask);
-  return { text: cut.text, isAll: cut.truncated === false && output.size <= bytes.length };
+  for (let most = mostBytes(limit); ; most *= READ_MORE) {
+    const bytes = await output.read(0, Math.min(output.kept, most));
+    const cut = truncateHead(screenText(decodeOutput(bytes)), limit, mask);
+    const isAll = cut.truncated === false && output.size <= bytes.length;
+    if (isAll || cut.truncated !== false || bytes.length < most || most > MOST_READ) return { text: cut.text, isAll };
+  }
 }
 
 /** How many bytes a limit may need: UTF-8 has at most four a character, and U+FFFD has three in place of one. */

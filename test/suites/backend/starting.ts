@@ -64,8 +64,10 @@ export const starting: Cases = {
       match(output, /^No editor can be used here.*git commit -m TEXT.*\n1\n$/, name);
     }
     for (const chosen of ["EDITOR", "VISUAL", "GIT_EDITOR"]) {
-      const { output } = await sh(`${chosen}='echo chosen' sh -c 'eval "$GIT_SEQUENCE_EDITOR a"; $${chosen} b'`);
-      equal(output, "chosen a\nchosen b\n", chosen);
+      const { output } = await sh(
+        `${chosen}='echo chosen' sh -c 'eval "$GIT_SEQUENCE_EDITOR \\"a  \\$\\""; $${chosen} b'`,
+      );
+      equal(output, "chosen a  $\nchosen b\n", chosen);
     }
   },
 
