@@ -4,26 +4,28 @@ import type { CallId } from "../contract/identity.ts";
 import type { Json } from "../contract/schema.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { clip } from "../util/text.ts";
-import { MAX_ERROR } from "./fold.ts";
+import { MAX_ERROR, type ToolActivity, statusAtEnd } from "./fold.ts";
 
-/** The fields of an activity that can be changed from outside the call. Id, name, input and status cannot. */
+/** The fields of an activity that can be changed from outside the call. Id, name and input cannot. */
 export const FIELDS = ["display_message", "error"] as const;
 type Field = (typeof FIELDS)[number];
 
 /**
  * Changes fields of a call's activity. The error can be changed after the call has ended, the display message only
- * while the call runs. Secrets are masked.
+ * while the call runs. Secrets are masked. The status follows from how the call ends: one that agrees with it is taken,
+ * and while the call runs any of the three.
  *
- * @throws TypeError for a field that cannot be changed; ToolFailure for an unknown call, and for the display message of
- * a call that has ended; Error when the change cannot be recorded.
+ * @throws TypeError for a field or a status that cannot be set; ToolFailure for an unknown call, for the display message
+ * of a call that has ended, and for another status than it ended with; Error when the change cannot be recorded.
  */
 export async function updateToolActivity(
   toolkit: Pick<Toolkit, "store" | "mask">,
   call: CallId,
-  fields: { readonly [field in Field]?: string },
+  { status, ...fields }: { readonly [field in Field]?: string } & Partial<Pick<ToolActivity, "status">>,
 ): Promise<void> {
   requireFields(Object.keys(fields));
-  await changeActivity(toolkit, call, fields);
+  if (status !== undefined) await requireStatus(toolkit.store, call, status);
+  if (status === undefined || Object.keys(fields).length > 0) await changeActivity(toolkit, call, fields);
 }
 
 /**
@@ -68,6 +70,19 @@ export async function changeActivity(
     return store.commit({ type: "activity.updated", call, thread, at: Date.now(), change: mask(change) });
   }
   throw new ToolFailure(`there is no call ${call} in this store`);
+}
+
+async function requireStatus(store: Toolkit["store"], call: CallId, status: ToolActivity["status"]): Promise<void> {
+  const known = ["in_progress", "success", "failure"];
+  if (!known.includes(status)) throw new TypeError(`expected a status (${known.join(", ")}), got ${status}`);
+  let isKnown = false;
+  for await (const event of store.events({ call, types: ["call.started", "call.finished"] })) {
+    isKnown = true;
+    if (event.type !== "call.finished") continue;
+    const ended = statusAtEnd(event);
+    if (status !== ended) throw new ToolFailure(`call ${call} has ended with ${ended}, so its status is not ${status}`);
+  }
+  if (!isKnown) throw new ToolFailure(`there is no call ${call} in this store`);
 }
 
 async function requireRunning(store: Toolkit["store"], call: CallId): Promise<void> {

@@ -108,10 +108,15 @@ function finished(
 ): ToolActivity {
   return {
     ...activity,
-    status: event.status === "ok" ? "success" : "failure",
+    status: statusAtEnd(event),
     data: { ...activity.data, ...dataOf(event.data) },
     ...(event.error !== undefined && { error: event.error }),
   };
+}
+
+/** The status of a call that has ended. */
+export function statusAtEnd({ status }: Extract<ActivityEvent, { type: "call.finished" }>): "success" | "failure" {
+  return status === "ok" ? "success" : "failure";
 }
 
 function dataOf(data: Json | undefined): { readonly [key: string]: Json } {

@@ -180,7 +180,7 @@ describe("the messages of a thread", () => {
 });
 
 describe("a tool activity is changed from outside", () => {
-  test("while the call runs and after its end: its data and its error, never its status", async () => {
+  test("while the call runs and after its end: its data and its error, and its status as it ends", async () => {
     const { store, toolkit, make } = await tasks();
     await make("a", "one");
     const secret = "sk-ant-api03-" + "a".repeat(93) + "AA";
@@ -191,6 +191,10 @@ describe("a tool activity is changed from outside", () => {
     expect(key).not.toContain("aaaa");
     expect(activityOf(await findToolMessage(store, "a"))).toMatchObject({ status: "success", error: "It was undone." });
     await expect(updateToolActivity(toolkit, "a", { display_message: "late" })).rejects.toThrow("call a has ended");
+    await updateToolActivity(toolkit, "a", { status: "success" });
+    await expect(updateToolActivity(toolkit, "a", { status: "failure" })).rejects.toThrow(
+      "call a has ended with success, so its status is not failure",
+    );
     await deleteToolActivityFields(toolkit, "a", ["error"]);
     expect(activityOf(await findToolMessage(store, "a"))).not.toHaveProperty("error");
     store.append({ call: "b", thread: "t", at: 1, type: "call.started", name: "x", input: {} });
@@ -211,6 +215,7 @@ describe("a tool activity is changed from outside", () => {
         await updateToolActivity(toolkit, callId, { display_message: "Processing..." });
         const shown = activityOf(await findToolMessage(store, callId));
         await updateToolActivityData(toolkit, callId, { result_id: 7 });
+        await updateToolActivity(toolkit, callId, { status: "success" });
         return { seen: [own?.name ?? "", own?.status ?? "", shown?.display_message ?? ""] };
       },
     });
@@ -224,10 +229,12 @@ describe("a tool activity is changed from outside", () => {
   test("is refused for other fields, and for calls that the store does not have", async () => {
     const { toolkit, make } = await tasks();
     await make("a", "one");
-    const status = { status: "success" } as object;
-    await expect(updateToolActivity(toolkit, "a", status)).rejects.toThrow(
-      "expected display_message or error, got status",
+    const name = { name: "other" } as object;
+    await expect(updateToolActivity(toolkit, "a", name)).rejects.toThrow("expected display_message or error, got name");
+    await expect(updateToolActivity(toolkit, "a", { status: "done" as "success" })).rejects.toThrow(
+      "expected a status (in_progress, success, failure), got done",
     );
+    await expect(updateToolActivity(toolkit, "none", { status: "success" })).rejects.toThrow("there is no call none");
     await expect(deleteToolActivityFields(toolkit, "a", ["data" as "error"])).rejects.toThrow(TypeError);
     await expect(updateToolActivityData(toolkit, "none", {})).rejects.toThrow("there is no call none");
     expect(await findToolMessage(toolkit.store, "none")).toBeUndefined();
