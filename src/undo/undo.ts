@@ -11,11 +11,11 @@ import { createOff, requireRoom } from "./off.ts";
 import { createStates } from "./states.ts";
 import { type UndoOptions, storeOf } from "./store.ts";
 
-/** How long the acts of a turn wait in total for states to be kept, in milliseconds. */
-const WAIT_MS = 1_000;
-
-/** The same for the first state of a workspace, when every file is read. In milliseconds. */
-const FIRST_WAIT_MS = 10_000;
+/**
+ * How long the acts of a turn wait in total for states to be kept, in milliseconds. Mostly it takes a few; reading every
+ * file of a large workspace for the first state, or one large file on a busy machine, takes seconds.
+ */
+const WAIT_MS = 10_000;
 
 /** How long an act waits before people see why, in milliseconds. */
 const SHOWN_MS = 500;
@@ -79,9 +79,9 @@ export function createUndo(options: UndoOptions): UndoRecorder {
     requireRoom(store);
     return store;
   };
-  const turnOf = (call: ApprovedCall, store: UndoStore): Turn => {
+  const turnOf = (call: ApprovedCall): Turn => {
     const id = call.request.turn;
-    const made = { waitMs: isEmpty(store) ? FIRST_WAIT_MS : WAIT_MS, hasPoint: false, isReported: false };
+    const made = { waitMs: WAIT_MS, hasPoint: false, isReported: false };
     const turn = (id === undefined ? undefined : turns.get(id)) ?? made;
     if (id !== undefined) remember(turns, id, turn);
     return turn;
@@ -103,7 +103,7 @@ export function createUndo(options: UndoOptions): UndoRecorder {
       }
       const files = filesOf(call.effects, store);
       if (files?.length === 0) return undefined;
-      const turn = turnOf(call, store);
+      const turn = turnOf(call);
       const act = newAct(thread);
       let isLate = false;
       let mark: string | undefined;

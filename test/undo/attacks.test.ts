@@ -157,7 +157,7 @@ test("old states are removed for new ones", async () => {
   expect(await new Promise((resolve) => check.on("close", resolve))).toBe(0);
 });
 
-test("an act waits at most a second; then it runs, and its result says that it cannot be undone", async () => {
+test("an act waits at most ten seconds; then it runs, and its result says that it cannot be undone", async () => {
   const folder = await workspace({ a: "one\n" });
   const { run, newTurn, store, toolkit } = await undoing(folder);
   await run("true");
