@@ -25,6 +25,8 @@ export interface Fetched {
   readonly body: Uint8Array;
   /** Whether the body was longer than `maxBytes`, so that `body` is its beginning. */
   readonly truncated: boolean;
+  /** Why the response ended early, if it did, so that `body` is its beginning: a sentence. */
+  readonly incomplete?: string;
   /** How many redirects were followed. */
   readonly redirects: number;
   /** Milliseconds from the first request to the end of the body. */

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import type { Readable, Transform } from "node:stream";
-import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
+import { type Zlib, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import { ToolFailure } from "../contract/failure.ts";
-import { messageOf } from "../util/errors.ts";
+import { codeOf, messageOf } from "../util/errors.ts";
 
 /** The encodings that are decoded, in the form of Accept-Encoding. */
 export const ACCEPT_ENCODING = "gzip, deflate, br, zstd";
@@ -12,13 +12,16 @@ export interface BodyRead {
   readonly bytes: Uint8Array;
   /** Whether the body is longer than the limit. */
   readonly truncated: boolean;
+  /** Why the body ended early, if it did. */
+  readonly fault?: unknown;
 }
 
 /**
  * Reads a body through its content encoding. No more than `most` decoded bytes are ever held; the stream is destroyed
- * behind them.
+ * behind them. Of a body that ends early, the bytes before that are kept.
  *
- * @throws ToolFailure for an encoding that is not decoded, and for a body that is not in it; the stream's own error.
+ * @throws ToolFailure for an encoding that is not decoded, and for a body that is not in it; the stream's own error. No
+ *   bytes could be read then.
  */
 export async function readBody(body: Readable, encoding: string, most: number): Promise<BodyRead> {
   const pieces: Uint8Array[] = [];
@@ -31,6 +34,9 @@ export async function readBody(body: Readable, encoding: string, most: number): 
       if (kept.length < piece.length) return { bytes: Buffer.concat(pieces), truncated: true };
     }
     return { bytes: Buffer.concat(pieces), truncated: false };
+  } catch (fault) {
+    if (length === 0) throw fault;
+    return { bytes: Buffer.concat(pieces), truncated: false, fault };
   } finally {
     body.on("error", () => undefined).destroy();
   }
@@ -43,29 +49,34 @@ async function* decoded(body: Readable, encoding: string): AsyncIterable<Uint8Ar
   if (decoder === undefined) {
     throw new ToolFailure(`the body has the content encoding ${JSON.stringify(encoding)}; expected ${ACCEPT_ENCODING}`);
   }
-  let fault: unknown;
+  let fault: Error | undefined;
   body.on("error", (error) => {
     fault = error;
-    decoder.destroy(error);
+    decoder.flush(() => decoder.destroy(error));
   });
+  // An end that comes too early is an error, which drops what was not read yet: everything is decoded before it.
+  const end = () => decoder.flush(() => decoder.end());
+  if (body.readableEnded) end();
+  else body.once("end", end);
   try {
-    yield* body.pipe(decoder) as AsyncIterable<Uint8Array>;
+    yield* body.pipe(decoder, { end: false }) as AsyncIterable<Uint8Array>;
   } catch (error) {
-    throw fault === undefined ? notIn(encoding, error) : error;
+    if (fault === undefined && codeOf(error) === "Z_BUF_ERROR" && decoder.bytesWritten === 0) return; // no body at all
+    throw fault ?? notIn(encoding, error);
   }
 }
 
-/** Creates a decoder. Truncated streams are decoded as far as possible: servers end streams carelessly. */
-async function decoderOf(body: Readable, encoding: string): Promise<Transform | undefined> {
-  const options = { finishFlush: constants.Z_SYNC_FLUSH };
+type Decoder = Transform & Pick<Zlib, "flush" | "bytesWritten">;
+
+async function decoderOf(body: Readable, encoding: string): Promise<Decoder | undefined> {
   switch (encoding) {
     case "gzip":
     case "x-gzip":
-      return createGunzip(options);
+      return createGunzip();
     case "br":
-      return createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH });
+      return createBrotliDecompress();
     case "deflate":
-      return (await startsAsZlib(body)) ? createInflate(options) : createInflateRaw(options);
+      return (await startsAsZlib(body)) ? createInflate() : createInflateRaw();
     default:
       return undefined;
   }
@@ -87,23 +98,29 @@ async function* fromZstd(body: Readable): AsyncIterable<Uint8Array> {
   const { Decompress } = await import("fzstd");
   const found: Uint8Array[] = [];
   const decoder = new Decompress((piece) => found.push(piece));
+  function* decode(piece: Uint8Array, isLast: boolean): Iterable<Uint8Array> {
+    let fault: ToolFailure | undefined;
+    try {
+      decoder.push(piece, isLast);
+    } catch (error) {
+      fault = notIn("zstd", error);
+    }
+    yield* found.splice(0);
+    if (fault !== undefined) throw fault;
+  }
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     // A small piece may decode to many bytes: the reader may stop between two chunks.
-    for (let at = 0; at < chunk.length; at += ZSTD_PIECE) {
-      try {
-        decoder.push(chunk.subarray(at, at + ZSTD_PIECE));
-      } catch (error) {
-        throw notIn("zstd", error);
-      }
-      yield* found.splice(0);
-    }
+    for (let at = 0; at < chunk.length; at += ZSTD_PIECE) yield* decode(chunk.subarray(at, at + ZSTD_PIECE), false);
   }
+  yield* decode(new Uint8Array(0), true);
 }
 
 /** Bytes of the wire; the smallest block has 4, so this is at most 2 MiB decoded. */
 const ZSTD_PIECE = 64;
 
 function notIn(encoding: string, error: unknown): ToolFailure {
+  if (/unexpected (?:end of file|EOF)/.test(messageOf(error)))
+    return new ToolFailure(`the body ends in the middle of its ${encoding}, its content encoding`, { cause: error });
   return new ToolFailure(`the body is not valid ${encoding}, its content encoding: ${messageOf(error)}`, {
     cause: error,
   });

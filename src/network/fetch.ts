@@ -4,7 +4,9 @@ import { ToolFailure } from "../contract/failure.ts";
 import type { FetchOptions, Fetched } from "../contract/fetch.ts";
 import { type AgentOptions, guardedAgent, reachable } from "./agent.ts";
 import { ACCEPT_ENCODING, readBody } from "./body.ts";
+import { createCookies } from "./cookies.ts";
 import { fetchProblem } from "./fetch-problem.ts";
+import { tried } from "../util/errors.ts";
 
 /** Makes requests through the guard. */
 export interface Fetcher {
@@ -75,6 +77,7 @@ export function createFetcher(guard: AgentOptions = {}): Fetcher {
       const mayFollow = method === "GET" || method === "HEAD" ? Math.min(maxRedirects, MOST_REDIRECTS) : 0;
       const startedMs = performance.now();
       const met: string[] = [];
+      const cookies = createCookies();
       let { url } = reachable(judge, text);
       let headers = withSmallNames(options.headers);
       let left = timeoutMs;
@@ -84,24 +87,32 @@ export function createFetcher(guard: AgentOptions = {}): Fetcher {
         met.push(url.href);
         const began = performance.now();
         const deadline = AbortSignal.timeout(Math.ceil(left));
+        const late = () => (deadline.aborted ? timeoutMs : undefined);
         try {
-          const hop = { ...options, headers };
+          const cookie = [headers["cookie"], cookies.for(url)].filter(Boolean).join("; ");
+          const hop = { ...options, headers: { ...headers, ...(cookie !== "" && { cookie }) } };
           const response = await send(url, hop, AbortSignal.any([signal, deadline]));
           const next = mayFollow === 0 ? undefined : redirectOf(response, url);
           if (next === undefined) {
             const encoding = method === "HEAD" ? "" : String(response.headers["content-encoding"] ?? "");
-            const { bytes, truncated } = await readBody(response.body, encoding, maxBytes);
+            const { bytes, truncated, fault } = await readBody(response.body, encoding, maxBytes);
+            if (signal.aborted) throw signal.reason;
+            const problem = fault === undefined ? undefined : fetchProblem(fault, url, late());
             const ms = Math.round(performance.now() - startedMs);
-            return { ...headOf(response), url: url.href, body: bytes, truncated, redirects: met.length - 1, ms };
+            return {
+              ...{ ...headOf(response), url: url.href, body: bytes, truncated, redirects: met.length - 1, ms },
+              ...(problem !== undefined && { incomplete: problem.message }),
+            };
           }
           await response.body.dump({ limit: MOST_DUMPED }); // a connection is reusable after its response was read
+          cookies.set(url, response.headers["set-cookie"]);
           if (met.length > mayFollow) throw tooMany(met, mayFollow);
           if (url.protocol === "https:" && next.protocol === "http:") throw downgraded(url, next);
           if (next.origin !== url.origin) headers = withoutCredentials(headers);
           url = next;
         } catch (error) {
           if (signal.aborted) throw signal.reason;
-          throw fetchProblem(error, url, deadline.aborted ? timeoutMs : undefined);
+          throw fetchProblem(error, url, late());
         }
         left = Math.max(1, left - (performance.now() - began));
       }
@@ -115,12 +126,17 @@ export function createFetcher(guard: AgentOptions = {}): Fetcher {
  * 10.2.2).
  */
 function redirectOf({ statusCode, headers }: Dispatcher.ResponseData, from: URL): URL | undefined {
-  const { location } = headers;
-  if (!REDIRECTS.has(statusCode) || typeof location !== "string" || !URL.canParse(location, from.href))
-    return undefined;
+  if (!REDIRECTS.has(statusCode) || typeof headers["location"] !== "string") return undefined;
+  const location = asUtf8(headers["location"]);
+  if (!URL.canParse(location, from.href)) return undefined;
   const next = new URL(location, from);
   if (next.hash === "") next.hash = from.hash;
   return next;
+}
+
+/** Headers are read as single bytes, but servers write addresses in UTF-8, as browsers read them. */
+function asUtf8(header: string): string {
+  return tried(() => new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(header, "latin1"))) ?? header;
 }
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -147,7 +163,8 @@ function withoutCredentials(headers: { readonly [name: string]: string }): { rea
 function tooMany(met: readonly string[], most: number): ToolFailure {
   const isCircle = new Set(met).size < met.length;
   const what = isCircle ? "the redirects form a circle" : `there are more than ${most} redirects`;
-  return new ToolFailure(`${what}: ${met.join(" -> ")}`, { hint: "Fetch the final URL directly." });
+  const hint = isCircle ? "Open it in a browser, if you have a tool for that." : "Fetch the final URL directly.";
+  return new ToolFailure(`${what}: ${met.join(" -> ")}`, { hint });
 }
 
 function downgraded(from: URL, to: URL): ToolFailure {

@@ -70,6 +70,66 @@ describe("redirects", () => {
     expect(hits).toBe(0);
   });
 
+  test("send the cookies that an earlier hop has set, to their host, path and scheme, and keep none", async () => {
+    const sent: (readonly [url: string, cookie: string | undefined])[] = [];
+    const serve = (
+      answer: (url: string, cookie: string) => { readonly [name: string]: string | string[] } | undefined,
+    ) =>
+      webServer(({ url = "", headers }, response) => {
+        sent.push([url, headers.cookie]);
+        const redirect = answer(url, headers.cookie ?? "");
+        if (redirect === undefined) response.end("the article");
+        else response.writeHead(302, redirect).end();
+      });
+    const other = await serve((url) => (url === "/o" ? { location: `http://${first}/a/2` } : undefined));
+    const first: string = await serve((url, cookie) => {
+      if (url === "/article")
+        return cookie.includes("seen=1") ? undefined : { location: "/article", "set-cookie": "seen=1; Path=/" };
+      const cookies = [
+        "all=1; path=/; Max-Age=60",
+        "a=2; HttpOnly",
+        "b=3; Path=/b",
+        "s=4; Secure",
+        "d=5; Domain=com",
+        "old=6",
+      ];
+      if (url === "/a/1") return { location: `http://localhost:${other.split(":")[1]}/o`, "set-cookie": cookies };
+      const gone = "old=; Expires=Thu, 01 Jan 1970 00:00:00 GMT";
+      return url === "/a/2" ? { location: "/a/3", "set-cookie": [gone, "all=7; path=/"] } : undefined;
+    });
+    const lookup = async () => [{ address: "127.0.0.1", family: 4 }];
+    const { fetch } = fetcherTo([first, `localhost:${other.split(":")[1]}`], { lookup });
+    expect(textOf(await fetch(`http://${first}/article`))).toBe("the article");
+    const headers = { cookie: "own=0" };
+    await fetch(`http://${first}/a/1`, { headers });
+    await fetch(`http://${first}/a/3`);
+    expect(sent).toEqual([
+      ["/article", undefined],
+      ["/article", "seen=1"],
+      ["/a/1", "own=0"],
+      ["/o", undefined],
+      ["/a/2", "a=2; old=6; all=1"],
+      ["/a/3", "a=2; all=7"],
+      ["/a/3", undefined],
+    ]);
+  });
+
+  test("follow an address that is written in UTF-8 or Latin-1", async () => {
+    const addresses: { readonly [url: string]: Buffer } = {
+      "/utf-8": Buffer.from("/caf\u00e9/\u65e5\u672c"),
+      "/latin-1": Buffer.from("/caf\u00e9", "latin1"),
+    };
+    const at = await webServer(({ url = "", socket }, response) => {
+      const location = addresses[url];
+      if (location === undefined) response.end(decodeURIComponent(url));
+      else
+        socket.end(Buffer.concat([Buffer.from("HTTP/1.1 302 Found\r\nlocation: "), location, Buffer.from("\r\n\r\n")]));
+    });
+    const { fetch } = fetcherTo([at]);
+    expect(textOf(await fetch(`http://${at}/utf-8`))).toBe("/caf\u00e9/\u65e5\u672c");
+    expect(textOf(await fetch(`http://${at}/latin-1`))).toBe("/caf\u00e9");
+  });
+
   test("to another origin remove credentials, and keep the rest", async () => {
     const echo = await webServer(({ headers }, response) => response.end(JSON.stringify(headers)));
     const from = await webServer((_, response) => response.writeHead(307, { location: `http://${echo}/` }).end());
@@ -175,6 +235,63 @@ describe("content encodings", () => {
   });
 });
 
+describe("a body that ends early", () => {
+  const text = Array.from({ length: 30_000 }, (_, row) => `row ${(row * 7_919) % 10_007}`).join("\n");
+  const inTwo = Buffer.concat([gzipSync(text.slice(0, 100_000)), gzipSync(text.slice(100_000))]);
+  const half = (bytes: Buffer) => bytes.subarray(0, Math.floor(bytes.length / 2));
+  const table: readonly (readonly [encoding: string, whole: Buffer, part: Buffer, plain: string])[] = [
+    ["gzip", gzipSync(text), half(gzipSync(text)), text],
+    ["gzip", inTwo, inTwo.subarray(0, -3), text],
+    ["deflate", deflateSync(text), half(deflateSync(text)), text],
+    ["deflate", deflateRawSync(text), half(deflateRawSync(text)), text],
+    ["br", brotliCompressSync(text), half(brotliCompressSync(text)), text],
+    ["zstd", zstd(4), half(zstd(4)), "a".repeat(4 * 131_072)],
+  ];
+
+  test.each(table)("in %s is what arrived, and says so; a whole one is whole", async (encoding, whole, part, plain) => {
+    const at = await webServer(({ url }, response) => {
+      response.writeHead(200, { "content-encoding": encoding }).end(url === "/" ? whole : part);
+    });
+    const { fetch } = fetcherTo([at]);
+    const complete = await fetch(`http://${at}/`);
+    expect([textOf(complete) === plain, complete.incomplete]).toEqual([true, undefined]);
+    const partial = await fetch(`http://${at}/part`);
+    expect(partial.incomplete).toBe(`the body ends in the middle of its ${encoding}, its content encoding`);
+    expect([partial.body.length > 0, plain.startsWith(textOf(partial))]).toEqual([true, true]);
+  });
+
+  test("with its connection, or has not ended in time, is what arrived; without a byte it fails", async () => {
+    const at = await webServer(({ url }, response) => {
+      response.writeHead(200, url === "/cut" || url === "/none" ? { "content-length": 100 } : {});
+      if (url !== "/none" && url !== "/silent") response.write("its beginning");
+      if (url === "/cut" || url === "/none") response.flushHeaders();
+      if (url === "/cut" || url === "/none") setImmediate(() => response.destroy());
+      else response.flushHeaders();
+    });
+    const { fetch } = fetcherTo([at]);
+    const [cut, endless] = [await fetch(`http://${at}/cut`), await fetch(`http://${at}/endless`, { timeoutMs: 300 })];
+    expect([textOf(cut), textOf(endless)]).toEqual(["its beginning", "its beginning"]);
+    expect(cut.incomplete).toBe(`${at} closed the connection before its response was complete`);
+    expect(endless.incomplete).toBe(`http://${at}/endless did not answer completely within 0.3 s`);
+    await expect(fetch(`http://${at}/none`)).rejects.toThrow("closed the connection before");
+    await expect(fetch(`http://${at}/silent`, { timeoutMs: 300 })).rejects.toThrow("did not answer completely");
+  });
+
+  test.each(["gzip", "deflate", "br", "zstd"])("and has no byte is empty, whatever %s is", async (encoding) => {
+    const at = await webServer((_, response) => void response.writeHead(200, { "content-encoding": encoding }).end());
+    expect(await fetcherTo([at]).fetch(`http://${at}/`)).toMatchObject({ status: 200, body: { length: 0 } });
+  });
+
+  test("and is no zstd at all fails", async () => {
+    const at = await webServer(({ url = "" }, response) => {
+      response.writeHead(200, { "content-encoding": "zstd" }).end(url === "/x" ? "x" : "<p>plain text, not zstd");
+    });
+    const { fetch } = fetcherTo([at]);
+    await expect(fetch(`http://${at}/x`)).rejects.toThrow("the body ends in the middle of its zstd");
+    await expect(fetch(`http://${at}/text`)).rejects.toThrow("the body is not valid zstd");
+  });
+});
+
 describe("a hostile server", () => {
   test("that never ends its body, or its headers, is cut off", async () => {
     const endless = await webServer((_, response) => {
@@ -205,7 +322,7 @@ describe("a hostile server", () => {
     await expect(fetcherTo([huge]).fetch(`http://${huge}/`)).rejects.toThrow("sent headers of more than 16KB");
     const other = await raw("220 mail.example ESMTP\r\n");
     await expect(fetcherTo([other]).fetch(`http://${other}/`)).rejects.toThrow("does not speak HTTP");
-    const short = await raw("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf");
+    const short = await raw("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n");
     await expect(fetcherTo([short]).fetch(`http://${short}/`)).rejects.toThrow("closed the connection before");
   });
 
