@@ -20,7 +20,10 @@ declare module "turndown" {
     use(plugins: readonly ((service: TurndownService) => void)[]): this;
     addRule(
       name: string,
-      rule: { filter: string | readonly string[]; replacement(content: string, node: Element): string },
+      rule: {
+        filter: string | readonly string[] | ((node: Element) => boolean);
+        replacement(content: string, node: Element): string;
+      },
     ): this;
     turndown(page: Element | string): string;
   }

@@ -1,8 +1,9 @@
 import { Type } from "typebox";
+import { notice, text } from "../contract/content.ts";
 import { type Limit, type ToolOptions, defineTool } from "../contract/tool.ts";
 import { truncateHead } from "../output/truncate.ts";
 import { rawText } from "../web/page.ts";
-import { factsOf, reportFetch, requireSuccess } from "./shared/fetched.ts";
+import { factsOf, noticesOf, reportFetch, requireSuccess } from "./shared/fetched.ts";
 import { FROM_HERE, mendUrl } from "./shared/url-arguments.ts";
 
 /** What an operator reads of one page; `http_request` and `web_fetch` return more. */
@@ -35,8 +36,17 @@ export const fetchUrl = (options: ToolOptions = {}) => {
       const facts = factsOf(fetched);
       reportFetch(context, facts);
       const shown = truncateHead(body, limit, context.mask);
-      return { ...facts, text: shown.text, truncated: fetched.truncated || shown.truncated !== false };
+      const truncated = fetched.truncated || shown.truncated !== false;
+      return {
+        ...facts,
+        text: shown.text,
+        truncated,
+        notices: fetched.incomplete === undefined ? [] : noticesOf(fetched),
+      };
     },
-    render: ({ text, truncated }) => (truncated ? `${text}${TRUNCATED}` : text),
+    render: ({ text: body, truncated, notices }) => [
+      text(truncated ? `${body}${TRUNCATED}` : body),
+      ...notices.map(notice),
+    ],
   });
 };

@@ -50,8 +50,8 @@ export const webFetch = ({ timeout = TIMEOUT_SECONDS, ...options }: WebFetchOpti
       context.report({ displayMessage: `Fetching ${url}` });
       const fetched = await context.fetch(url, { headers: { accept: ACCEPT_PAGE }, timeoutMs: timeout * 1_000 });
       const page = await readPage(fetched, { mainOnly: main_only, signal: context.signal });
-      context.linked(fetched.url, linksOf(fetched.url, page.text));
-      requireSuccess(fetched, page.text);
+      context.linked(fetched.url, linksOf(fetched.url, [page.text, ...page.notes].join("\n")));
+      requireSuccess(fetched, page.text, page.notes);
       const facts = factsOf(fetched, page.title);
       reportFetch(context, facts);
       const bytes = Math.min(Math.max(LEAST_BYTES, Math.floor(max_bytes)), limit.bytes ?? MOST_BYTES);
@@ -64,9 +64,9 @@ export const webFetch = ({ timeout = TIMEOUT_SECONDS, ...options }: WebFetchOpti
       const cut = `[Content truncated at ${at}. ${full}]`;
       return { ...facts, text: shown.text, notices: [...notices, cut], output: id };
     },
-    render: ({ text: page, notices }) => [
+    render: ({ text: page, notices, status }) => [
       ...(page === "" ? [] : [text(page)]),
-      ...(page === "" && notices.length === 0 ? ["(empty page)"] : notices).map(notice),
+      ...(page === "" && notices.length === 0 ? [`(empty page, status ${status})`] : notices).map(notice),
     ],
   });
 };

@@ -23,7 +23,9 @@ export interface DomElement extends DomNode {
 
 export interface DomDocument {
   readonly title: string;
-  readonly body: DomElement;
+  /** Absent in a page of frames. */
+  readonly body: DomElement | null;
+  readonly documentElement: DomElement;
   querySelector(selector: string): DomElement | null | undefined;
   querySelectorAll(selector: string): Iterable<DomElement>;
 }

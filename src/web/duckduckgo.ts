@@ -59,12 +59,15 @@ function snippetOf(link: DomElement): string {
 }
 
 function isEmpty(document: DomDocument): boolean {
-  return Boolean(document.querySelector(".no-results")) || /\bNo (more )?results\b/i.test(document.body.textContent);
+  return (
+    Boolean(document.querySelector(".no-results")) || /\bNo (more )?results\b/i.test(document.body?.textContent ?? "")
+  );
 }
 
 function isChallenge(document: DomDocument): boolean {
   const hasForm = Boolean(document.querySelector("#challenge-form, .anomaly-modal__modal, [class^=anomaly]"));
   return (
-    hasForm || /bots use DuckDuckGo|complete the following challenge|unusual traffic/i.test(document.body.textContent)
+    hasForm ||
+    /bots use DuckDuckGo|complete the following challenge|unusual traffic/i.test(document.body?.textContent ?? "")
   );
 }

@@ -3,6 +3,7 @@ import gfm from "@joplin/turndown-plugin-gfm";
 import TurndownService from "turndown";
 import { limitDepth } from "./depth.ts";
 import { type DomDocument, type DomElement, type DomNode, isElement } from "./dom.ts";
+import { lookAt } from "./unread.ts";
 
 export interface PageOptions {
   /** The base for relative links. */
@@ -17,12 +18,14 @@ export interface Page {
   readonly markdown: string;
   /** Which part of the page the text is. */
   readonly part: "page" | "main";
+  /** Sentences for the reader: why this may not be what was asked for. */
+  readonly notes: readonly string[];
 }
 
-/** Elements that are dropped with their content, because they hold no text of the page. */
-const DROPPED: ReadonlySet<string> = new Set([
-  ...["SCRIPT", "STYLE", "NOSCRIPT", "NAV", "FOOTER", "HEAD", "SVG", "BUTTON", "FORM", "IFRAME", "OBJECT", "EMBED"],
-]);
+/** Elements that are dropped with their content. They hold no text for people. */
+const UNSHOWN: ReadonlySet<string> = new Set(["SCRIPT", "STYLE", "HEAD", "SVG", "IFRAME", "OBJECT", "EMBED"]);
+/** The same, and what is dropped if the page has other text. */
+const ASIDE: ReadonlySet<string> = new Set([...UNSHOWN, "NOSCRIPT", "NAV", "FOOTER", "BUTTON", "FORM"]);
 
 /** The converter is recursive, and the parser is slow on deep pages. Browsers stop at 512 (HTML, 13.2.6). */
 const MAX_DEPTH = 256;
@@ -35,14 +38,52 @@ const MAIN = ["main", "[role=main]", "article"];
  * as `[Image: alt]`. Time and memory are not limited: call it in a worker.
  */
 export function toMarkdown(html: string, { url, mainOnly = false }: PageOptions): Page {
-  const document = domino.createDocument(limitDepth(html, MAX_DEPTH));
-  const title = document.title.replace(/\s+/g, " ").trim();
+  const flat = limitDepth(html, MAX_DEPTH);
+  const document: DomDocument = domino.createDocument(flat);
+  const base = baseOf(document, url);
+  const title = inOneLine(document.title);
+  const { notes } = lookAt(document, { html, url, base });
   const main = mainOnly ? MAIN.map((each) => document.querySelector(each)).find((each) => each) : undefined;
-  const root = main ?? document.body;
-  clean(root, baseOf(document, url));
+  const ofMain = main ? convert(main, base, ASIDE) : "";
+  if (ofMain !== "") return { title, markdown: ofMain, part: "main", notes: notes(ofMain) };
+  const text = convert(document.body ?? document.documentElement, base, ASIDE);
+  if (text !== "") return { title, markdown: text, part: "page", notes: notes(text) };
+  const about = withoutText(domino.createDocument(flat), title, base);
+  const known = notes("");
+  return { title, markdown: about, part: "page", notes: known.length > 0 || about !== "" ? known : [NO_TEXT] };
+}
+
+const NO_TEXT = "The page has no text.";
+
+/** What a page without text of its own is about: its title, what it embeds, and what is dropped otherwise. */
+function withoutText(document: DomDocument, title: string, base: string): string {
+  const about = document.querySelector("meta[name=description]")?.getAttribute("content") ?? "";
+  const unread = Array.from(document.querySelectorAll("head noscript"));
+  const embedded = Array.from(document.querySelectorAll("iframe, frame, embed, object, video, audio")).flatMap(
+    (each) => {
+      const source = each.getAttribute("src") ?? each.getAttribute("data") ?? "";
+      return source !== "" && URL.canParse(source, base) ? [`- Embedded: ${new URL(source, base).href}`] : [];
+    },
+  );
+  return [
+    title === "" ? "" : `# ${title}`,
+    ...[about, ...unread.map((each) => each.textContent.replace(/<[^>]*>/g, " "))].map(inOneLine),
+    convert(document.body ?? document.documentElement, base, UNSHOWN),
+    embedded.join("\n"),
+  ]
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
+function inOneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+function convert(root: DomElement, base: string, dropped: ReadonlySet<string>): string {
+  clean(root, base, dropped);
   // Otherwise the converter would copy the tree.
   Object.defineProperty(root, "cloneNode", { value: () => root });
-  return { title, markdown: converter().turndown(root), part: main ? "main" : "page" };
+  return converter().turndown(root).trim();
 }
 
 function baseOf(document: DomDocument, url: string): string {
@@ -51,12 +92,12 @@ function baseOf(document: DomDocument, url: string): string {
 }
 
 /** Drops elements and makes links absolute. Without recursion. */
-function clean(root: DomElement, base: string): void {
+function clean(root: DomElement, base: string, dropped: ReadonlySet<string>): void {
   let node: DomNode | null = root.firstChild;
   while (node !== null) {
     const next: DomNode | null = node.nextSibling;
     const parent: DomElement | null = node.parentNode;
-    const isDropped = isElement(node) && DROPPED.has(node.nodeName.toUpperCase());
+    const isDropped = isElement(node) && dropped.has(node.nodeName.toUpperCase());
     if (!isDropped && isElement(node) && node.nodeName === "A") makeAbsolute(node, base);
     let above: DomElement | null = parent;
     const first: DomNode | null = isDropped ? null : node.firstChild;
@@ -88,12 +129,50 @@ function converter(): TurndownService {
   })
     .use([gfm.tables, gfm.strikethrough, gfm.taskListItems])
     .addRule("image", { filter: "img", replacement: (_, image) => imageText(image) })
+    .addRule("raised", {
+      filter: (node) => markOf(node) !== undefined,
+      replacement: (content, node) => raised(content.trim(), node),
+    })
+    .addRule("formula", {
+      filter: (node) => formulaOf(node) !== undefined,
+      replacement: (_, node) => `$${formulaOf(node)}$`,
+    })
     .addRule("code", { filter: "pre", replacement: (_, block) => fenced(codeOf(block), languageOf(block)) });
 }
 
 function imageText(image: DomElement): string {
-  const alt = (image.getAttribute("alt") ?? "").replace(/\s+/g, " ").trim();
+  const alt = inOneLine(image.getAttribute("alt") ?? "");
   return alt === "" ? "" : `[Image: ${alt}]`;
+}
+
+/** The mark of an element that is written higher or lower than the one before it: `10^6`, `x_1`. */
+function markOf(node: DomElement): "^" | "_" | undefined {
+  const name = node.nodeName.toLowerCase();
+  if (name === "sup" || name === "sub") return name === "sup" ? "^" : "_";
+  const marks = MATH_MARKS[node.parentNode?.nodeName.toLowerCase() ?? ""];
+  if (marks === undefined) return undefined;
+  let place = 0;
+  for (let one = node.previousSibling; one !== null; one = one.previousSibling) if (isElement(one)) place++;
+  return marks[place - 1];
+}
+
+const MATH_MARKS: { readonly [parent: string]: readonly ("^" | "_")[] | undefined } = {
+  ...{ msup: ["^"], msub: ["_"], msubsup: ["_", "^"], mover: ["^"], munder: ["_"], munderover: ["_", "^"] },
+};
+
+/** What is raised, set off from the text before it, but not an ordinal's end ("1st") or a footnote's link. */
+function raised(content: string, node: DomElement): string {
+  if (content === "" || /^(?:st|nd|rd|th)$/i.test(content) || /^\\?\[/.test(content)) return content;
+  const isOne = /^.$/u.test(content) || !/^[\p{L}\p{N}]/u.test(node.nextSibling?.textContent ?? "");
+  const isWord = /^[+\u2212-]?[\p{L}\p{N}.]+$/u.test(content);
+  return `${markOf(node)}${isOne && isWord ? content : `(${content})`}`;
+}
+
+/** The source of a formula, if the page has it. */
+function formulaOf(node: DomElement): string | undefined {
+  if (node.nodeName.toLowerCase() !== "math") return undefined;
+  const source = node.querySelector("annotation[encoding*=tex]")?.textContent ?? node.getAttribute("alttext") ?? "";
+  return inOneLine(source) || undefined;
 }
 
 function fenced(code: string, language: string): string {
@@ -110,6 +189,7 @@ function codeOf(block: DomElement): string {
       if (!isElement(node)) code += node.nodeType === 3 ? node.textContent : "";
       else if (node.nodeName === "BR") code += "\n";
       else {
+        code += markOf(node) ?? "";
         add(node);
         if (/^(DIV|P|LI|TR)$/.test(node.nodeName) && !code.endsWith("\n")) code += "\n";
       }

@@ -81,7 +81,8 @@ function takeWorker(): Worker {
     return kept.worker;
   }
   const resourceLimits = { maxOldGenerationSizeMb: MEMORY_MB };
-  const worker = new Worker(new URL(__WEB_WORKER__, import.meta.url), { resourceLimits });
+  const worker = new Worker(new URL(__WEB_WORKER__, import.meta.url), { resourceLimits, stdout: true, stderr: true });
+  for (const printed of [worker.stdout, worker.stderr]) printed.resume(); // warnings of libraries about a page
   return worker.on("error", () => undefined); // even when nobody waits for it
 }
 

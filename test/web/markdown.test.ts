@@ -36,6 +36,23 @@ describe("a page", () => {
       "<pre class=shiki data-language=ts><code><div>a</div><div>  b</div></code></pre>",
       "```ts\na\n  b\n```",
     ],
+    [
+      "powers",
+      "<p>10<sup>6</sup>, 2<sup>n+1</sup>, x<sup>2</sup>y, m<sup>\u22121</sup>",
+      "10^6, 2^(n+1), x^2y, m^\u22121",
+    ],
+    ["indexes", "<p>H<sub>2</sub>O, C<sub>12</sub>H<sub>22</sub>, x<sub>12</sub>", "H_2O, C_(12)H_22, x_12"],
+    ["powers in code", "<p><code>2<sup>10</sup></code></p><pre>2<sup>10</sup></pre>", "`2^10`\n\n```\n2^10\n```"],
+    [
+      "ordinals, and the marks of footnotes apart from numbers",
+      "<p>1<sup>st</sup>, 1500<sup>2</sup>, 10<sup><a href=#n>[3]</a></sup>, 7<sup><a href=#n>4</a></sup>",
+      "1st, 1500^2, 10[\\[3\\]](https://docs.example.org/guide/start.html#n), 7[4](https://docs.example.org/guide/start.html#n)",
+    ],
+    [
+      "formulas",
+      "<p><math><msup><mn>10</mn><mn>6</mn></msup></math>, <math><msubsup><mi>x</mi><mn>1</mn><mn>2</mn></msubsup></math>, <math alttext='\\frac{a}{b}'><mfrac><mi>a</mi><mi>b</mi></mfrac></math>",
+      "10^6, x_1^2, $\\frac{a}{b}$",
+    ],
     ["fences in code", "<pre>```\nx\n```</pre>", "````\n```\nx\n```\n````"],
     [
       "no scripts, styles, navigation, forms and embedded parts",
@@ -52,7 +69,9 @@ describe("a page", () => {
       title: "A b",
       markdown: "a",
       part: "page",
+      notes: [],
     });
+    expect(markdown("<p>a</p><main></main>", true)).toBe("a");
   });
 });
 

@@ -23,27 +23,35 @@ export function reportFetch({ report }: ToolContext, facts: ReturnType<typeof fa
   });
 }
 
-/** The notices about redirects and truncation for the model. */
-export function noticesOf({ redirects, url, truncated, body }: Fetched): readonly string[] {
+/** The notices about redirects and an incomplete body for the model. */
+export function noticesOf({ redirects, url, truncated, incomplete, body }: Fetched): readonly string[] {
   return [
     ...(redirects > 0 ? [`[Redirected to: ${url}]`] : []),
+    ...(incomplete === undefined ? [] : [`[Incomplete: ${incomplete}. This is its beginning.]`]),
     ...(truncated ? [`[Only the first ${formatSize(body.length)} of the response were read.]`] : []),
   ];
 }
 
-/** @throws ToolFailure for a status of 400 or above, with the beginning of the page. */
-export function requireSuccess(fetched: Fetched, page: string): void {
+/**
+ * @param notes What is known about the page, for the hint.
+ * @throws ToolFailure for a status of 400 or above, with the beginning of the page, and for a redirect to nowhere.
+ */
+export function requireSuccess(fetched: Fetched, page: string, notes: readonly string[] = []): void {
   const { url, status } = fetched;
-  if (status < 400) return;
   const shown = page.slice(0, ERROR_SHOWN).trim();
+  if (status < 300 || (status < 400 && shown !== "")) return;
+  const hint = notes.length > 0 ? notes.join(" ") : HINTS[status];
   throw new ToolFailure(`${url} answered ${status} ${STATUS_CODES[status] ?? ""}`.trim(), {
-    ...(HINTS[status] !== undefined && { hint: HINTS[status] }),
+    ...(hint !== undefined && { hint }),
     ...(shown !== "" && { content: [text(shown)] }),
     data: factsOf(fetched),
   });
 }
 
+const NOWHERE = "It names no page that could be read instead. Search for another one.";
+
 const HINTS: { readonly [status: number]: string | undefined } = {
+  ...{ 301: NOWHERE, 302: NOWHERE, 303: NOWHERE, 307: NOWHERE, 308: NOWHERE },
   401: "The page requires signing in.",
   403: "The site denies access: it may block programs, or require signing in.",
   404: "Check the URL, or search for the page's new address.",
