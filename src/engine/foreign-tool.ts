@@ -2,6 +2,7 @@ import type { CallUpdate } from "../contract/activity.ts";
 import { type JsonSchema, type MutableJson, type Schema, toSchema } from "../contract/schema.ts";
 import { type Tool, type ToolContext, isToolName } from "../contract/tool.ts";
 import { oneLine, terminalSafe } from "../output/terminal-text.ts";
+import { tried } from "../util/errors.ts";
 import { clip } from "../util/text.ts";
 import { wellFormed } from "../util/well-formed.ts";
 import { SUBSCHEMAS } from "./subschemas.ts";
@@ -55,12 +56,18 @@ export function foreignTool(given: ForeignTool): Tool {
     ...(paramsHint !== undefined && { paramsHint: oneLine(paramsHint, LONGEST_HINT) }),
     description: clip(terminalSafe(description), LONGEST_DESCRIPTION),
     input: foreignSchema(schema),
-    ...(output !== undefined && { output: foreignSchema(output).json }),
+    ...usableOutput(output),
     touches: ["foreign"],
     effects: (input) => [
       { kind: "foreign", from, tool, input: JSON.stringify(input) ?? "", ...(destructive && { destructive }) },
     ],
   };
+}
+
+/** An output schema that cannot be used costs no tool: the data is not checked then. */
+function usableOutput(output: unknown): Pick<Tool, "output"> {
+  const schema = output === undefined ? undefined : tried(() => foreignSchema(output).json);
+  return schema === undefined ? {} : { output: schema };
 }
 
 /** How often people are shown progress, in milliseconds, and how much of a message, in characters. */

@@ -62,7 +62,10 @@ export interface Restarting<C> {
   current(signal: AbortSignal): Promise<C>;
   /** Records that a call has succeeded: earlier failures are no longer counted. */
   served(): void;
-  /** Discards an unusable connection: calls wait for the next one from now on. The caller ends the connection. */
+  /**
+   * Discards an unusable connection: calls wait for the next one from now on. The caller makes `ended` resolve, and
+   * closes the connection. It does not count as a failure.
+   */
   drop(connection: C): void;
   close(): Promise<void>;
 }
@@ -184,7 +187,9 @@ export function restarting<C extends { close(): Promise<void> }>(options: Restar
     },
     served: () => void (hasServed = true),
     drop(dropped) {
-      if (dropped === connection) expectNext();
+      if (dropped !== connection) return;
+      hasServed = true; // the server answers, and is asked for another connection
+      expectNext();
     },
     close: async () => connection?.close(),
   };

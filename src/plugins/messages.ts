@@ -3,6 +3,7 @@ import { takenPart } from "../engine/taken-part.ts";
 import { plainBase64 } from "../files/picture.ts";
 import { tried } from "../util/errors.ts";
 import { withExactNumbers } from "../util/exact-json.ts";
+import { isRecord } from "../util/record.ts";
 
 /** A message of a plugin, one per line. See docs/plugins.md. */
 export type PluginMessage =
@@ -66,9 +67,4 @@ function partOf(part: unknown): Content | undefined {
 
 function textParts(given: unknown): string {
   return (partsOf(given) ?? []).flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
-}
-
-/** Returns true for an object with fields. */
-export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

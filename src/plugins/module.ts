@@ -3,7 +3,7 @@ import { type ToolDefinition, type Tool, defineTool } from "../contract/tool.ts"
 import type { Json, JsonSchema } from "../contract/schema.ts";
 import type { ToolSource } from "../contract/tool-source.ts";
 import type { SourceGuards } from "../engine/restarting.ts";
-import { isRecord } from "./messages.ts";
+import { isRecord } from "../util/record.ts";
 import { pluginName } from "./plugin.ts";
 
 /** The source's name in messages: "module:weather" for "/app/tools/weather.mjs". */

@@ -9,7 +9,7 @@ import { oneLine } from "../output/terminal-text.ts";
 import { variablesNamed } from "../util/environment.ts";
 import { messageOf } from "../util/errors.ts";
 import { type PluginConnection, connect } from "./connection.ts";
-import { isRecord } from "./messages.ts";
+import { isRecord } from "../util/record.ts";
 
 export interface PluginOptions extends SourceGuards {
   /** The program: a path, or a name to look up on the PATH. */

@@ -5,7 +5,7 @@ import { foreignTool } from "../engine/foreign-tool.ts";
 import { requireValidSchemas } from "../engine/schema-fault.ts";
 import { validate } from "../engine/validate.ts";
 import { type PluginConnection, type PluginResult, connect } from "./connection.ts";
-import { isRecord } from "./messages.ts";
+import { isRecord } from "../util/record.ts";
 import { pause } from "../util/abort.ts";
 import { type CasesOf, type TestRunner, registerCases } from "../util/test-cases.ts";
 

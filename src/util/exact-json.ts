@@ -19,8 +19,12 @@ export function isRounded(integer: string): boolean {
   return /^-?\d{16,}$/.test(integer) && !Number.isSafeInteger(Number(integer)) && /^-?\d{15,}[1-9]0*$/.test(integer);
 }
 
-/** Returns the response with exact numbers in its JSON, line by line as it arrives. */
-export function withExactBody(response: Response): Response {
+/**
+ * Returns the response with exact numbers in its JSON, line by line as it arrives.
+ *
+ * @param change is applied to each line in place of `withExactNumbers`
+ */
+export function withExactBody(response: Response, change = withExactNumbers): Response {
   const type = response.headers.get("content-type") ?? "";
   if (response.body === null || !/json|event-stream/i.test(type)) return response;
   let rest = "";
@@ -28,9 +32,9 @@ export function withExactBody(response: Response): Response {
     transform(text, controller) {
       const lines = (rest + text).split("\n");
       rest = lines.pop() ?? "";
-      for (const line of lines) controller.enqueue(`${withExactNumbers(line)}\n`);
+      for (const line of lines) controller.enqueue(`${change(line)}\n`);
     },
-    flush: (controller) => controller.enqueue(withExactNumbers(rest)),
+    flush: (controller) => controller.enqueue(change(rest)),
   });
   const body = response.body
     .pipeThrough(new TextDecoderStream())

@@ -12,7 +12,7 @@ import { type Content, text } from "../../contract/content.ts";
 import type { EffectKind } from "../../contract/effect.ts";
 import type { Message } from "../../contract/message.ts";
 import type { Toolset } from "../../contract/toolkit.ts";
-import { isRecord } from "../../plugins/messages.ts";
+import { isRecord } from "../../util/record.ts";
 
 /** What a client is told about a call, besides the call's id and status. */
 export interface CallFacts {

@@ -7,6 +7,7 @@ import type {
   Tool as ListedTool,
   Transport,
 } from "@modelcontextprotocol/client";
+import { walkingLists } from "./tolerant.ts";
 
 /**
  * How long a server process may take to answer the first message of the newest revision, in milliseconds. After that an
@@ -56,6 +57,7 @@ export async function openConnection(options: ConnectOptions): Promise<ServerCon
     {
       capabilities: { elicitation: { form: {} }, ...(workspace !== undefined && { roots: {} }) },
       versionNegotiation: { mode: isLegacy ? "legacy" : "auto", probe: { timeoutMs: Math.min(PROBE_MS, startMs / 2) } },
+      listMaxPages: 0, // `makeTolerant` ends the lists
       listChanged: { tools: changed("tools"), prompts: changed("prompts") },
       // The server writes both the schema and the data: together they could take forever to validate.
       jsonSchemaValidator: {
@@ -96,9 +98,11 @@ export async function listOffered(
 ): Promise<Offered> {
   const options = { ...limits, cacheMode: "refresh" as const };
   const { tools, prompts, resources } = client.getServerCapabilities() ?? {};
-  const [listed, offered] = await Promise.all([
-    tools === undefined ? { tools: [] } : client.listTools({}, options),
-    prompts === undefined ? { prompts: [] } : client.listPrompts({}, options).catch(() => ({ prompts: [] })),
-  ]);
+  const [listed, offered] = await walkingLists(() =>
+    Promise.all([
+      tools === undefined ? { tools: [] } : client.listTools({}, options),
+      prompts === undefined ? { prompts: [] } : client.listPrompts({}, options).catch(() => ({ prompts: [] })),
+    ]),
+  );
   return { tools: listed.tools, prompts: offered.prompts, hasResources: resources !== undefined };
 }

@@ -2,6 +2,7 @@ import type { CallToolResult, ContentBlock, ReadResourceResult } from "@modelcon
 import { type Content, isReadable, text } from "../../contract/content.ts";
 import type { Json } from "../../contract/schema.ts";
 import { pictureOf, plainBase64 } from "../../files/picture.ts";
+import { isTooDeep } from "../../util/json.ts";
 
 /** The result of a server: parts for the model, and data for programs. */
 export interface Received {
@@ -9,14 +10,39 @@ export interface Received {
   readonly data: Json;
 }
 
-/** Converts the result of a tool. If it has structured content and no text, the model reads that as JSON. */
+/** Converts the result of a tool. Structured content whose values are not in the texts is read as JSON. */
 export function receivedFrom({ content, structuredContent }: CallToolResult): Received {
-  const parts = content.map(partOf);
-  const structured = structuredContent as Json | undefined;
+  const isDeep = isTooDeep(structuredContent, DEEPEST);
+  const parts = [...content.map(partOf), ...(isDeep ? [text(TOO_DEEP)] : [])];
+  const structured = isDeep ? undefined : (structuredContent as Json | undefined);
   if (structured === undefined)
-    return { parts: parts.length === 0 ? [text("(no content)")] : parts, data: textParts(parts) };
-  const hasText = content.some(({ type }) => type === "text");
-  return { parts: hasText ? parts : [text(jsonOf(structured, content)), ...parts], data: structured };
+    return { parts: parts.length === 0 ? [text(NO_CONTENT)] : parts, data: textParts(parts) };
+  const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []));
+  if (texts.length === 0) return { parts: [text(jsonOf(structured, content)), ...parts], data: structured };
+  const json = jsonOf(structured, content);
+  const isShown = isIn(texts.join("\n"), JSON.parse(json) as Json);
+  return { parts: isShown ? parts : [...parts, text(json)], data: structured };
+}
+
+/** Deeper data is left out: code that walks it would overflow its stack. */
+const DEEPEST = 500;
+const TOO_DEEP = `[Left out: structured content, nested more than ${DEEPEST} levels deep]`;
+const NO_CONTENT = "(The tool has run. Its result has no content.)";
+
+/** The most values that are looked for in a text. */
+const MOST_VALUES = 1_000;
+
+/** Whether a text says what the data says: it has each number and text in it. Of many, some are looked for. */
+function isIn(words: string, data: Json): boolean {
+  const values = valuesOf(data);
+  const step = Math.max(1, Math.floor(values.length / MOST_VALUES));
+  const isShown = (value: string) => words.includes(value) || words.includes(JSON.stringify(value).slice(1, -1));
+  return values.every((value, index) => index % step !== 0 || isShown(value));
+}
+
+function valuesOf(data: Json): readonly string[] {
+  if (typeof data === "object" && data !== null) return Object.values(data).flatMap((each) => valuesOf(each ?? null));
+  return data === null || data === "" ? [] : [String(data)];
 }
 
 /** Returns the structured content as JSON. Some servers repeat their pictures in it: base64 of parts is left out. */

@@ -2,6 +2,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { GivenUp } from "../../engine/restarting.ts";
 import { messageOf } from "../../util/errors.ts";
 import { clip } from "../../util/text.ts";
+import { NO_ANSWER } from "./answer.ts";
 import type { TokenProvider } from "./server-settings.ts";
 import { sourceName } from "./tools.ts";
 
@@ -10,10 +11,26 @@ const MAX_MESSAGE = 2_000;
 const MAX_CAUSES = 5;
 const HTML = /<(?:!doctype|html)\b.*/is;
 
-/** Returns true if a server has lost the session of a request (status 404). It has not started the request then. */
-export function isSessionLost(error: unknown): boolean {
-  return error instanceof Error && "status" in error && error.status === 404;
+/**
+ * Whether a refused request means that the server has lost its session, and with "repeat", that the request was not
+ * started: status 404 (https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management).
+ * Many servers answer with 400 or 401, also for other reasons; only those that name a session have started nothing.
+ */
+export function lostSession(error: unknown, hasSession: boolean): "repeat" | "unknown" | undefined {
+  const status = error instanceof Error && "status" in error ? error.status : undefined;
+  if (status === 404) return "repeat";
+  if (!hasSession || (status !== 400 && status !== 401)) return undefined;
+  return /session|not initialized/i.test(messageOf(error)) ? "repeat" : "unknown";
 }
+
+/** A request that was sent, whose answer did not come whole. */
+function isUnanswered(error: unknown): boolean {
+  const { code, status } = error instanceof Error ? (error as { code?: unknown; status?: unknown }) : {};
+  if (code === NO_ANSWER || error instanceof SyntaxError) return true;
+  return error instanceof TypeError || (typeof status === "number" && status >= 500);
+}
+
+const UNKNOWN = "Whether the call took effect is unknown.";
 
 /** A server, as its problems describe it. */
 export interface Described {
@@ -47,12 +64,13 @@ export async function failureOf(described: Described, error: unknown): Promise<T
   const { SdkError, SdkErrorCode } = await import("@modelcontextprotocol/client");
   if (SdkError.isInstance(error) && error.code === SdkErrorCode.ConnectionClosed) {
     return new ToolFailure(`${name} ended during the call`, {
-      hint: "Whether the call took effect is unknown. The server is being restarted.",
+      hint: `${UNKNOWN} The server is being restarted.`,
     });
   }
   const problem = await problemOf(described, error);
   if (problem instanceof GivenUp) return new ToolFailure(`${name} ${problem.message}`);
-  return new ToolFailure(`${name}: ${problem.message}`, { foreign: true });
+  const hint = isUnanswered(error) && { hint: UNKNOWN };
+  return new ToolFailure(`${name}: ${problem.message}`, { foreign: true, ...hint });
 }
 
 /** Returns the status and the messages of an error and its causes: "fetch failed" alone is not helpful. */

@@ -4,14 +4,14 @@ import type { ToolContext } from "../../contract/tool.ts";
 import { GivenUp, type Opened, type SourceGuards, restarting } from "../../engine/restarting.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { Stop, untilAborted } from "../../util/abort.ts";
-import { leaveOutBadTools } from "./bad-tools.ts";
 import { type CallLimit, callLimit } from "./call-limit.ts";
 import { type ServerConnection, type ElicitAnswer, listOffered, openConnection } from "./connection.ts";
 import { UnfitAnswer, serverQuestion } from "./elicitation.ts";
 import { promptsOf } from "./prompts.ts";
-import { failureOf, isSessionLost, problemOf } from "./problem.ts";
+import { failureOf, lostSession, problemOf } from "./problem.ts";
 import { type ClientWork, type WithClient, resourceTool, sourceName, toolsOf } from "./tools.ts";
 import type { McpSource, ServerSettings } from "./server-settings.ts";
+import { makeTolerant, walkingLists } from "./tolerant.ts";
 import { transportTo } from "./transport.ts";
 
 export type {
@@ -44,6 +44,9 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
   let prompts: readonly Prompt[] = [];
   let isLegacy = false;
 
+  /** The open connections, and how many calls use each. */
+  const uses = new Map<Client, Use>();
+
   /** How many questions were asked during a call. */
   const asked = new WeakMap<ToolContext, number>();
 
@@ -71,7 +74,7 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
     ...{ name, guards, onGivenUp: () => (prompts = []) },
     async open(host, offer): Promise<Opened<Client>> {
       const { transport, explain, traces, changed } = await openTransport(host);
-      await leaveOutBadTools(transport, (words) => host.notice(`${name}: ${words}`));
+      await makeTolerant(transport, (words) => host.notice(`${name}: ${words}`));
       let connection: ServerConnection | undefined;
       const list = async ({ client }: ServerConnection) => {
         const offered = await listOffered(client, { signal: host.signal, timeout: startMs });
@@ -105,30 +108,53 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
         throw problem instanceof GivenUp ? problem : new Error(`${problem.message}${await traces(host.mask)}`);
       }
       const { client, closed } = connection;
-      const ended = closed.then(
-        async (problem) => (await explain(host.mask)) ?? problem ?? "the connection was closed",
-      );
+      const why = async (problem: string | undefined) =>
+        (await explain(host.mask)) ?? problem ?? "the connection was closed";
+      const ended = new Promise<string>((resolve) => {
+        const lose = () => resolve("it has lost the session");
+        uses.set(client, { calls: 0, isLost: false, hasSession: transport.sessionId !== undefined, lose });
+        void closed.then(why).then(resolve);
+      });
+      void closed.then(() => uses.delete(client));
       return { connection: client, ended };
     },
   });
 
+  const inSession = async <T>(
+    work: (client: Client) => Promise<T>,
+    signal: AbortSignal,
+    isLast = false,
+  ): Promise<T> => {
+    const client = await session.current(signal);
+    const use = uses.get(client);
+    if (use !== undefined) use.calls++;
+    try {
+      return await untilAborted(
+        walkingLists(() => work(client)),
+        signal,
+      );
+    } catch (error) {
+      const lost = isLast ? undefined : lostSession(error, use?.hasSession === true);
+      if (lost === undefined) throw error;
+      session.drop(client);
+      if (use !== undefined) use.isLost = true;
+      use?.lose();
+      if (lost === "unknown") throw error;
+    } finally {
+      // Other calls that the lost session still has are answered on this connection.
+      if (use !== undefined && --use.calls === 0 && use.isLost) void client.close();
+    }
+    return inSession(work, signal, true);
+  };
+
   const withClient: WithClient = async <T>(context: ToolContext, work: ClientWork<T>): Promise<T> => {
     const limit = callLimit(name, timeoutMs);
     const linked = new Stop(context.signal, limit.signal);
-    const attempt = async (isLast = false): Promise<T> => {
-      const client = await session.current(linked.signal);
-      const onprogress = limit.progressTo(context);
-      const working = work(client, { signal: linked.signal, timeout: NEVER_MS, onprogress });
-      return untilAborted(working, linked.signal).catch(async (error: unknown) => {
-        if (isLast || !isSessionLost(error)) throw error; // otherwise the server has not started it
-        session.drop(client);
-        await client.close();
-        return attempt(true);
-      });
-    };
+    const onprogress = limit.progressTo(context);
+    const options = { signal: linked.signal, timeout: NEVER_MS, onprogress };
     running.set(context, limit);
     try {
-      const result = await attempt();
+      const result = await inSession((client) => work(client, options), linked.signal);
       session.served();
       return result;
     } catch (error) {
@@ -143,7 +169,7 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
 
   const using = async <T>(work: (client: Client) => Promise<T>, signal: AbortSignal): Promise<T> => {
     try {
-      return await work(await session.current(signal));
+      return await inSession(work, signal);
     } catch (error) {
       throw await failureOf(described, error);
     }
@@ -156,6 +182,16 @@ export function mcpServer(server: string, settings: ServerSettings, guards: Sour
     start: session.start,
     close: session.close,
   };
+}
+
+interface Use {
+  /** How many calls wait for an answer on the connection. */
+  calls: number;
+  isLost: boolean;
+  /** Whether the server has given the connection a session. */
+  readonly hasSession: boolean;
+  /** Ends the connection for further calls. */
+  readonly lose: () => void;
 }
 
 /** How many questions a server may ask people during one call. Further questions are declined. */

@@ -3,7 +3,7 @@ import { hostOf, portOf } from "../../network/hosts.ts";
 import type { NetworkSettings } from "../../network/network-settings.ts";
 import { hostAndPort } from "../../network/targets.ts";
 import type { HttpServerSettings, ProcessServerSettings, ServerSettings } from "./server-settings.ts";
-import { withExactBody } from "../../util/exact-json.ts";
+import { answerIn } from "./answer.ts";
 import { type OpenedTransport, processTransport } from "./process-transport.ts";
 
 type OpenTransport = (host: ToolSourceHost) => Promise<OpenedTransport>;
@@ -37,7 +37,7 @@ async function overHttp({ url: address, headers, network, auth }: HttpServerSett
     async fetch(input, init) {
       const response = await client.fetch(input, init);
       if (response.status === 403) await provider?.onForbidden?.(response);
-      return withExactBody(response);
+      return answerIn(response, init?.body);
     },
     ...(headers !== undefined && { requestInit: { headers } }),
     ...(provider !== undefined && { authProvider: provider }),
