@@ -1,9 +1,13 @@
 /**
- * Vitest runs this for each test file. Restores the environment and the current folder for the next file in the
- * process, and closes what the file opened.
+ * Vitest runs this for each test file. Keeps the state and the configuration of the person who runs the tests out of
+ * them, restores the environment and the current folder for the next file in the process, and closes what the file opened.
  */
-import { afterAll } from "vitest";
+import { join } from "node:path";
+import { afterAll, inject } from "vitest";
 import { cleanUpAfterFile } from "./after-file.ts";
+
+process.env["XDG_STATE_HOME"] = join(inject("runFolder"), "state");
+process.env["XDG_CONFIG_HOME"] = join(inject("runFolder"), "config");
 
 const env = { ...process.env };
 const folder = process.cwd();
