@@ -14,7 +14,10 @@ import {
   readRequestBody,
 } from "@modelcontextprotocol/server";
 import type { Toolkit } from "../contract/toolkit.ts";
+import { tried } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
+import { isRecord } from "../util/record.ts";
+import { idOf, messageIn } from "./incoming.ts";
 import { type Calls, createCalls } from "./calls.ts";
 import type { CallsOptions, Offering } from "./options.ts";
 import { MAX_MESSAGE_BYTES, createServer, tellChanged } from "./server.ts";
@@ -134,7 +137,8 @@ export function createHttpEndpoint(toolkit: Toolkit, options: HttpOptions = {}):
   };
 
   return {
-    async fetch(request, isPerson = () => true, user?: string) {
+    async fetch(given, isPerson = () => true, user?: string) {
+      const request = accepting(given);
       if (closed) return failure(503, INVALID_REQUEST, "The server is closing.");
       if (hosts !== "checked") {
         const refused =
@@ -150,12 +154,15 @@ export function createHttpEndpoint(toolkit: Toolkit, options: HttpOptions = {}):
         if (body === undefined) return failure(400, PARSE_ERROR, "Parse error: the body could not be read.");
         if (body.tooLarge)
           return failure(413, INVALID_REQUEST, `Expected a body of at most ${MAX_MESSAGE_BYTES} bytes.`);
-        message = parsed(body.text);
+        message = tried(() => messageIn(body.text));
         if (message === undefined) return failure(400, PARSE_ERROR, "Parse error: the body is not JSON.");
       }
       try {
-        if (await isLegacyRequest(request, message)) return await answerInSession(request, message, { isPerson, user });
-        return await modern.fetch(request, { parsedBody: message });
+        const isLegacy = await isLegacyRequest(request, message);
+        const answer = isLegacy
+          ? await answerInSession(request, message, { isPerson, user })
+          : await modern.fetch(request, { parsedBody: message });
+        return await withId(answer, message);
       } catch (error) {
         onError?.(error instanceof Error ? error : new Error(String(error)));
         return failure(500, INVALID_REQUEST, "The request failed.");
@@ -183,15 +190,29 @@ function checkingHeaders(server: Server, { tools }: Toolkit): McpServer {
   });
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Returns a JSON-RPC error without a request id, because it concerns the HTTP request. */
+/** Returns a JSON-RPC error. `withId` adds the id of the request. */
 function failure(status: number, code: number, message: string): Response {
   return Response.json({ jsonrpc: "2.0", id: null, error: { code, message } }, { status });
+}
+
+/** Returns an error with the id of the request that it answers: clients pass it on by that. */
+async function withId(response: Response, request: unknown): Promise<Response> {
+  const id = idOf(request);
+  if (id === null || response.ok || !isJsonContentType(response.headers.get("content-type"))) return response;
+  const { status, headers } = response;
+  const text = await response.text();
+  const error: unknown = tried(() => JSON.parse(text));
+  if (!isRecord(error) || error["id"] !== null) return new Response(text, { status, headers });
+  return new Response(JSON.stringify({ ...error, id }), { status, headers });
+}
+
+/** Returns a POST that accepts what a POST can be answered with, if it accepts anything: as curl and others say. */
+function accepting(request: Request): Request {
+  const accepted = request.headers.get("accept");
+  if (request.method !== "POST" || (accepted !== null && !/\*\/\*|(?:application|text)\/\*/.test(accepted)))
+    return request;
+  const headers = new Headers(request.headers);
+  headers.set("accept", "application/json, text/event-stream");
+  const { url, method, body, signal } = request;
+  return new Request(url, { method, headers, body, signal, duplex: "half" } as RequestInit);
 }

@@ -19,6 +19,9 @@ import { lineTransport } from "./transport.ts";
 /** The revisions that are served without a handshake, as the SDK names them. */
 const MODERN_REVISIONS: readonly string[] = ["2026-07-28"];
 
+/** How long calls may run on after stdin has ended: clients that leave stop the program within seconds. Milliseconds. */
+const FINISH_MS = 10_000;
+
 /** The longest timer of Node, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -38,6 +41,11 @@ export interface ServeStdioOptions extends Offering {
   readonly howToApprove?: string;
   /** True to close the toolkit with the connection. Default false. */
   readonly closeToolkit?: boolean;
+  /**
+   * How long calls may still run after stdin has ended, in milliseconds: `printf '…' | handrail mcp` gets their answers.
+   * Default 10,000.
+   */
+  readonly finishMs?: number;
   /** The source of the client's messages. Default: stdin of this process. */
   readonly stdin?: Readable;
   /**
@@ -52,8 +60,8 @@ export interface ServeStdioOptions extends Offering {
 /** A served connection. */
 export interface StdioService {
   /**
-   * Resolves when the connection has ended (stdin ended, stdout failed, or `close`) and all its calls, which are
-   * stopped with it, have ended. Rejects only if `closeToolkit` is set and closing the toolkit fails.
+   * Resolves when the connection has ended (stdin ended and `finishMs` passed or nothing runs, stdout failed, or `close`)
+   * and all its calls, which are stopped with it, have ended. Rejects only if `closeToolkit` is set and closing the toolkit fails.
    */
   readonly closed: Promise<void>;
   /** Ends the connection. Settles like `closed`. */
@@ -78,6 +86,7 @@ export function serveStdio(toolkit: Toolkit, options: ServeStdioOptions = {}): S
     stdin,
     stdout: reserved?.stream ?? stdout,
     maxLineBytes: MAX_MESSAGE_BYTES,
+    finishMs: options.finishMs ?? FINISH_MS,
   });
   const calls = createCalls(toolkit, options);
   let hasHandshake = false;

@@ -87,6 +87,22 @@ describe.each(ERAS)("a client of revision %s over HTTP", (era) => {
   });
 });
 
+test.each(["*/*", undefined, "application/*, text/*"])("a client that accepts %s is answered", async (accept) => {
+  const { url } = await served({});
+  const headers = new Headers({ ...HEADERS, accept: accept ?? "" });
+  if (accept === undefined) headers.delete("accept");
+  const send = async (message: object) => {
+    const body = `\uFEFF${JSON.stringify({ jsonrpc: "2.0", ...message })}`;
+    const response = await fetch(`${url}/mcp`, { method: "POST", headers, body });
+    return { session: response.headers.get("mcp-session-id"), text: await response.text() };
+  };
+  const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "raw", version: "1" } };
+  headers.set("mcp-session-id", (await send({ id: 1, method: "initialize", params })).session ?? "");
+  expect((await send({ id: 2, method: "tools/list", params: { cursor: null } })).text).toContain('"tools"');
+  headers.set("mcp-session-id", "lost");
+  expect(JSON.parse((await send({ id: "x", method: "tools/list" })).text)).toMatchObject({ id: "x", error: {} });
+});
+
 describe("sessions of revisions up to 2025-11-25", () => {
   test("are bounded: a new one closes the least recently used idle one", async () => {
     const { url } = await served({ policy: { autonomy: "full" } }, {}, 2);

@@ -110,23 +110,27 @@ describe("without any SDK", () => {
 
   test("a line that is not a message is answered with the protocol's error, and has no other effect", async () => {
     const server = await speak({ toolkit: { workDir: await workspace() } });
-    const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+    const ping = '{"jsonrpc":"2.0","id":5,"method":"ping"}';
     const garbage = [
-      ["garbage", -32_700],
-      ["{", -32_700],
-      ["\u0000\ufffd", -32_700],
-      ["[]", -32_600],
-      [`[${ping},${ping}]`, -32_600],
-      ["null", -32_600],
-      ['"text"', -32_600],
-      ["{}", -32_600],
-      ['{"jsonrpc":"1.0","id":1}', -32_600],
+      ["garbage", -32_700, null],
+      ["{", -32_700, null],
+      ["\u0000\ufffd", -32_700, null],
+      ["[]", -32_600, null],
+      [`[${ping},{"id":"b","method":"ping"}]`, -32_600, 5, "b"],
+      ["null", -32_600, null],
+      ['"text"', -32_600, null],
+      ["{}", -32_600, null],
+      ['{"jsonrpc":"1.0","id":6}', -32_600, 6],
+      ['{"jsonrpc":"2.0","id":6,"method":"ping","params":"none"}', -32_600, 6],
+      ['{"jsonrpc":"2.0","id":null,"method":"ping"}', -32_600, null],
     ] as const;
     const expectAnswers = async () => {
-      for (const [line, code] of garbage) {
+      for (const [line, code, ...ids] of garbage) {
         server.send(`${line}\n`);
-        const answer = await server.take(`the answer to ${line}`, ({ id }) => id === null);
-        expect(answer, line).toEqual({ jsonrpc: "2.0", id: null, error: { code, message: answer.error?.message } });
+        for (const id of ids) {
+          const answer = await server.take(`the answer to ${line}`, (message) => message.id === id);
+          expect(answer, line).toEqual({ jsonrpc: "2.0", id, error: { code, message: answer.error?.message } });
+        }
       }
     };
     await expectAnswers();
@@ -147,7 +151,37 @@ describe("without any SDK", () => {
     expect((await server.take("an error", ({ id }) => id === 8)).error).toMatchObject({ code: -32_601 });
     expect((await server.request("tools/call", { name: 3 })).error).toMatchObject({ code: -32_602 });
     expect((await server.request("tools/list")).result.tools).not.toEqual([]);
-    expect(server.lines.filter((line) => line.includes('"id":null'))).toHaveLength(2 * garbage.length);
+    const nameless = garbage.filter(([, , id]) => id === null);
+    expect(server.lines.filter((line) => line.includes('"id":null'))).toHaveLength(2 * nameless.length);
+  });
+
+  test("null counts as absent, but for values of arguments; a line may begin with a byte order mark", async () => {
+    const server = await speak({ toolkit: { preset: "readonly", workDir: await workspace({ "a.txt": "" }) } });
+    const clientInfo = { name: "raw", version: "1", title: null };
+    const capabilities = { roots: null, elicitation: null };
+    const params = { protocolVersion: "2025-06-18", capabilities, clientInfo, _meta: null };
+    const first = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+    server.send(`\uFEFF${first}\n`);
+    expect(await server.take("the answer", ({ id }) => id === 1)).toHaveProperty(
+      "result.protocolVersion",
+      "2025-06-18",
+    );
+    server.send({ id: null, method: "notifications/initialized", params: null });
+    for (const given of [null, { cursor: null }, { _meta: null }, { _meta: { progressToken: null } }]) {
+      const list = await server.request("tools/list", given as unknown as object);
+      expect(list.result.tools).not.toEqual([]);
+    }
+    const ls = await server.request("tools/call", { name: "ls", arguments: null, _meta: { progressToken: null } });
+    expect(ls.result).toMatchObject({
+      isError: false,
+      content: [{ text: expect.stringContaining("a.txt") as string }],
+    });
+    const read = await server.request("tools/call", { name: "read", arguments: { path: null } });
+    expect(read.result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("null") as string }],
+    });
+    expect(server.lines.filter((line) => line.includes('"id":null'))).toEqual([]);
   });
 
   test("a request that names an unknown revision gets an error that lists the served ones", async () => {
@@ -202,7 +236,7 @@ describe("without any SDK", () => {
     const workDir = await workspace();
     const server = speakToProcess({
       toolkit: { workDir, policy: { autonomy: "full" } },
-      service: { closeToolkit: true },
+      service: { closeToolkit: true, finishMs: 200 },
     });
     await initialize(server, "2025-11-25");
     server.send({ id: 1, method: "tools/call", params: { name: "bash", arguments: { command } } });

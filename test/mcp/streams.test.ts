@@ -39,6 +39,40 @@ test("streams can be passed, and their end closes the service but not the toolki
   expect(await toolkit.call({ name: "no-such-tool", input: {} })).toMatchObject({ status: "unknown-tool" });
 });
 
+test("calls that run at the end of stdin are answered, also one whose line has no end", async () => {
+  const { stdin, service, client } = await serving();
+  const slow = { name: "bash", arguments: { command: "sleep 0.5; echo slow" }, _meta: envelope() };
+  client.send({ id: 1, method: "tools/call", params: slow });
+  const quick = { ...slow, arguments: { command: "echo quick" } };
+  stdin.end(JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/call", params: quick }));
+  await service.closed;
+  const answers = client.lines
+    .map((line) => JSON.parse(line) as Message)
+    .sort((one, other) => (one.id ?? 0) - (other.id ?? 0));
+  expect(answers).toMatchObject([
+    { id: 1, result: { content: [{ text: "slow\n" }] } },
+    { id: 2, result: { content: [{ text: "quick\n" }] } },
+  ]);
+});
+
+test("the end of stdin refuses what a person is asked, and waits for no answer of theirs", async () => {
+  const { stdin, service, client } = await serving({ finishMs: 100_000 });
+  const capabilities = { elicitation: {} };
+  const params = { protocolVersion: "2025-06-18", capabilities, clientInfo: { name: "raw", version: "1" } };
+  await client.request("initialize", params);
+  client.send({ id: 1, method: "tools/call", params: { name: "bash", arguments: { command: "touch mark" } } });
+  await client.take("the question", ({ method }) => method === "elicitation/create");
+  client.send({ id: 2, method: "tools/call", params: { name: "bash", arguments: { command: "touch mark" } } });
+  stdin.end();
+  await service.closed;
+  const answers = client.lines.map((line) => JSON.parse(line) as Message);
+  for (const each of [1, 2])
+    expect(answers.find(({ id, method }) => id === each && method === undefined)).toHaveProperty(
+      "result.isError",
+      true,
+    );
+});
+
 test("closing the service closes the toolkit if requested, once", async () => {
   const { toolkit, service } = await serving({ closeToolkit: true });
   await Promise.all([service.close(), service.close()]);
