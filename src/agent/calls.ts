@@ -3,12 +3,12 @@ import { type Content, text } from "../contract/content.ts";
 import type { AssistantPart, Message } from "../contract/message.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
+import { createCallOrder } from "../engine/call-order.ts";
 import { asContent } from "../engine/result.ts";
 import { findTool } from "../engine/toolset.ts";
 import { withoutBoundaries } from "../util/boundary.ts";
 import { messageOf } from "../util/errors.ts";
 import type { Budget } from "./budget.ts";
-import { NOTHING, type Touched, mustBeInOrder, touchedBy } from "./call-order.ts";
 import type { AgentEvent } from "./events.ts";
 import { partsText } from "../output/part-text.ts";
 
@@ -41,22 +41,20 @@ export interface CallsOptions extends CallResults {
 }
 
 /**
- * Runs the calls of one reply. Calls that only look run concurrently, and so do commands that run in the sandbox
- * without a question. Of two other calls, the later call waits if one of them acts and both may touch the same thing.
- * Each call gets exactly one result: when the signal fires, running calls are stopped and the rest are reported as not
- * started. Resolves to the parked calls, which have no result yet. Never rejects.
+ * Runs the calls of one reply, side by side where their order does not matter (`createCallOrder`). Each call gets
+ * exactly one result: when the signal fires, running calls are stopped and the rest are reported as not started.
+ * Resolves to the parked calls, which have no result yet. Never rejects.
  */
 export async function runCalls(given: readonly Calling[], options: CallsOptions): Promise<readonly Calling[]> {
   const calls = given.slice(0, MOST_CALLS);
   const why = `one reply may make ${MOST_CALLS} calls, this one made ${given.length}. Repeat it if it is still needed`;
   refuseCalls(given.slice(MOST_CALLS), why, options);
   const { toolkit, turn, signal, emit, failures, budget } = options;
-  const started: { readonly touched: Touched; readonly ended: Promise<void> }[] = [];
+  const order = createCallOrder(toolkit);
   const running = new Set<Promise<void>>();
   const parked = new Set<Calling>();
   for (const call of calls) announce(call, options);
-  const run = async (call: Calling, before: readonly Promise<void>[]) => {
-    await Promise.all(before);
+  const run = async (call: Calling) => {
     if (signal.aborted) return answerCall(call, notStarted(call, "the turn was stopped"), 0, options);
     const startedMs = performance.now();
     emit({ type: "tool_started", id: call.id, name: call.name });
@@ -73,16 +71,9 @@ export async function runCalls(given: readonly Calling[], options: CallsOptions)
       options,
     );
   };
-  const all = await touchedBy(calls, toolkit, signal).catch(() => []);
-  for (const [index, call] of calls.entries()) {
-    const touched = all[index] ?? NOTHING;
+  for (const call of calls) {
     while (running.size >= SIDE_BY_SIDE) await Promise.race(running);
-    const before = started.filter((earlier) => mustBeInOrder(earlier.touched, touched));
-    const ended = run(
-      call,
-      before.map((earlier) => earlier.ended),
-    );
-    started.push({ touched, ended });
+    const ended = order.run(call, () => run(call), signal);
     running.add(ended);
     void ended.then(() => running.delete(ended));
   }
