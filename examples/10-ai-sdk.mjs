@@ -18,7 +18,7 @@ const toolkit = await createToolkit({
   ...{ preset: "coding", workDir, stateDir: `${workDir}-state` },
   policy: { commands: { ask: ["./release.sh"] } },
 });
-const { tools, refuse } = aiSdk(toolkit);
+const { tools, answer } = aiSdk(toolkit);
 
 /** @type {import("ai").ModelMessage[]} */
 const messages = [{ role: "user", content: "Look at logo.png, then make a release with ./release.sh." }];
@@ -30,9 +30,9 @@ for (let isWaiting = true; isWaiting;) {
     if (part.type === "text-delta") process.stdout.write(part.text);
     if (part.type !== "tool-approval-request") continue;
     const { toolName, toolCallId, input } = part.toolCall;
-    // A refusal that comes too late, because somebody answered in the console: then the model reads the call's result.
-    const approved = (await askPerson(toolName, input)) || (await refuse(toolCallId)).status === "closed";
-    answers.push({ type: "tool-approval-response", approvalId: part.approvalId, approved });
+    // The first answer counts: this one, or one that is given in the console.
+    const { approved, reason } = await answer(toolCallId, () => askPerson(toolName, input));
+    answers.push({ type: "tool-approval-response", approvalId: part.approvalId, approved, reason });
   }
   messages.push(...(await reply.response).messages);
   if (answers.length > 0) messages.push({ role: "tool", content: answers });

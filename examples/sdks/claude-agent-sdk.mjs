@@ -3,14 +3,12 @@ import { query } from "@anthropic-ai/claude-agent-sdk";
 import { claudeAgent } from "handrail/anthropic";
 import { PROMPT, askPerson, close, toolkit } from "./shop.mjs";
 
-const { mcpServers, hooks, refuse } = claudeAgent(toolkit);
+const { mcpServers, hooks, answer } = claudeAgent(toolkit);
 const options = {
   ...{ mcpServers, hooks, tools: [], includePartialMessages: true, settingSources: [] },
   async canUseTool(tool, input, { toolUseID }) {
-    const approved = (await askPerson(tool, input)) || (await refuse(toolUseID)).status === "closed";
-    return approved
-      ? { behavior: "allow", updatedInput: input }
-      : { behavior: "deny", message: "A person refused it." };
+    const { approved, reason } = await answer(toolUseID, () => askPerson(tool, input));
+    return approved ? { behavior: "allow", updatedInput: input } : { behavior: "deny", message: reason };
   },
 };
 for await (const message of query({ prompt: PROMPT, options })) {

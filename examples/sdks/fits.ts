@@ -10,7 +10,7 @@ import { claudeAgent } from "handrail/anthropic";
 import { langChain } from "handrail/langchain";
 import { mastra } from "handrail/mastra";
 import { openAiAgents } from "handrail/openai";
-import { createAgent, humanInTheLoopMiddleware, tool } from "langchain";
+import { createAgent, createMiddleware, humanInTheLoopMiddleware, tool } from "langchain";
 
 declare const toolkit: Toolkit;
 declare const model: Parameters<typeof streamText>[0]["model"];
@@ -24,11 +24,11 @@ const { mcpServers, hooks } = claudeAgent(toolkit);
 const options: Options = { mcpServers, hooks };
 query({ prompt: "", options });
 
-const { tools: defined, interruptOn } = langChain(toolkit);
+const { tools: defined, interruptOn, middleware } = langChain(toolkit);
 createAgent({
   model: "",
   tools: defined.map(({ func, fields }) => tool(func, fields)),
-  middleware: [humanInTheLoopMiddleware({ interruptOn })],
+  middleware: [createMiddleware(middleware(tool)), humanInTheLoopMiddleware({ interruptOn })],
 });
 
 const named = Object.fromEntries(mastra(toolkit).tools.map((each) => [each.id, createTool(each)]));

@@ -5,7 +5,7 @@ import { langChain } from "handrail/langchain";
 import { createAgent, humanInTheLoopMiddleware, tool } from "langchain";
 import { PROMPT, askPerson, close, toolkit } from "./shop.mjs";
 
-const { tools, interruptOn, refuse } = langChain(toolkit);
+const { tools, interruptOn, answer } = langChain(toolkit);
 const agent = createAgent({
   model: new ChatOpenAI({ model: "gpt-5", useResponsesApi: true }),
   tools: tools.map(({ func, fields }) => tool(func, fields)),
@@ -30,8 +30,8 @@ async function decide(requests, calls) {
   const decisions = [];
   for (const { name, args } of requests) {
     const { id } = calls.find((call) => call.name === name && call.args === args);
-    const approved = (await askPerson(name, args)) || (await refuse(id)).status === "closed";
-    decisions.push({ type: approved ? "approve" : "reject" });
+    const { approved, reason } = await answer(id, () => askPerson(name, args));
+    decisions.push(approved ? { type: "approve" } : { type: "reject", message: reason });
   }
   return decisions;
 }

@@ -7,7 +7,8 @@ import { createTool } from "@mastra/core/tools";
 import { mastra } from "handrail/mastra";
 import { PROMPT, askPerson, close, toolkit } from "./shop.mjs";
 
-const tools = Object.fromEntries(mastra(toolkit).tools.map((each) => [each.id, createTool(each)]));
+const hand = mastra(toolkit);
+const tools = () => Object.fromEntries(hand.tools.map((each) => [each.id, createTool(each)]));
 const releaser = new Agent({ id: "releaser", name: "Releaser", instructions: "", model: openai("gpt-5"), tools });
 const agent = new Mastra({ agents: { releaser }, storage: new InMemoryStore() }).getAgent("releaser");
 
@@ -20,7 +21,7 @@ while (reply !== undefined) {
   }
   if (suspended === undefined) break;
   const { name, input } = suspended.suspendPayload;
-  const answer = { approved: await askPerson(name, input) };
+  const answer = await hand.answer(suspended.toolCallId, () => askPerson(name, input));
   reply = await agent.resumeStream(answer, { runId: reply.runId, toolCallId: suspended.toolCallId });
 }
 

@@ -5,10 +5,13 @@ import type { ToolResult } from "../contract/result.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { asContent } from "../engine/result.ts";
 import { partText } from "../output/part-text.ts";
-import { type AdapterOptions, createHand } from "./hand.ts";
+import { type AdapterOptions, type AskPerson, type SdkAnswer, createHand } from "./hand.ts";
+import { liveTools } from "./live.ts";
+import { type CallProgress, type ProgressingResult, withProgress } from "./progress.ts";
 import { type DescribedSchema, describedSchema } from "./schema.ts";
 
-export type { AdapterOptions } from "./hand.ts";
+export type { AdapterOptions, AskPerson, SdkAnswer } from "./hand.ts";
+export type { CallProgress, ProgressingResult } from "./progress.ts";
 
 export interface AiSdkOptions extends AdapterOptions {
   /** Whether tools are defined for strict mode where their schemas allow it. Default true. */
@@ -25,11 +28,12 @@ export interface AiSdkTool {
     input: unknown,
     options: { readonly toolCallId: CallId; readonly messages: readonly AiSdkMessage[] },
   ) => Promise<boolean>;
+  /** In a stream, the progress of the call comes first, as preliminary results. */
   readonly execute: (
     input: unknown,
     options: { readonly toolCallId: CallId; readonly abortSignal?: AbortSignal | undefined },
-  ) => Promise<ToolResult>;
-  readonly toModelOutput: (given: { readonly output: ToolResult }) => AiSdkOutput;
+  ) => ProgressingResult;
+  readonly toModelOutput: (given: { readonly output: ToolResult | CallProgress }) => AiSdkOutput;
 }
 
 /** A message of the AI SDK, as far as the adapter reads it. */
@@ -48,7 +52,7 @@ export type AiSdkOutput =
 
 /** A toolkit for `generateText`, `streamText` and agents of the AI SDK. */
 export interface AiSdk {
-  /** The toolkit's tools at this moment: for the option `tools` of a request. */
+  /** The toolkit's tools, for the option `tools`. Live: it has tools that start later. */
   readonly tools: { [name: string]: AiSdkTool };
   /**
    * For the option `toolApproval` of AI SDK 7, which passes its reason on to people. Without it, and in AI SDK 6, each
@@ -59,8 +63,14 @@ export interface AiSdk {
     readonly messages: readonly AiSdkMessage[];
   }) => Promise<{ type: "user-approval"; reason: string } | { type: "not-applicable" }>;
   /**
-   * Closes the question of a call that a person has refused. The SDK does not tell its tools of a refusal. "closed": it
-   * came too late, and the call runs; answer the SDK with `approved: true`, so that the model reads its result.
+   * Asks a person about a call, unless somebody answers elsewhere first, such as in the console. Resolves to the answer
+   * that counts, for a `tool-approval-response`. The signal of `ask` fires when somebody else was first.
+   */
+  readonly answer: (toolCallId: CallId, ask: AskPerson) => Promise<SdkAnswer>;
+  /**
+   * Closes the question of a call that a person has refused. The SDK does not tell its tools of a refusal. Answer the
+   * SDK with `approved: true` all the same: the call does not run, and the model reads the refusal with its reason.
+   * "closed": it came too late, and the call runs.
    */
   readonly refuse: (toolCallId: CallId, reason?: string) => Promise<AnswerOutcome>;
 }
@@ -70,32 +80,31 @@ export function aiSdk(toolkit: Toolkit, { strict = true, ...options }: AiSdkOpti
   const hand = createHand(toolkit, options, "AI SDK");
   const question = (id: CallId, name: string, input: unknown, messages: readonly AiSdkMessage[]) =>
     hand.question({ id, name, input }, isAskedIn(messages, id));
+  const defined = () =>
+    (toolkit.definitions("openai-responses", { strict }) ?? []).map(
+      ({ name, description, parameters, strict: isStrict }): [string, AiSdkTool] => {
+        const title = toolkit.tools.get(name)?.title;
+        const tool: AiSdkTool = {
+          ...(title !== undefined && { title }),
+          description,
+          inputSchema: describedSchema(parameters),
+          strict: isStrict,
+          needsApproval: async (input, { toolCallId, messages }) =>
+            (await question(toolCallId, name, input, messages)) !== undefined,
+          execute: (input, { toolCallId: id, abortSignal: signal }) =>
+            withProgress((onUpdate) => hand.run({ id, name, input }, { signal, onUpdate })),
+          toModelOutput: ({ output }) => outputOf(output),
+        };
+        return [name, tool];
+      },
+    );
   return {
-    get tools() {
-      const defined = toolkit.definitions("openai-responses", { strict }) ?? [];
-      return Object.fromEntries(
-        defined.map(({ name, description, parameters, strict: isStrict }): [string, AiSdkTool] => {
-          const title = toolkit.tools.get(name)?.title;
-          return [
-            name,
-            {
-              ...(title !== undefined && { title }),
-              description,
-              inputSchema: describedSchema(parameters),
-              strict: isStrict,
-              needsApproval: async (input, { toolCallId, messages }) =>
-                (await question(toolCallId, name, input, messages)) !== undefined,
-              execute: (input, { toolCallId: id, abortSignal }) => hand.run({ id, name, input }, abortSignal),
-              toModelOutput: ({ output }) => outputOf(output),
-            },
-          ];
-        }),
-      );
-    },
+    tools: liveTools(toolkit, () => Object.fromEntries(defined())),
     async toolApproval({ toolCall: { toolCallId, toolName, input }, messages }) {
       const reason = await question(toolCallId, toolName, input, messages);
       return reason === undefined ? { type: "not-applicable" } : { type: "user-approval", reason };
     },
+    answer: hand.answer,
     refuse: hand.refuse,
   };
 }
@@ -110,13 +119,18 @@ function isRequest(part: unknown, id: CallId): boolean {
   return type === "tool-approval-request" && toolCallId === id;
 }
 
-/** A result as a model of the AI SDK reads it, with its images. */
-export function outputOf(result: ToolResult): AiSdkOutput {
+/** A result as a model of the AI SDK reads it, with its images. A stream that was cut leaves only progress. */
+export function outputOf(result: ToolResult | CallProgress): AiSdkOutput {
+  if (result.status === "running") return { type: "error-text", value: lost(result) };
   const { content, isError } = asContent(result);
   const value = content.map((part) => partOf(part));
   const [first, ...others] = value;
   if (isError && first?.type === "text" && others.length === 0) return { type: "error-text", value: first.text };
   return { type: "content", value };
+}
+
+function lost({ output = "" }: CallProgress): string {
+  return `The result of this call was lost: it is unknown whether it took effect.${output && `\nIts output: ${output}`}`;
 }
 
 function partOf(part: Content) {

@@ -6,9 +6,10 @@ import { asContent } from "../engine/result.ts";
 import { partText } from "../output/part-text.ts";
 import { messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
-import { type AdapterOptions, createHand } from "./hand.ts";
+import { type AdapterOptions, type AskPerson, type SdkAnswer, createHand } from "./hand.ts";
+import { liveTools } from "./live.ts";
 
-export type { AdapterOptions } from "./hand.ts";
+export type { AdapterOptions, AskPerson, SdkAnswer } from "./hand.ts";
 
 export interface AnthropicOptions extends Pick<AdapterOptions, "thread"> {
   /** Whether tools are defined for strict mode where their schemas allow it. Default true. */
@@ -32,7 +33,7 @@ export interface AnthropicResult {
 export interface AnthropicClient {
   /** `tools` of a message; `undefined` without tools. */
   readonly tools: DefinitionOf["anthropic"][] | undefined;
-  /** `tools` of the client's own loop, `beta.messages.toolRunner`. */
+  /** `tools` of the client's own loop, `beta.messages.toolRunner`. Live: it has tools that start later. */
   readonly runnableTools: (DefinitionOf["anthropic"] & {
     parse: (input: unknown) => unknown;
     run: (input: unknown, context?: RunContext) => Promise<TextOrImage[]>;
@@ -67,21 +68,21 @@ export function anthropic(toolkit: Toolkit, { strict = true, ...options }: Anthr
     get tools() {
       return toolkit.definitions("anthropic", { strict });
     },
-    get runnableTools() {
-      return (toolkit.definitions("anthropic", { strict }) ?? []).map((definition) => ({
+    runnableTools: liveTools(toolkit, () =>
+      (toolkit.definitions("anthropic", { strict }) ?? []).map((definition) => ({
         ...definition,
         parse: (input: unknown) => input, // the toolkit checks it
         async run(input: unknown, context?: RunContext) {
           const call = { id: context?.toolUse.id ?? randomName(16), name: definition.name, input };
-          return blocksOf(await hand.run(call, context?.signal ?? undefined));
+          return blocksOf(await hand.run(call, { signal: context?.signal ?? undefined }));
         },
-      }));
-    },
+      })),
+    ),
     async results({ content }, signal) {
       const results: AnthropicResult[] = [];
       for (const block of content) {
         if (!isCall(block)) continue;
-        const result = await hand.run(block, signal);
+        const result = await hand.run(block, { signal });
         const { isError } = asContent(result);
         results.push({ type: "tool_result", tool_use_id: block.id, content: blocksOf(result), is_error: isError });
       }
@@ -129,8 +130,14 @@ export interface ClaudeAgent {
     }[];
   };
   /**
-   * Closes the question of a call that a person has refused in `canUseTool`: its `toolUseID`. "closed": it came too
-   * late, and the call runs; then allow it, so that the model reads its result.
+   * For `canUseTool`, with its `toolUseID`: asks a person, unless somebody answers elsewhere first, such as in the
+   * console. Resolves to the answer that counts, with the reason of a refusal for the model. The signal of `ask` fires
+   * when somebody else was first.
+   */
+  readonly answer: (toolUseID: CallId, ask: AskPerson) => Promise<SdkAnswer>;
+  /**
+   * Closes the question of a call that a person has refused: its `toolUseID`. Allow the call all the same: it does not
+   * run, and the model reads the refusal with its reason. "closed": it came too late, and the call runs.
    */
   readonly refuse: (toolUseID: CallId, reason?: string) => Promise<AnswerOutcome>;
 }
@@ -178,7 +185,11 @@ export function claudeAgent(toolkit: Toolkit, { name = "handrail", ...options }:
   const answer = async ({ id, method, params = {} }: Message): Promise<object> => {
     if (method === "initialize") {
       const { protocolVersion = "2025-11-25" } = params;
-      return { protocolVersion, capabilities: { tools: {} }, serverInfo: { name, version: __VERSION__ } };
+      return {
+        protocolVersion,
+        capabilities: { tools: { listChanged: true } },
+        serverInfo: { name, version: __VERSION__ },
+      };
     }
     if (method === "tools/list") return { tools: toolkit.definitions("mcp") ?? [] };
     if (method !== "tools/call") return {};
@@ -186,7 +197,9 @@ export function claudeAgent(toolkit: Toolkit, { name = "handrail", ...options }:
     const stopping = new AbortController();
     if (id !== undefined) running.set(id, stopping);
     const call = { id: meta["claudecode/toolUseId"] ?? randomName(16), name: tool, input };
-    return asContent(await hand.run(call, stopping.signal).finally(() => id !== undefined && running.delete(id)));
+    return asContent(
+      await hand.run(call, { signal: stopping.signal }).finally(() => id !== undefined && running.delete(id)),
+    );
   };
 
   return {
@@ -196,7 +209,11 @@ export function claudeAgent(toolkit: Toolkit, { name = "handrail", ...options }:
         name,
         instance: {
           async connect(transport: SdkTransport) {
+            const forget = toolkit.onToolsChanged(
+              () => void transport.send({ jsonrpc: "2.0", method: "notifications/tools/list_changed" }).catch(() => {}),
+            );
             transport.onclose = () => {
+              forget();
               for (const stopping of running.values()) stopping.abort();
             };
             transport.onmessage = (message) => {
@@ -232,6 +249,7 @@ export function claudeAgent(toolkit: Toolkit, { name = "handrail", ...options }:
         },
       ],
     },
+    answer: hand.answer,
     refuse: hand.refuse,
   };
 }

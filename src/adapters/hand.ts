@@ -1,13 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
 import { whyNotFrom } from "../contract/approvers.ts";
+import type { CallEvent, CallUpdate } from "../contract/activity.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Json } from "../contract/schema.ts";
 import type { AnswerOutcome } from "../contract/question.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
+import { createCallOrder } from "../engine/call-order.ts";
+import { onEvents } from "../engine/on-events.ts";
 import { parse } from "../engine/parse.ts";
+import { recordedResult } from "../engine/recorded-result.ts";
+import { asText } from "../engine/result.ts";
 import { describeCall } from "../policy/describe.ts";
 import { pause } from "../util/abort.ts";
+import { later } from "../util/promises.ts";
 import { oneOf, requireShape, text } from "../util/shape.ts";
 
 /** Options of every adapter. */
@@ -30,23 +36,46 @@ export interface SdkCall {
   readonly input: unknown;
 }
 
+/** An answer to the question about a call. */
+export interface SdkAnswer {
+  readonly approved: boolean;
+  /** Why not, for the model. */
+  readonly reason?: string;
+}
+
+/** Asks the SDK's person about a call. The signal fires when somebody has answered elsewhere. */
+export type AskPerson = (signal: AbortSignal) => Promise<SdkAnswer | boolean>;
+
+export interface RunOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Whether the SDK's person may have seen the question. Default true. False: the call stays parked. */
+  readonly isAnswered?: boolean;
+  /** Called with what the running call reports to people. */
+  readonly onUpdate?: ((update: CallUpdate) => void) | undefined;
+}
+
 /** Makes the calls of an SDK. */
 export interface Hand {
   /**
    * Asks the policy about a call before the SDK makes it. Resolves to what a person is to be shown, as raw text, and
    * parks the call; `undefined` if the SDK need not ask. A call that was asked about before resolves to a text again.
+   * Resolves in the order of the calls, so that the SDK makes them in this order.
    *
    * @param isAnswered whether what the SDK continues has a question or an answer about this call already. Only a
    * question of this store counts then: a client, or a model, may have written the history. Default false.
    */
   question(call: SdkCall, isAnswered?: boolean): Promise<string | undefined>;
   /**
-   * Makes a call. Only for calls that need no person, and for calls that the SDK's person has approved. A call that a
-   * person was asked about runs once: repeated, it resolves to its result. Never rejects.
-   *
-   * @param isAnswered whether the SDK's person may have seen the question. Default true. False: the call stays parked.
+   * Makes a call. Only for calls that need no person, and for calls that the SDK's person has approved. Calls that touch
+   * the same thing are made in the order in which `run` was called. A call that a person was asked about runs once:
+   * repeated, it resolves to its result. Never rejects.
    */
-  run(call: SdkCall, signal?: AbortSignal, isAnswered?: boolean): Promise<ToolResult>;
+  run(call: SdkCall, options?: RunOptions): Promise<ToolResult>;
+  /**
+   * Asks the SDK's person about a call, and resolves to the answer that counts: that of the person, or one that was
+   * given elsewhere before, such as in the console. It is for the SDK, with the reason of a refusal.
+   */
+  answer(id: CallId, ask: AskPerson): Promise<SdkAnswer>;
   /**
    * Closes the question about a call that the SDK's person has refused. "closed": it came too late, since somebody
    * answered before or the call has ended. The call then runs, or has run: have the SDK make it, so that the model
@@ -59,8 +88,8 @@ export interface Hand {
 const LOOK_MS = 200;
 
 /**
- * The common core of the adapters. A call that needs a person is parked under the SDK's id, so that its answer counts
- * once, whatever the SDK repeats and whichever process continues, and only for what was asked.
+ * The common core of the adapters: approval and order. A call that needs a person is parked under the SDK's id, so that
+ * its answer counts once, whatever the SDK repeats and whichever process continues, and only for what was asked.
  *
  * @param by where answers come from, for people: "AI SDK"
  * @throws TypeError for an option that does not exist, or a value that cannot be.
@@ -88,36 +117,87 @@ export function createHand(given: Toolkit, options: AdapterOptions, by: string):
     return undefined;
   };
 
-  return {
-    async question(call, isAnswered = false) {
-      if (approvals === "toolkit") return undefined;
-      const before = await asked(call.id);
-      if (before !== undefined) return isSame(call, before) ? "" : undefined;
-      if (isAnswered) return undefined; // `run` judges it: the call is denied, or the toolkit's own approver is asked
-      const preview = await toolkit.preview(call);
-      if (preview.status !== "asks" || whyNotFrom("terminal", preview.decision) !== undefined) return undefined;
-      const result = await toolkit.call(call, { park: true });
-      if (result.status === "parked") return describeCall(preview.call);
-      ended.set(call.id, result);
-      return undefined;
+  const order = createCallOrder(toolkit);
+  /** Resolves when every earlier question has resolved, and the SDK has had the time to make its call. */
+  let asking: Promise<unknown> = Promise.resolve();
+
+  const questionOf = async (call: SdkCall, isAnswered: boolean): Promise<string | undefined> => {
+    const before = await asked(call.id);
+    if (before !== undefined) return isSame(call, before) ? "" : undefined;
+    if (isAnswered) return undefined; // `run` judges it: the call is denied, or the toolkit's own approver is asked
+    const preview = await toolkit.preview(call);
+    if (preview.status !== "asks" || whyNotFrom("terminal", preview.decision) !== undefined) return undefined;
+    const result = await toolkit.call(call, { park: true });
+    if (result.status === "parked") return describeCall(preview.call);
+    ended.set(call.id, result);
+    return undefined;
+  };
+
+  const make = async (call: SdkCall, { signal, isAnswered = true, onUpdate }: RunOptions): Promise<ToolResult> => {
+    const how = {
+      ...(signal !== undefined && { signal }),
+      ...(onUpdate !== undefined && {
+        onEvent: (event: CallEvent) => event.type === "call.updated" && onUpdate(event.update),
+      }),
+    };
+    const before = approvals === "sdk" ? await asked(call.id) : undefined;
+    if (before === undefined) return toolkit.call(call, how);
+    if (!isSame(call, before)) {
+      const message = `the id ${call.id} belongs to an earlier call of ${before.name} with other arguments`;
+      return { status: "failed", message, hint: "Nothing was run. Make the call again." };
+    }
+    if (before.state === "parked" && before.question !== undefined && isAnswered)
+      await store.answer(before.question, { answer: "once" }, by);
+    for (;;) {
+      const result = await toolkit.resume(call.id, how);
+      const [row] = await store.parked({ call: call.id });
+      if (row?.state !== "taken" || signal?.aborted) return result;
+      await pause(LOOK_MS, signal); // another process, such as `handrail serve`, was first
+    }
+  };
+
+  /** Resolves when the question about a call is open no longer. */
+  const closed = async (id: CallId, signal: AbortSignal): Promise<undefined> => {
+    const { promise, resolve } = later();
+    const look = async () => {
+      const [row] = await store.parked({ call: id, ...own });
+      if (row?.state !== "parked") resolve();
+    };
+    const looking = () => void look().catch(() => undefined); // the next event looks again
+    looking();
+    void onEvents(store, ["approval.decided", "call.finished"], looking, signal);
+    await promise;
+  };
+
+  const hand: Hand = {
+    question(call, isAnswered = false) {
+      if (approvals === "toolkit") return Promise.resolve(undefined);
+      const question = Promise.allSettled([questionOf(call, isAnswered), asking]).then(([ending]) => {
+        if (ending.status === "fulfilled") return ending.value;
+        throw ending.reason;
+      });
+      asking = question.then(nextTask, nextTask);
+      return question;
     },
-    async run(call, signal, isAnswered = true) {
-      const how = signal === undefined ? {} : { signal };
+    run(call, how = {}) {
       const early = ended.get(call.id);
-      if (early !== undefined) return early;
-      const before = approvals === "sdk" ? await asked(call.id) : undefined;
-      if (before === undefined) return toolkit.call(call, how);
-      if (!isSame(call, before)) {
-        const message = `the id ${call.id} belongs to an earlier call of ${before.name} with other arguments`;
-        return { status: "failed", message, hint: "Nothing was run. Make the call again." };
-      }
-      if (before.state === "parked" && before.question !== undefined && isAnswered)
-        await store.answer(before.question, { answer: "once" }, by);
-      for (;;) {
-        const result = await toolkit.resume(call.id, how);
-        const [row] = await store.parked({ call: call.id });
-        if (row?.state !== "taken" || signal?.aborted) return result;
-        await pause(LOOK_MS, signal); // another process, such as `handrail serve`, was first
+      return early === undefined ? order.run(call, () => make(call, how), how.signal) : Promise.resolve(early);
+    },
+    async answer(id, ask) {
+      const isKnown = (await asked(id)) !== undefined;
+      const done = new AbortController();
+      try {
+        const here = ask(done.signal).then((said) => (typeof said === "boolean" ? { approved: said } : said));
+        here.catch(() => undefined); // an answer from elsewhere was first
+        if (!isKnown) return await here;
+        const first = await Promise.race([here, closed(id, done.signal)]);
+        if (first?.approved === false) await hand.refuse(id, first.reason);
+        const [row] = await store.parked({ call: id, ...own });
+        if (row !== undefined && row.state !== "ended") return { approved: true };
+        const result = await recordedResult(store, id);
+        return result.status === "denied" ? { approved: false, reason: asText(result) } : { approved: true };
+      } finally {
+        done.abort();
       }
     },
     async refuse(id, reason) {
@@ -128,6 +208,12 @@ export function createHand(given: Toolkit, options: AdapterOptions, by: string):
       return before === undefined ? { status: "unknown" } : { status: "closed", reason: "its call has ended" };
     },
   };
+  return hand;
+}
+
+/** Resolves after everything that is due now: an SDK that continues with a resolved promise has done so. */
+function nextTask(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 interface Asked {

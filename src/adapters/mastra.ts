@@ -1,12 +1,14 @@
+import type { CallUpdate } from "../contract/activity.ts";
 import type { CallId } from "../contract/identity.ts";
 import type { ToolResult } from "../contract/result.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { randomName } from "../util/identifier.ts";
 import { type AiSdkOutput, outputOf } from "./ai-sdk.ts";
-import { type AdapterOptions, createHand } from "./hand.ts";
+import { type AdapterOptions, type AskPerson, type SdkAnswer, createHand } from "./hand.ts";
+import { liveTools } from "./live.ts";
 import { type DescribedSchema, describedSchema } from "./schema.ts";
 
-export type { AdapterOptions } from "./hand.ts";
+export type { AdapterOptions, AskPerson, SdkAnswer } from "./hand.ts";
 export type { AiSdkOutput } from "./ai-sdk.ts";
 
 export interface MastraOptions extends AdapterOptions {
@@ -23,10 +25,15 @@ export interface MastraQuestion {
 }
 
 /** A person's answer, for `agent.resumeStream(answer, { runId, toolCallId })`. */
-export interface MastraAnswer {
-  readonly approved: boolean;
-  /** Why the person refuses, for the model. */
-  readonly reason?: string;
+export type MastraAnswer = SdkAnswer;
+
+/** What a running call reports: `output` of a chunk `tool-output`. */
+export interface MastraProgress {
+  readonly type: "tool-progress";
+  readonly toolCallId: CallId;
+  readonly toolName: string;
+  /** Texts are raw: escape them for display. */
+  readonly update: CallUpdate;
 }
 
 /** The options of Mastra's `createTool`. */
@@ -39,6 +46,8 @@ export interface MastraTool {
     input: unknown,
     context: {
       readonly abortSignal?: AbortSignal;
+      // Its type is a class in the SDK.
+      readonly writer?: { write(data: MastraProgress): Promise<void> };
       readonly agent?: {
         readonly toolCallId: CallId;
         // Its type depends on the schemas that a tool has for it.
@@ -54,8 +63,13 @@ export interface MastraTool {
 
 /** A toolkit for agents of Mastra. */
 export interface Mastra {
-  /** The toolkit's tools at this moment, for `createTool`. */
+  /** The toolkit's tools, for `createTool`. Live: it has tools that start later. */
   readonly tools: readonly MastraTool[];
+  /**
+   * Asks a person about a suspended call, unless somebody answers elsewhere first, such as in the console. Resolves to
+   * the answer that counts. The signal of `ask` fires when somebody else was first.
+   */
+  readonly answer: (toolCallId: CallId, ask: AskPerson) => Promise<MastraAnswer>;
 }
 
 /**
@@ -66,23 +80,30 @@ export interface Mastra {
 export function mastra(toolkit: Toolkit, { strict = true, ...options }: MastraOptions = {}): Mastra {
   const hand = createHand(toolkit, options, "Mastra");
   return {
-    get tools() {
-      const defined = toolkit.definitions("openai-responses", { strict }) ?? [];
-      return defined.map(({ name, description, parameters, strict: isStrict }): MastraTool => ({
-        ...{ id: name, description, inputSchema: describedSchema(parameters), strict: isStrict },
-        async execute(input, { abortSignal, agent }) {
-          const call = { id: agent?.toolCallId ?? randomName(16), name, input };
-          const answer = agent?.resumeData as Partial<MastraAnswer> | undefined;
-          const question = agent === undefined || answer?.approved === true ? undefined : await hand.question(call);
-          if (question !== undefined && answer?.approved === undefined) {
-            await agent?.suspend({ name, input, question } satisfies MastraQuestion);
-            return undefined;
-          }
-          if (question !== undefined) await hand.refuse(call.id, answer?.reason);
-          return hand.run(call, abortSignal);
-        },
-        toModelOutput: (result) => outputOf(result as ToolResult),
-      }));
-    },
+    tools: liveTools(toolkit, () =>
+      (toolkit.definitions("openai-responses", { strict }) ?? []).map(
+        ({ name, description, parameters, strict: isStrict }): MastraTool => ({
+          ...{ id: name, description, inputSchema: describedSchema(parameters), strict: isStrict },
+          async execute(input, { abortSignal: signal, agent, writer }) {
+            const id = agent?.toolCallId ?? randomName(16);
+            const call = { id, name, input };
+            const answer = agent?.resumeData as Partial<MastraAnswer> | undefined;
+            const question = agent === undefined || answer?.approved === true ? undefined : await hand.question(call);
+            if (question !== undefined && answer?.approved === undefined) {
+              await agent?.suspend({ name, input, question } satisfies MastraQuestion);
+              return undefined;
+            }
+            if (question !== undefined) await hand.refuse(call.id, answer?.reason);
+            const onUpdate = (update: CallUpdate) =>
+              void writer
+                ?.write({ type: "tool-progress", toolCallId: id, toolName: name, update })
+                .catch(() => undefined);
+            return hand.run(call, { signal, onUpdate });
+          },
+          toModelOutput: (result) => outputOf(result as ToolResult),
+        }),
+      ),
+    ),
+    answer: hand.answer,
   };
 }

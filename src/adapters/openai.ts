@@ -6,9 +6,10 @@ import type { ToolResult } from "../contract/result.ts";
 import type { DefinitionOf, Toolkit } from "../contract/toolkit.ts";
 import { asContent, asText } from "../engine/result.ts";
 import { partText } from "../output/part-text.ts";
-import { type AdapterOptions, createHand } from "./hand.ts";
+import { type AdapterOptions, type AskPerson, type SdkAnswer, createHand } from "./hand.ts";
+import { liveTools } from "./live.ts";
 
-export type { AdapterOptions } from "./hand.ts";
+export type { AdapterOptions, AskPerson, SdkAnswer } from "./hand.ts";
 
 export interface OpenAiOptions extends AdapterOptions {
   /** Whether tools are defined for strict mode where their schemas allow it. Default true. */
@@ -44,11 +45,18 @@ export interface OpenAiAgentTool {
 
 /** A toolkit for agents of `@openai/agents`. */
 export interface OpenAiAgents {
-  /** The toolkit's tools at this moment: for the option `tools` of an agent. */
+  /** The toolkit's tools, for the option `tools` of an agent. Live: it has tools that start later. */
   readonly tools: OpenAiAgentTool[];
   /**
-   * Closes the question of a call that a person has refused. The SDK does not tell its tools. "closed": it came too
-   * late, and the call runs; then `state.approve` it, so that the model reads its result.
+   * Asks a person about an interruption, unless somebody answers elsewhere first, such as in the console. Resolves to
+   * the answer that counts, with the reason of a refusal for `state.reject(interruption, { message: reason })`. The
+   * signal of `ask` fires when somebody else was first.
+   */
+  readonly answer: (callId: CallId, ask: AskPerson) => Promise<SdkAnswer>;
+  /**
+   * Closes the question of a call that a person has refused. The SDK does not tell its tools. `state.approve` the call
+   * all the same: it does not run, and the model reads the refusal with its reason. "closed": it came too late, and the
+   * call runs.
    */
   readonly refuse: (callId: CallId, reason?: string) => Promise<AnswerOutcome>;
 }
@@ -60,22 +68,24 @@ export interface OpenAiAgents {
 export function openAiAgents(toolkit: Toolkit, { strict = true, ...options }: OpenAiOptions = {}): OpenAiAgents {
   const hand = createHand(toolkit, options, "OpenAI Agents");
   return {
-    get tools() {
-      const defined = toolkit.definitions("openai-responses", { strict }) ?? [];
-      return defined.map(({ name, description, parameters, strict: isStrict }): OpenAiAgentTool => ({
-        ...{ type: "function", name, description, strict: isStrict },
-        parameters: parameters as unknown as OpenAiAgentTool["parameters"],
-        async needsApproval(context, input, id) {
-          if (id === undefined) return false;
-          return (await hand.question({ id, name, input }, isDecidedIn(context, name, id))) !== undefined;
-        },
-        async invoke(_, input, { toolCall, signal } = {}) {
-          if (toolCall === undefined) return agentOutput(await toolkit.call({ name, input }));
-          return agentOutput(await hand.run({ id: toolCall.callId, name, input }, signal));
-        },
-        isEnabled: async () => toolkit.tools.has(name),
-      }));
-    },
+    tools: liveTools(toolkit, () =>
+      (toolkit.definitions("openai-responses", { strict }) ?? []).map(
+        ({ name, description, parameters, strict: isStrict }): OpenAiAgentTool => ({
+          ...{ type: "function", name, description, strict: isStrict },
+          parameters: parameters as unknown as OpenAiAgentTool["parameters"],
+          async needsApproval(context, input, id) {
+            if (id === undefined) return false;
+            return (await hand.question({ id, name, input }, isDecidedIn(context, name, id))) !== undefined;
+          },
+          async invoke(_, input, { toolCall, signal } = {}) {
+            if (toolCall === undefined) return agentOutput(await toolkit.call({ name, input }));
+            return agentOutput(await hand.run({ id: toolCall.callId, name, input }, { signal }));
+          },
+          isEnabled: async () => toolkit.tools.has(name),
+        }),
+      ),
+    ),
+    answer: hand.answer,
     refuse: hand.refuse,
   };
 }
@@ -156,7 +166,7 @@ export function openAi(
       for (const call of calls) {
         if (!("function" in call)) continue;
         const { id } = call;
-        const result = await hand.run({ id, name: call.function.name, input: call.function.arguments }, signal);
+        const result = await hand.run({ id, name: call.function.name, input: call.function.arguments }, { signal });
         messages.push({ role: "tool", tool_call_id: id, content: asText(result) });
         images.push(...asContent(result).content.filter((part) => part.type === "image"));
       }
@@ -170,7 +180,7 @@ export function openAi(
       for (const call of output) {
         if (!("call_id" in call) || call.type !== "function_call") continue;
         const { call_id, name, arguments: input } = call;
-        const result = await hand.run({ id: call_id, name, input }, signal);
+        const result = await hand.run({ id: call_id, name, input }, { signal });
         results.push({ type: "function_call_output", call_id, output: responseOutput(result) });
       }
       return results;

@@ -1,16 +1,39 @@
+import { createOpenAI } from "@ai-sdk/openai";
 import Anthropic from "@anthropic-ai/sdk";
 import { LLMock } from "@copilotkit/aimock";
+import { generateText, stepCountIs, streamText } from "ai";
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { anthropic } from "../../src/adapters/anthropic.ts";
+import { aiSdk } from "../../src/adapters/ai-sdk.ts";
+import { anthropic, claudeAgent } from "../../src/adapters/anthropic.ts";
 import { openAi } from "../../src/adapters/openai.ts";
+import type { Toolkit } from "../../src/contract/toolkit.ts";
+import type { ToolSourceHost } from "../../src/contract/tool-source.ts";
+import { defineTool } from "../../src/contract/tool.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 
-// Nothing here is cast: that the clients take tools and results is checked by the compiler.
+// Results and tools are not cast: that the clients take tools and results is checked by the compiler.
 
 const mock = new LLMock({ port: 0 });
 beforeAll(async () => {
   await mock.start();
+  /** Answers a prompt that contains a text with calls. */
+  const on = (prompt: RegExp, calls: (found: readonly string[]) => readonly [string, object][]) => {
+    const foundIn = ({ messages }: { messages: { role: string; content: unknown }[] }) =>
+      prompt.exec(messages.at(-1)?.role === "user" ? JSON.stringify(messages.at(-1)?.content) : "");
+    mock.addFixture({
+      match: { predicate: (request) => foundIn(request) !== null },
+      response: (request) => ({
+        toolCalls: calls(foundIn(request) ?? []).map(([name, input]) => ({ name, arguments: JSON.stringify(input) })),
+      }),
+    });
+  };
+  on(/Write (\d+) to g\.txt/, ([, number]) => [
+    ["bash", { command: `sleep 0.01; echo ${number} > g.txt` }],
+    ["read", { path: "g.txt" }],
+  ]);
+  on(/Say hello/, () => [["hello", {}]]);
+  on(/Count slowly/, () => [["bash", { command: "echo counting; sleep 0.5; echo counted" }]]);
   mock.addFixture({
     match: { predicate: ({ messages }) => !messages.some(({ role }) => role === "tool") },
     response: {
@@ -76,4 +99,83 @@ test("Anthropic's own loop runs the tools, and images are in their results", asy
   const last = await runner;
   expect(last.content).toMatchObject([{ type: "text", text: "It is a dot." }]);
   expect(JSON.stringify(runner.params.messages)).toContain(DOT);
+});
+
+const client6 = () => createOpenAI({ apiKey: "test", baseURL: `${mock.url}/v1` })("gpt-5");
+/** The loops that have one in their own: each makes the calls of one reply at the same time. */
+const LOOPS: { readonly [name: string]: (toolkit: Toolkit) => (prompt: string) => Promise<unknown> } = {
+  "generateText of AI SDK 6": (toolkit) => {
+    const { tools } = aiSdk(toolkit);
+    return (text) => generateText({ model: client6(), tools, prompt: text, stopWhen: stepCountIs(5) });
+  },
+  "streamText of AI SDK 6": (toolkit) => {
+    const { tools } = aiSdk(toolkit);
+    return async (text) => streamText({ model: client6(), tools, prompt: text, stopWhen: stepCountIs(5) }).text;
+  },
+  "toolRunner of Anthropic": (toolkit) => {
+    const client = new Anthropic({ apiKey: "test", baseURL: mock.url });
+    const tools = anthropic(toolkit).runnableTools;
+    return async (content) => {
+      const messages: Anthropic.Beta.BetaMessageParam[] = [{ role: "user", content }];
+      await client.beta.messages.toolRunner({ model: "claude-opus-4-5", max_tokens: 1_000, tools, messages });
+    };
+  },
+};
+
+test.each(Object.keys(LOOPS))(
+  "%s makes calls of one reply that touch one path in order, 30 of 30 times",
+  async (name) => {
+    const toolkit = await toolkitWith({ workDir: await workspace(), policy: { autonomy: "full" } });
+    const turn = LOOPS[name]!(toolkit);
+    for (let time = 0; time < 30; time++) await turn(`Write ${time} to g.txt, and look at it.`);
+    const pairs = Array.from({ length: 30 }, (_, time) => ["(no output)", `${time}\n`]);
+    expect(await textsOf(toolkit)).toEqual(pairs.flat());
+  },
+);
+
+test.each(Object.keys(LOOPS))("%s has a tool that started after its tools were given to it", async (name) => {
+  let late: ToolSourceHost | undefined;
+  const source = {
+    name: "plugin:late",
+    start: async (host: ToolSourceHost) => void (late = host),
+    close: async () => {},
+  };
+  const toolkit = await toolkitWith({ workDir: await workspace(), sources: [source] });
+  const turn = LOOPS[name]!(toolkit);
+  await toolkit.ready;
+  late?.set([defineTool({ name: "hello", description: "Says hello.", input: {}, run: async () => "Hello!" })]);
+  await turn("Say hello.");
+  expect(await textsOf(toolkit)).toEqual(["Hello!"]);
+});
+
+test("the server for the Claude Agent SDK reports that its tools have changed", async () => {
+  let late: ToolSourceHost | undefined;
+  const source = {
+    ...{ name: "plugin:late", start: async (host: ToolSourceHost) => void (late = host), close: async () => {} },
+  };
+  const toolkit = await toolkitWith({ workDir: await workspace(), sources: [source] });
+  await toolkit.ready;
+  const sent: object[] = [];
+  await claudeAgent(toolkit).mcpServers["handrail"]?.instance.connect({ send: async (one: object) => sent.push(one) });
+  late?.set([defineTool({ name: "hello", description: "Says hello.", input: {}, run: async () => "Hello!" })]);
+  expect(sent).toEqual([{ jsonrpc: "2.0", method: "notifications/tools/list_changed" }]);
+});
+
+/** The texts of the results of all calls. */
+async function textsOf({ store }: Toolkit): Promise<readonly string[]> {
+  const texts: string[] = [];
+  for await (const event of store.events({ types: ["call.finished"] }))
+    if (event.type === "call.finished")
+      texts.push(...(event.content ?? []).map((part) => ("text" in part ? part.text : "")));
+  return texts;
+}
+
+test("streamText of AI SDK 6 shows the output of a running command as a preliminary result", async () => {
+  const { tools } = aiSdk(await toolkitWith({ workDir: await workspace(), policy: { autonomy: "full" } }));
+  const { fullStream } = streamText({ model: client6(), tools, prompt: "Count slowly.", stopWhen: stepCountIs(5) });
+  const results: { readonly preliminary?: boolean; readonly output: unknown }[] = [];
+  for await (const part of fullStream) if (part.type === "tool-result") results.push(part);
+  expect(results[0]).toMatchObject({ preliminary: true, output: { status: "running", output: "counting\n" } });
+  expect(results.at(-1)).toMatchObject({ output: { status: "ok" } });
+  expect(results.at(-1)?.preliminary).toBeUndefined();
 });

@@ -1,7 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type AdapterOptions, createHand } from "../../src/adapters/hand.ts";
+import type { Approval } from "../../src/contract/decision.ts";
 import { asText } from "../../src/engine/result.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { newFile, storeOn } from "../activity/stores.ts";
@@ -90,6 +91,68 @@ test("an answer from elsewhere, such as the console, counts if it comes first", 
   expect(await log()).toBe("");
 });
 
+describe("an answer for the SDK", () => {
+  const asking = async () => {
+    const { open, log } = await shared();
+    const hand = await open();
+    await hand.question(deploy);
+    const [asked] = await hand.toolkit.store.questions();
+    const inConsole = (approval: Approval) => hand.toolkit.store.answer(asked?.question ?? "", approval, "console");
+    return { ...hand, log, inConsole };
+  };
+  /** A person who has not answered when somebody else does. */
+  const tooLate = (signal: AbortSignal) =>
+    new Promise<boolean>((resolve) => signal.addEventListener("abort", () => resolve(false)));
+
+  test("is that of its person, with the words for the model if it is a refusal", async () => {
+    const { answer, run, log } = await asking();
+    expect(await answer(deploy.id, async () => ({ approved: false, reason: "Not today." }))).toEqual({
+      approved: false,
+      reason: "Command execution denied by user. Not today.",
+    });
+    expect(asText(await run(deploy))).toBe("Command execution denied by user. Not today.");
+    expect(await log()).toBe("");
+    expect(await (await asking()).answer(deploy.id, async () => true)).toEqual({ approved: true });
+  });
+
+  test("is that of the console when this comes first, and its person need not answer", async () => {
+    const refused = await asking();
+    const waiting = refused.answer(deploy.id, tooLate);
+    await refused.inConsole({ answer: "refuse", reason: "No." });
+    expect(await waiting).toEqual({ approved: false, reason: "Command execution denied by user. No." });
+    const approved = await asking();
+    await approved.inConsole({ answer: "once" });
+    expect(await approved.answer(deploy.id, tooLate)).toEqual({ approved: true });
+    expect(await approved.run(deploy)).toMatchObject({ status: "ok" });
+    expect(await approved.answer(deploy.id, async () => false)).toEqual({ approved: true }); // it has run
+    expect(await approved.log()).toBe("one\n");
+  });
+
+  test("about a call that nobody asked about is what its person says", async () => {
+    const { answer } = await asking();
+    expect(await answer("call_9", async () => ({ approved: false, reason: "Why?" }))).toEqual({
+      approved: false,
+      reason: "Why?",
+    });
+    await expect(answer(deploy.id, () => Promise.reject(new Error("no dialog")))).rejects.toThrow("no dialog");
+  });
+});
+
+test("calls that touch one path are made in the order in which they came, and others at once", async () => {
+  const { open, workDir } = await shared();
+  const { run } = await open({}, { policy: { autonomy: "full" } });
+  const ended: string[] = [];
+  const made = (id: string, name: string, input: object) => run({ id, name, input }).finally(() => ended.push(id));
+  const wait = made("wait", "bash", { command: "until [ -e go ]; do sleep 0.02; done; echo late > g.txt" });
+  const seen = made("look", "read", { path: "g.txt" });
+  await made("other", "no_tool", {});
+  expect(ended).toEqual(["other"]);
+  await writeFile(join(workDir, "go"), "");
+  expect(asText(await seen)).toBe("late\n");
+  expect(await wait).toMatchObject({ status: "ok" });
+  expect(ended).toEqual(["other", "wait", "look"]);
+});
+
 test("with approvals of the toolkit the SDK asks nobody, and the toolkit's approver decides", async () => {
   const { open, log } = await shared();
   const { question, run } = await open({ approvals: "toolkit" }, { approver: async () => ({ answer: "once" }) });
@@ -111,5 +174,5 @@ test("a signal stops a call", async () => {
   const { run } = await open({}, { policy: { autonomy: "full" } });
   const stopping = new AbortController();
   stopping.abort();
-  expect(await run({ ...deploy, id: "call_5" }, stopping.signal)).toMatchObject({ status: "aborted" });
+  expect(await run({ ...deploy, id: "call_5" }, { signal: stopping.signal })).toMatchObject({ status: "aborted" });
 });

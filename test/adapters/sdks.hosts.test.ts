@@ -16,7 +16,10 @@ import { temporaryFolder } from "../support/workspace.ts";
 
 const folder = fileURLToPath(new URL("../../examples/sdks/", import.meta.url));
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const programs = readdirSync(folder).filter((file) => file.endsWith(".mjs") && file !== "shop.mjs");
+const programsIn = (path: string, shared: string) =>
+  readdirSync(path).filter((file) => file.endsWith(".mjs") && file !== shared);
+const programs = programsIn(folder, "shop.mjs");
+const checks = programsIn(`${folder}checks`, "bench.mjs");
 const run = promisify(execFile);
 
 /** Installs the SDKs unless they are there, with Handrail as it was built. Returns why that did not succeed. */
@@ -81,6 +84,17 @@ const front = createServer((request, response) => {
     response.end(await answer.text());
   })();
 });
+/** What the model calls for a prompt. */
+function callsFor(prompt: string): readonly [string, object][] {
+  const command = (script: string): [string, object] => ["bash", { command: script }];
+  const number = /Write (\d+) to g\.txt/.exec(prompt)?.[1];
+  if (number !== undefined) return [command(`sleep 0.02; echo ${number} > g.txt`), ["read", { path: "g.txt" }]];
+  if (prompt.includes("Say hello.")) return [["hello", {}]];
+  if (prompt.includes("Count slowly.")) return [command("echo counting; sleep 0.5; echo counted")];
+  if (/Release (once|by the)/.test(prompt)) return [command("./release.sh")];
+  return [["read", { path: "logo.png" }], command("./release.sh")];
+}
+
 let node = "";
 beforeAll(async () => {
   await mock.start();
@@ -88,16 +102,14 @@ beforeAll(async () => {
   const isFirst = { predicate: ({ messages }: { messages: { role: string }[] }) => messages.at(-1)?.role === "user" };
   mock.addFixture({
     match: isFirst,
-    response: ({ tools = [] }) => {
-      const called = (tool: string) => tools.map((each) => each.function.name).find((name) => name.endsWith(tool));
-      const [read, bash] = [called("read"), called("bash")];
-      if (read === undefined || bash === undefined) return { content: "A release" }; // asked for a title
-      return {
-        toolCalls: [
-          { name: read, arguments: '{"path":"logo.png"}' },
-          { name: bash, arguments: '{"command":"./release.sh"}' },
-        ],
-      };
+    response: ({ tools = [], messages }) => {
+      const named = (tool: string) => tools.map((each) => each.function.name).find((name) => name.endsWith(tool));
+      const calls = callsFor(JSON.stringify(messages.at(-1)?.content)).map(([tool, input]) => ({
+        name: named(tool) ?? "",
+        arguments: JSON.stringify(input),
+      }));
+      if (calls.some(({ name }) => name === "")) return { content: "A release" }; // asked for a title
+      return { toolCalls: calls };
     },
   });
   mock.addFixture({ match: { predicate: () => true }, response: { content: "That is done." } });
@@ -111,19 +123,33 @@ afterAll(async () => {
   await mock.stop();
 });
 
-describe.skipIf(missing !== undefined)("an SDK's own loop, with one approval and an image", () => {
-  test.each(programs)("%s", { timeout: 120_000 }, async (name) => {
-    bodies.length = 0;
-    const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
-    const env = {
-      ...{ ...process.env, HOME: temporaryFolder() },
-      ...{ OPENAI_API_KEY: "test", OPENAI_BASE_URL: `${url}/v1`, OPENAI_AGENTS_DISABLE_TRACING: "1" },
-      ...{ ANTHROPIC_API_KEY: "test", ANTHROPIC_BASE_URL: url },
-    };
-    const { stdout } = await run(node, [folder + name], { cwd: folder, timeout: 100_000, env });
-    expect(stdout).toContain("That is done.");
+/** Runs a program. Resolves to what it printed. */
+async function start(program: string): Promise<string> {
+  bodies.length = 0;
+  const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+  const env = {
+    ...{ ...process.env, HOME: temporaryFolder() },
+    ...{ OPENAI_API_KEY: "test", OPENAI_BASE_URL: `${url}/v1`, OPENAI_AGENTS_DISABLE_TRACING: "1" },
+    ...{ ANTHROPIC_API_KEY: "test", ANTHROPIC_BASE_URL: url },
+  };
+  const { stdout } = await run(node, [folder + program], { cwd: folder, timeout: 170_000, env });
+  return stdout;
+}
+
+describe.skipIf(missing !== undefined)("an SDK's own loop", () => {
+  test.each(programs)("with one approval and an image: %s", { timeout: 180_000 }, async (name) => {
+    expect(await start(name)).toContain("That is done.");
     expect(bodies.at(-1)).toContain(PICTURE);
   });
+
+  test.each(checks)(
+    "keeps the order, and has late tools, progress and answers of the console: %s",
+    { timeout: 180_000 },
+    async (name) => {
+      expect(await start(`checks/${name}`)).toContain("checked");
+      for (const reason of ["Not on a Friday.", "Not before lunch."]) expect(bodies.join("\n")).toContain(reason);
+    },
+  );
 
   test("their types take the tools without casts", { timeout: 400_000 }, async () => {
     const args = ["node_modules/typescript/bin/tsc", "-p", `${folder}tsconfig.json`];
