@@ -146,7 +146,8 @@ export function createHand(given: Toolkit, options: AdapterOptions, by: string):
       const message = `the id ${call.id} belongs to an earlier call of ${before.name} with other arguments`;
       return { status: "failed", message, hint: "Nothing was run. Make the call again." };
     }
-    if (before.state === "parked" && before.question !== undefined && isAnswered)
+    // The SDK's person has not seen what has changed since: that question is for the store.
+    if (before.state === "parked" && before.question !== undefined && before.changed === undefined && isAnswered)
       await store.answer(before.question, { answer: "once" }, by);
     for (;;) {
       const result = await toolkit.resume(call.id, how);
@@ -193,6 +194,7 @@ export function createHand(given: Toolkit, options: AdapterOptions, by: string):
         const first = await Promise.race([here, closed(id, done.signal)]);
         if (first?.approved === false) await hand.refuse(id, first.reason);
         const [row] = await store.parked({ call: id, ...own });
+        if (first?.approved === false && row?.state === "parked") return first; // asked about again meanwhile
         if (row !== undefined && row.state !== "ended") return { approved: true };
         const result = await recordedResult(store, id);
         return result.status === "denied" ? { approved: false, reason: asText(result) } : { approved: true };
@@ -221,6 +223,7 @@ interface Asked {
   readonly input: Json;
   readonly state?: string;
   readonly question?: string;
+  readonly changed?: readonly string[];
 }
 
 /** Whether a call is the call that a person was asked about: an SDK may use an id twice, and a client may send any. */

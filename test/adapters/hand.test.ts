@@ -68,6 +68,7 @@ test("an approval does not count when a file that the command names has changed 
   await question(deploy);
   await writeFile(join(workDir, "deploy.sh"), "echo other >> log\n");
   expect(await run(deploy)).toMatchObject({ status: "parked" });
+  expect(await run(deploy)).toMatchObject({ status: "parked" }); // the SDK's state is continued once more
   expect(await log()).toBe("");
 });
 
