@@ -24,8 +24,8 @@ export interface TargetOptions {
   /**
    * A live terminal of the target that people share, in which commands run: the name of a session of the person's
    * own tmux server; true for a session on a server of Handrail's own. Or the pane of this machine in which this
-   * process runs (`$TMUX_PANE`, `$TMUX`): tools can read it and type into it, while commands run as usual. Default:
-   * none.
+   * process runs (`$TMUX_PANE`, `$TMUX`): tools can read it and type into it, while commands run as usual, or without
+   * waiting in a window beside it. Default: none.
    */
   readonly terminal?: boolean | string | Pane;
   /** Variables of the target that commands get in addition to the harmless ones. Default: none. */

@@ -109,10 +109,10 @@ export interface Terminal {
    */
   sendKeys(keys: Keys): Promise<{ readonly pane: string }>;
   /**
-   * Types a command into the pane where commands run, and does not wait for its end. Rejects with a `ToolFailure` when
-   * it cannot be started.
+   * Types a command into the pane where commands run, and does not wait for its end. `window`: the name of the window
+   * that it has in the person's own session. Rejects with a `ToolFailure` when it cannot be started.
    */
-  dispatch(command: Command): Promise<{ readonly pane: string }>;
+  dispatch(command: Command): Promise<{ readonly pane: string; readonly window?: string }>;
   /**
    * Whether a pane (as tmux's `-t`) was opened for Handrail's commands. False for a person's pane, and for a pane that
    * does not exist. Without this method, only the pane where commands run counts as such.

@@ -83,7 +83,9 @@ export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", 
         if ("dispatched" in data) {
           const look = names("capture-pane");
           const poll = look === undefined ? "" : ` Use ${look} (optionally with delay) to poll output.`;
-          return `command dispatched to tmux pane ${data.dispatched}; still running in background.${poll}`;
+          const window =
+            data.window === undefined ? "" : ` People see it in the window ${data.window} of this session.`;
+          return `command dispatched to tmux pane ${data.dispatched}; still running in background.${poll}${window}`;
         }
         if ("exit_code" in data) return resultText(`exit code: ${data.exit_code}`, data);
         const continues = goesOnText(data satisfies GoesOn, data.timeout_ms ?? undefined, names);
@@ -127,7 +129,8 @@ async function dispatched(argv: Command["argv"], { backend }: ToolContext) {
   if (backend.terminal === undefined) {
     throw new ToolFailure("run_shell wait=false requires a tmux-backed execution target");
   }
-  return { dispatched: (await backend.terminal.dispatch({ argv })).pane };
+  const { pane, window } = await backend.terminal.dispatch({ argv });
+  return { dispatched: pane, ...(window !== undefined && { window }) };
 }
 
 interface Streams {

@@ -164,7 +164,7 @@ describe.skipIf(tmuxProblem() !== undefined)("tmux when something goes wrong", (
     expect(await textOf(process)).toBe(`ready\n${lines}`);
   });
 
-  test("in a person's pane, exactly that pane is captured and typed into", async () => {
+  test("a person's pane is captured and typed into; commands get a window beside it, which is the default from then on", async () => {
     const socketPath = await server.run("display-message", "-p", "#{socket_path}");
     const pane = await server.run("new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "=keep:", "bash --norc");
     const backend = await inner();
@@ -172,8 +172,17 @@ describe.skipIf(tmuxProblem() !== undefined)("tmux when something goes wrong", (
     expect(await terminal.sendKeys({ text: "echo typed-$((1 + 1))", enter: true })).toEqual({ pane });
     await until("it is shown", async () => (await terminal.capture()).text.includes("\ntyped-2\n"));
     await terminal.sendKeys({ text: "rm -rf /nothing --half" });
-    expect(await terminal.dispatch({ argv: ["sh", "-c", "pwd\nexit 3"], cwd: "/" })).toEqual({ pane });
-    await until("it is shown", async () => /[#$] pwd\nexit 3\n\/\n/.test((await terminal.capture()).text));
+    const dispatch = async () => terminal.dispatch({ argv: ["sh", "-c", "pwd\nexit 3"], cwd: "/" });
+    const window = await dispatch();
+    expect(window).toEqual({ pane: expect.stringMatching(/^%\d+$/), window: "handrail" });
+    expect(window.pane).not.toBe(pane);
+    await until("it is shown", async () => /pwd\nexit 3\n\/\n/.test((await terminal.capture()).text));
+    expect(await terminal.sendKeys({ text: "rm -rf /nothing --half" })).toEqual({ pane: window.pane });
+    expect(await dispatch()).toEqual(window);
+    await until("it is shown", async () => /(\/\n[^]*){2}/.test((await terminal.capture()).text));
+    expect((await terminal.capture({ target: pane })).text).toContain("--half");
+    await server.run("kill-pane", "-t", window.pane);
+    expect((await terminal.capture()).pane).toBe(pane);
     await expect(paneTerminal(backend, "%999", { socketPath })).rejects.toThrow(/no tmux pane/);
     await backend.close();
   });

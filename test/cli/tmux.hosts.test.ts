@@ -180,6 +180,29 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
     expect(readFileSync(join(line.folder, "looked"), "utf8")).toContain("marked-2");
   });
 
+  test("a command that is left running is never typed into the pane in which Handrail runs, but into a window beside it", async () => {
+    tmux("new-session", "-d", "-s", "mine", "-x", "200", "-y", "50", "bash --norc");
+    const pane = tmux("display-message", "-p", "-t", "=mine:", "#{pane_id}");
+    const [socketPath = ""] = tmux("display-message", "-p", "#{socket_path}").split(",");
+    const toolkit = await toolkitWith({
+      terminal: { id: pane, socketPath },
+      preset: "operator",
+      policy: { autonomy: "full" },
+      approver: async () => ({ answer: "once" }),
+    });
+    const call = async (name: string, input: object) => asText(await toolkit.call({ name, input }));
+    tmux("send-keys", "-t", pane, "cat", "Enter"); // reads lines, as a chat does
+    const said = await call("run_shell", { command: "echo left-$((1 + 1)); exec sleep 1000", wait: false });
+    expect(said).toMatch(/dispatched to tmux pane %\d+; .* People see it in the window handrail of this session\.$/);
+    await until("it is seen", async () => /^left-2$/m.test(await call("capture-pane", {})));
+    expect(tmux("capture-pane", "-p", "-t", pane)).not.toMatch(/handrail|left/);
+    expect(tmux("list-windows", "-t", "=mine:", "-F", "#{window_name} #{window_active}")).toMatch(/ 1\nhandrail 0$/);
+    expect(await call("send-keys", { keys: ["C-c"] })).not.toBe(`sent keys to tmux pane ${pane}`);
+    const again = await call("run_shell", { command: "echo again", wait: false });
+    expect(/%\d+/.exec(again)).toEqual(expect.arrayContaining([/%\d+/.exec(said)?.[0]]));
+    tmux("kill-session", "-t", "=mine:");
+  });
+
   test("an agent's commands are visible to people", async () => {
     const { code, stdout } = await line.run(["run", "Look", "--model", "demo", "--yes", "--tmux-session", "agent"]);
     expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringContaining("README.md begins: # Read me") });
