@@ -187,9 +187,12 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
     elsewhere: delivering?.elsewhere,
     permanentGrants,
     takeAct: rate?.take,
-    beforeAct: [isLocal ? places(backend, allState, options) : undefined, undo?.beforeAct, options.beforeAct].filter(
-      (hook) => hook !== undefined,
-    ),
+    beforeAct: [
+      isLocal ? places(backend, allState, options) : undefined,
+      backend.sandbox?.seenAt && privateFiles(backend.sandbox),
+      undo?.beforeAct,
+      options.beforeAct,
+    ].filter((hook) => hook !== undefined),
     ...(undo !== undefined && { beforeTurn: undo.prepare }),
     fetcher,
     conversations,
@@ -429,6 +432,21 @@ const CLOSING_MS = 4_000;
 function places({ workDir, home }: Backend, allState: string, { policy }: ToolkitOptions): BeforeAct {
   const writable = (policy?.allowedRoots ?? []).map((path) => realOf(absolutePath(path, { workDir, home })));
   return keepPlaces(writtenPlaces(allState), { workDir, home, writable });
+}
+
+/** Says where people find a file that a file tool writes into the session's private /tmp, and how long. */
+function privateFiles({ seenAt }: NonNullable<Backend["sandbox"]>): BeforeAct {
+  return async ({ effects }) => {
+    if (effects.some(({ kind }) => kind === "exec")) return undefined;
+    for (const effect of effects) {
+      const place = effect.kind === "write" && effect.real !== undefined ? await seenAt?.(effect.real) : undefined;
+      if (place === undefined || effect.kind !== "write") continue;
+      return {
+        notice: `${effect.path} is in the private /tmp of this session, until it ends. People find it at ${place}`,
+      };
+    }
+    return undefined;
+  };
 }
 
 /** Programs that Handrail starts are never taken from where tools can write. Returns the function that ends that. */

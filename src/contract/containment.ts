@@ -122,6 +122,8 @@ export interface Sandbox {
   readonly temporary: readonly string[];
   /** Whether a real path is in a temporary folder, but not in the workspace or the home, which commands see as is. */
   isTemporary(real: string): boolean;
+  /** Resolves to where people see a real path that is in a temporary folder; `undefined` if it is the same one. */
+  seenAt?(real: string): Promise<string | undefined>;
   /** Whether the sandbox works on this machine. The first call tries it. Never rejects. */
   state(): Promise<SandboxState>;
 }

@@ -45,7 +45,12 @@ describe.skipIf(noSandbox !== undefined)("in the sandbox there is one /tmp", () 
     const [mine, theirs] = [`${folder}/${name}/mine`, `${folder}/${name}/theirs.txt`];
     expect(await bash(`mkdir ${folder}/${name} && echo of a command >${theirs}`)).toBe("(no output)");
     expect(await text("read", { path: theirs })).toBe("of a command\n");
-    expect(await text("write", { path: mine, content: "of a tool\n" })).toBe(`Created ${mine} (10B)`);
+    const [, said, place = ""] =
+      /^([^]*)\n\[.* in the private \/tmp of this session, .* People find it at (.*)\]$/.exec(
+        await text("write", { path: mine, content: "of a tool\n" }),
+      ) ?? [];
+    expect(said).toBe(`Created ${mine} (10B)`);
+    expect(readFileSync(place, "utf8")).toBe("of a tool\n");
     expect(await bash(`cat ${mine}`)).toBe("of a tool\n");
     expect(await text("edit", { path: mine, old_text: "tool", new_text: "file tool" })).toContain(`Edited ${mine}`);
     expect(await bash(`cat ${mine}`)).toBe("of a file tool\n");
@@ -63,7 +68,7 @@ describe.skipIf(noSandbox !== undefined)("in the sandbox there is one /tmp", () 
 
   test("before any command has run, and after a detached job has", async () => {
     const { bash, text, toolkit } = await sandboxed({ approver: async () => ({ answer: "once" }) });
-    expect(await text("write", { path: "/tmp/first", content: "1\n" })).toBe("Created /tmp/first (2B)");
+    expect(await text("write", { path: "/tmp/first", content: "1\n" })).toContain("Created /tmp/first (2B)");
     expect(await text("bash", { command: "cat /tmp/first >/tmp/copy", detached: true })).toMatch(/job/i);
     const [job] = await toolkit.jobs.list();
     await job?.process.exit;

@@ -46,7 +46,7 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
   };
 
   const temporary = temporaryFolders();
-  const { files, isTemporary } = sessionFiles(inner.files, base, {
+  const { files, isTemporary, seenAt } = sessionFiles(inner.files, base, {
     at: temporary,
     shown: [
       base.workDir,
@@ -130,6 +130,7 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
       required,
       temporary,
       isTemporary,
+      seenAt,
       get hidden() {
         return hiddenPathsNow();
       },

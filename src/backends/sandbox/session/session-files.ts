@@ -24,6 +24,8 @@ export interface SessionFiles {
   readonly files: Files;
   /** Whether a real path is in the session's own folders, if the sandbox works. */
   isTemporary(real: string): boolean;
+  /** Resolves to the path on this machine of a real path in the session's own folders; otherwise to `undefined`. */
+  seenAt(real: string): Promise<string | undefined>;
 }
 
 /** Linux follows at most 40 links on a path (path_resolution(7)). */
@@ -115,6 +117,10 @@ export function sessionFiles(inner: Files, base: Base, { at, shown, own }: Tempo
 
   return {
     isTemporary,
+    async seenAt(real) {
+      const outside = await outsideOf(real);
+      return outside === real ? undefined : outside;
+    },
     files: {
       realPath: async (path) => (await differing(path)) ?? absolutePath(path, base),
       stat: (path, options = {}) => on(path, options, inner.stat, (info, inside) => info && withPath(info, inside)),
