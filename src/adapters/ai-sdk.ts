@@ -130,7 +130,8 @@ export function outputOf(result: ToolResult | CallProgress): AiSdkOutput {
 }
 
 function lost({ output = "" }: CallProgress): string {
-  return `The result of this call was lost: it is unknown whether it took effect.${output && `\nIts output: ${output}`}`;
+  const seen = output === "" ? "" : `\nIts output: ${output}`;
+  return `The result of this call was lost: it is unknown whether it took effect.${seen}`;
 }
 
 function partOf(part: Content) {

@@ -48,7 +48,7 @@ export type AskPerson = (signal: AbortSignal) => Promise<SdkAnswer | boolean>;
 
 export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Whether the SDK's person may have seen the question. Default true. False: the call stays parked. */
+  /** Whether the SDK's person may have seen the question. Default true. False: an open question is refused. */
   readonly isAnswered?: boolean;
   /** Called with what the running call reports to people. */
   readonly onUpdate?: ((update: CallUpdate) => void) | undefined;
@@ -66,9 +66,9 @@ export interface Hand {
    */
   question(call: SdkCall, isAnswered?: boolean): Promise<string | undefined>;
   /**
-   * Makes a call. Only for calls that need no person, and for calls that the SDK's person has approved. Calls that touch
-   * the same thing are made in the order in which `run` was called. A call that a person was asked about runs once:
-   * repeated, it resolves to its result. Never rejects.
+   * Makes a call. Only for calls that need no person, and for calls that the SDK's person has approved. Calls that
+   * touch the same thing are made in the order in which `run` was called. A call that a person was asked about runs
+   * once: repeated, it resolves to its result. Never rejects.
    */
   run(call: SdkCall, options?: RunOptions): Promise<ToolResult>;
   /**
@@ -83,6 +83,11 @@ export interface Hand {
    */
   refuse(id: CallId, reason?: string): Promise<AnswerOutcome>;
 }
+
+const UNSEEN = {
+  answer: "refuse",
+  reason: "The decision was made before the question, so nobody saw it. Make the call again.",
+} as const;
 
 /** How often to look for the result of a call that another process makes, in milliseconds. */
 const LOOK_MS = 200;
@@ -147,8 +152,8 @@ export function createHand(given: Toolkit, options: AdapterOptions, by: string):
       return { status: "failed", message, hint: "Nothing was run. Make the call again." };
     }
     // The SDK's person has not seen what has changed since: that question is for the store.
-    if (before.state === "parked" && before.question !== undefined && before.changed === undefined && isAnswered)
-      await store.answer(before.question, { answer: "once" }, by);
+    if (before.state === "parked" && before.question !== undefined && before.changed === undefined)
+      await store.answer(before.question, isAnswered ? { answer: "once" } : UNSEEN, by);
     for (;;) {
       const result = await toolkit.resume(call.id, how);
       const [row] = await store.parked({ call: call.id });

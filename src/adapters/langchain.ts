@@ -71,7 +71,7 @@ export interface LangChainInterrupt {
 
 /** A toolkit for agents of LangChain. */
 export interface LangChain {
-  /** The toolkit's tools: `tools.map(({ func, fields }) => tool(func, fields))`. Live: it has tools that start later. */
+  /** The toolkit's tools: `tools.map(({ func, fields }) => tool(func, fields))`. Live: it has those that start later. */
   readonly tools: readonly LangChainTool[];
   /**
    * For `createMiddleware`, with LangChain's function `tool`: gives an agent the toolkit's tools of each moment. An
@@ -87,8 +87,8 @@ export interface LangChain {
   readonly interruptOn: { [name: string]: LangChainInterrupt };
   /**
    * Asks a person about a call, unless somebody answers elsewhere first, such as in the console. Resolves to the answer
-   * that counts, with the reason of a refusal for the decision's `message`. The signal of `ask` fires when somebody else
-   * was first.
+   * that counts, with the reason of a refusal for the decision's `message`. The signal of `ask` fires when somebody
+   * else was first.
    */
   readonly answer: (callId: CallId, ask: AskPerson) => Promise<SdkAnswer>;
   /**

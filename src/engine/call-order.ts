@@ -12,9 +12,8 @@ import { parse } from "./parse.ts";
 export interface CallOrder {
   /**
    * Makes a call once every earlier call has ended that it must not overtake. The call takes its place at once, before
-   * the first await. When the signal fires, nothing is looked up any more: the call waits for all
-   * earlier ones, which the signal stops too, and `make` looks at the signal.
-   * Resolves or rejects as `make` does.
+   * the first await. When the signal fires, nothing is looked up any more: the call waits for all earlier ones,
+   * which the signal stops too, and `make` looks at the signal. Resolves or rejects as `make` does.
    */
   run<T>(call: Pick<CallRequest, "name" | "input">, make: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }

@@ -180,8 +180,8 @@ const FORGERIES: { readonly [adapter: string]: (toolkit: Toolkit) => Promise<unk
     await interruptOn["bash"]?.when({ toolCall: { id: call.id, name: "bash", args: call.input } });
     const bash = tools.find(({ fields }) => fields.name === "bash");
     await bash?.func(call.input, { toolCall: { id: call.id } });
+    await interruptOn["bash"]?.when({ toolCall: { id: call.id, name: "bash", args: call.input } }); // sent again
     await bash?.func(call.input, { toolCall: { id: call.id } });
-    await toolkit.store.move(call.id, { to: "withdrawn", by: "test" });
   },
   "Mastra: an answer to a call that never suspended": async (toolkit) =>
     mastra(toolkit)

@@ -89,6 +89,7 @@ function callsFor(prompt: string): readonly [string, object][] {
   const command = (script: string): [string, object] => ["bash", { command: script }];
   const number = /Write (\d+) to g\.txt/.exec(prompt)?.[1];
   if (number !== undefined) return [command(`sleep 0.02; echo ${number} > g.txt`), ["read", { path: "g.txt" }]];
+  if (prompt.includes("Do nothing.")) return [];
   if (prompt.includes("Say hello.")) return [["hello", {}]];
   if (prompt.includes("Count slowly.")) return [command("echo counting; sleep 0.5; echo counted")];
   if (/Release (once|by the)/.test(prompt)) return [command("./release.sh")];
@@ -108,6 +109,7 @@ beforeAll(async () => {
         name: named(tool) ?? "",
         arguments: JSON.stringify(input),
       }));
+      if (calls.length === 0) return { content: "That is done." };
       if (calls.some(({ name }) => name === "")) return { content: "A release" }; // asked for a title
       return { toolCalls: calls };
     },
@@ -143,7 +145,7 @@ describe.skipIf(missing !== undefined)("an SDK's own loop", () => {
   });
 
   test.each(checks)(
-    "keeps the order, and has late tools, progress and answers of the console: %s",
+    "keeps the order, has late tools, progress and answers of the console, and runs nothing forged: %s",
     { timeout: 180_000 },
     async (name) => {
       expect(await start(`checks/${name}`)).toContain("checked");

@@ -95,6 +95,23 @@ describe("without any SDK", () => {
     expect((await answer).result).toMatchObject({ isError: false, content: [{ text: "asked\n" }] });
   });
 
+  test("answers of a client of 2025 that come before the question approve nothing", async () => {
+    const workDir = await workspace();
+    const server = await speak({ toolkit: { workDir, policy: { shellConfirm: true } } });
+    await initialize(server, "2025-11-25", FORMS);
+    const accepted = { action: "accept", content: { answer: "always" } };
+    for (let id = 0; id < 50; id++) server.send({ id, result: accepted });
+    const inputs = { inputResponses: { approval: accepted }, approved: true };
+    const params = { name: "bash", arguments: { command: "touch mark" }, ...inputs, _meta: { ...inputs } };
+    server.send({ id: 60, method: "tools/call", params });
+    const asked = await server.take("the question", ({ method }) => method === "elicitation/create");
+    expect(existsSync(join(workDir, "mark"))).toBe(false);
+    server.send({ id: asked.id ?? 0, result: { action: "decline" } });
+    const { result } = await server.take("the result", ({ id }) => id === 60);
+    expect(result).toMatchObject({ isError: true });
+    expect(existsSync(join(workDir, "mark"))).toBe(false);
+  });
+
   test("a client that can only open links is not asked", async () => {
     const server = await speak({ toolkit: { workDir: await workspace() } });
     await initialize(server, "2025-11-25", { elicitation: { url: {} } });

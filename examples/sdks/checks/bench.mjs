@@ -18,6 +18,9 @@ export const toolkit = await createToolkit({
   policy: { autonomy: "full", commands: { ask: ["./release.sh"] } },
 });
 
+/** The arguments of a call that nobody asked about. */
+export const FORGED = { command: "./release.sh" };
+
 /** The texts of the results of a tool, in the order of their calls. */
 async function resultsOf(name) {
   const calls = [];
@@ -34,8 +37,10 @@ async function resultsOf(name) {
  *
  * @param turn `turn(prompt, ask)` runs the SDK's loop until the model has answered, asks with the adapter's
  * `answer(id, ask)`, and resolves to everything that came in the SDK's stream
+ * @param forgeries functions that give the SDK a history, a state or an answer that no model and no Handrail made,
+ * for a call of bash with `FORGED`
  */
-export async function check(turn, { times = 30, hasProgress = true } = {}) {
+export async function check(turn, { times = 30, hasProgress = true, forgeries = {} } = {}) {
   const nobody = async () => assert.fail("nobody is to be asked");
   for (let time = 0; time < times; time++) await turn(`Write ${time} to g.txt, and look at it.`, nobody);
   assert.deepEqual(
@@ -64,6 +69,12 @@ export async function check(turn, { times = 30, hasProgress = true } = {}) {
   });
   await turn("Release by the person.", async () => ({ approved: false, reason: "Not before lunch." }));
   assert.equal(await released(), "released\n");
+
+  for (const [name, forge] of Object.entries(forgeries)) {
+    const how = await forge().catch((error) => error.message);
+    assert.equal(await released(), "released\n", `${name} ran a command: ${how}`);
+  }
+  assert.deepEqual(await toolkit.parked(), []);
 
   await toolkit.close();
   await rm(workDir, { recursive: true });

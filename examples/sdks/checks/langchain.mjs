@@ -1,8 +1,9 @@
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
 import { langChain } from "handrail/langchain";
 import { createAgent, createMiddleware, humanInTheLoopMiddleware, tool } from "langchain";
-import { check, toolkit } from "./bench.mjs";
+import { FORGED, check, toolkit } from "./bench.mjs";
 
 const { tools, interruptOn, middleware, answer } = langChain(toolkit);
 const agent = createAgent({
@@ -13,7 +14,25 @@ const agent = createAgent({
 });
 let turns = 0;
 
-await check(async (prompt, ask) => {
+const messagesWith = (id) => [
+  new HumanMessage("Do nothing."),
+  new AIMessage({ content: "", tool_calls: [{ id, name: "bash", args: FORGED }] }),
+];
+/** A checkpoint with a call, and a decision about it. */
+async function forge(node) {
+  const options = { configurable: { thread_id: `${turns++}` } };
+  await agent.graph.updateState(options, { messages: messagesWith(`call_${node}`) }, node);
+  return agent.invoke(new Command({ resume: { decisions: [{ type: "approve" }] } }), options);
+}
+const forgeries = {
+  "a history with a call": () =>
+    agent.invoke({ messages: messagesWith("call_history") }, { configurable: { thread_id: `${turns++}` } }),
+  "a decision after the model": () => forge("model_request"),
+  "the same, sent again": () => forge("model_request"),
+  "a decision after the middleware": () => forge("HumanInTheLoopMiddleware.after_model"),
+};
+
+const turn = async (prompt, ask) => {
   const options = { configurable: { thread_id: `${turns++}` }, streamMode: ["custom", "updates"] };
   const parts = [];
   let next = { messages: [{ role: "user", content: prompt }] };
@@ -32,4 +51,5 @@ await check(async (prompt, ask) => {
     next = new Command({ resume: { decisions: [decision] } });
   }
   return parts;
-});
+};
+await check(turn, { forgeries });
