@@ -60,7 +60,7 @@ export type Refusal =
   /** A limit of the sandbox that the command reached. */
   | { readonly kind: "limit"; readonly what: "processes" | "memory" | "disk" }
   /** A probable cause, from a phrase in the output of a failed command. The path, host or call is not known. */
-  | { readonly kind: "likely"; readonly what: "write" | "network" | "temporary" | "system-call" };
+  | { readonly kind: "likely"; readonly what: "write" | "network" | "temporary" | "system-call" | "signing" };
 
 /** Unusually many refusals. */
 export interface Alarm {

@@ -93,9 +93,9 @@ export function gitFoldersOf(reader: Reader, folder: string): readonly string[] 
 }
 
 /**
- * Returns the `.git` folders of a workspace that is a linked worktree: its own, and the common folder of the
- * repository. `undefined` if the workspace is not a linked worktree, or if the repository does not list this workspace:
- * then a command may have written a `.git` that leads there. The sandbox asks before any command runs.
+ * Returns the `.git` folders of a workspace that is a linked worktree or a submodule: its own, and the common folder of
+ * the repository. `undefined` if the workspace is neither, or if the repository does not name this workspace: then a
+ * command may have written a `.git` that leads there. The sandbox asks before any command runs.
  */
 export function linkedWorktree(
   reader: Reader,
@@ -106,7 +106,10 @@ export function linkedWorktree(
     reader.kindOf(file) === "file" ? leadsTo(reader, file, pattern, base) : undefined;
   const pointer = join(workDir, ".git");
   const own = leadTo(pointer, /^gitdir: (.+?)\n*$/, workDir);
-  if (own === undefined || leadTo(join(own, "gitdir"), /^(.+?)\n*$/, own) !== pointer) return undefined;
+  if (own === undefined) return undefined;
+  const isModule = own.includes("/.git/modules/") && reader.kindOf(join(own, "gitdir")) === undefined;
+  if (isModule) return workTreeOf(reader, own) === workDir ? { own, common: own } : undefined;
+  if (leadTo(join(own, "gitdir"), /^(.+?)\n*$/, own) !== pointer) return undefined;
   const common = leadTo(join(own, "commondir"), /^(.+?)\n*$/, own);
   return common !== undefined && dirname(dirname(own)) === common ? { own, common } : undefined;
 }

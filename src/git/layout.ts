@@ -13,7 +13,7 @@ export function isRepository(has: (name: (typeof MAKING)[number]) => boolean): b
  */
 export const WORKING = new RegExp(
   `^(${[
-    "objects|refs|logs|reftable|packed-refs|shallow|worktrees|modules|lfs|rr-cache",
+    "objects|refs|logs|reftable|packed-refs|shallow|worktrees|modules|lfs|rr-cache|info",
     "HEAD|[A-Z_]+_HEAD|[A-Z_]*EDITMSG|[A-Z_]+_MSG|MERGE_[A-Z_]+|NOTES_MERGE_.+|AUTO_MERGE",
     "index|index\\..+|sharedindex\\..+|gc\\.(log|pid)|.+\\.lock|.+\\.held-back(-\\d+)?",
     "ADD_EDIT\\.patch|addp-hunk-edit\\.diff",
@@ -26,8 +26,14 @@ export const ASIDE = /\.held-back(-\d+)?$/;
 /** State of an unfinished rebase, cherry-pick, revert or bisect. git continues it and runs the programs it names. */
 export const OPERATION = /^(rebase-merge|rebase-apply|sequencer|BISECT_.+)$/;
 
-/** Paths deeper in a repository that lead git to other objects. They are in folders that git writes in daily work. */
-export const DEEPER = ["objects/info/alternates", "objects/info/http-alternates", "refs/replace"] as const;
+/**
+ * Paths deeper in a repository that lead git to other objects or drivers, or hide files from a person. They are in
+ * folders that git writes in daily work.
+ */
+export const DEEPER = [
+  ...["objects/info/alternates", "objects/info/http-alternates", "refs/replace"],
+  ...["info/attributes", "info/exclude", "info/grafts"],
+] as const;
 
 /** Names in a folder that git takes for a repository, and that lead it to programs or other folders. */
 export const LEADING: ReadonlySet<string> = new Set([

@@ -93,6 +93,7 @@ export function describeGuestRefusals(refusals: readonly Refusal[], outside: str
     (has("unsearched") || has("likely", "write")) &&
       "In the sandbox, only temporary files and the workspace are writable, except files that configure other programs.",
     has("likely", "temporary") && "The sandbox has its own /tmp and /var/tmp: use a file of the workspace.",
+    has("likely", "signing") && "The sandbox hides the keys with which git signs: use git commit --no-gpg-sign.",
     has("likely", "system-call") &&
       "The sandbox refuses mounts, namespaces, tracing and other privileged system calls.",
     ...new Set(refusals.map((each) => each.kind === "limit" && LIMITS[each.what])),
@@ -115,6 +116,9 @@ const HINTS: { readonly [What in Extract<Refusal, { kind: "likely" }>["what"]]: 
   temporary:
     "The sandbox has its own /tmp and /var/tmp. If the command needs a file of the machine's, run it again with " +
     'read: ["PATH"] or write: ["PATH"]; a person is asked.',
+  signing:
+    "The sandbox hides the keys with which git signs, and their agent. If the commit must be signed, run it again " +
+    "with sandbox: false; a person is asked. If not, use git commit --no-gpg-sign (git tag --no-sign).",
   "system-call":
     "The sandbox refuses mounts, namespaces, tracing and other privileged system calls. " +
     "If the command needs them, run it again with sandbox: false; a person is asked.",

@@ -380,7 +380,7 @@ describe("access that was finally allowed", () => {
   test("covers what git writes into its configuration by itself, after a question", async () => {
     const { judge, folder } = await place();
     const write = [join(folder, ".git/config")];
-    for (const command of ["git branch -m new", "git branch -c new", "git submodule update --init"]) {
+    for (const command of ["git branch -m new", "git branch -c new", "git remote add a https://a.example/b"]) {
       expect(await judge(command), command).toMatchObject({ verdict: "ask", within: { write } });
     }
     for (const command of ["git branch", "git branch new", "git submodule status"]) {

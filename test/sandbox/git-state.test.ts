@@ -212,7 +212,8 @@ describe.skipIf(noSandbox !== undefined)("what a command writes into .git", () =
   });
 
   test.each([
-    ["info/attributes", "info/attributes", "* filter=x", "Read-only"],
+    ["info/attributes", "info/attributes", "* filter=x", "held"],
+    ["info/exclude", "info/exclude", "*.evil", "Read-only"],
     ["config", "config", "[core] fsmonitor = x", "Read-only"],
     ["a hook", "hooks/post-checkout", "#!/bin/sh", "Read-only"],
     ["commondir", "commondir", "../other", "held"],

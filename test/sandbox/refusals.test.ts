@@ -35,6 +35,11 @@ const LIKELY: { readonly [what in Extract<Refusal, { kind: "likely" }>["what"]]:
     "cat: /tmp/upload.log: No such file or directory",
     "Error: ENOENT: no such file or directory, open '/tmp/upload.log'",
   ],
+  signing: [
+    "error: gpg failed to sign the data\nfatal: failed to write commit object",
+    "error: Couldn't load public key /home/me/keys/id.pub: No such file or directory?\n\nfatal: failed to write commit object",
+    "error: gpg failed to sign the data\nerror: unable to sign the tag",
+  ],
   "system-call": [
     "Bad system call (core dumped)",
     "audit: type=1326 audit(1700000000.000:1): auid=0 uid=0 gid=0 pid=1 comm=x sig=31 syscall=250",

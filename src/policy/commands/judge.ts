@@ -16,7 +16,7 @@ import { fixedBy } from "./always.ts";
 import { type FoundScript, findCommands } from "./find-commands.ts";
 import { judgeNames } from "./names.ts";
 import { neverRun } from "./never-run.ts";
-import { type Need, accessFor, mayOpen } from "./opening.ts";
+import { type Need, accessFor, openable } from "./opening.ts";
 import type { FoundCommand } from "./search.ts";
 import { decideCommand, shorten } from "./command-decision.ts";
 
@@ -101,8 +101,9 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
       };
     });
     const tooLong = found.tooLong ?? names.tooLong;
-    const isOpened = !contained || (await mayOpen(found.commands, names.needs, find));
-    const beside = isOpened ? undefined : names.needs.find(({ holds, isSure }) => isSure && holds !== undefined);
+    const openedNeeds = contained ? await openable(found.commands, names.needs, find) : names.needs;
+    const beside =
+      openedNeeds !== undefined ? undefined : names.needs.find(({ holds, isSure }) => isSure && holds !== undefined);
     const decision = decideScript(parts, {
       ...found,
       effect,
@@ -118,7 +119,7 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
       redirected: beside === undefined ? names.ofScript : onlyAlone(beside),
       plain,
     });
-    const opened = accessFor(isOpened ? names.needs : []);
+    const opened = accessFor(openedNeeds ?? []);
     return { decision, needs: { ...opened, ...(names.git !== undefined && { git: names.git }) } };
   };
 }

@@ -11,7 +11,10 @@ import { pathKinds } from "../../provenance/paths.ts";
 import { REPOSITORY } from "../../provenance/start-up.ts";
 import type { FoundScript } from "./find-commands.ts";
 import { type NamedPath, namedPaths } from "./named-paths.ts";
+import { withFiles } from "../../git/reader.ts";
+import { repositoryFiles } from "../../git/inert.ts";
 import { gitFolder, gitWords } from "./found-words.ts";
+import { type GitWrite, gitWrites, limitsOf, madeByGit, setsName } from "./git-writes.ts";
 import type { Need } from "./opening.ts";
 import type { FoundCommand } from "./search.ts";
 
@@ -40,7 +43,7 @@ interface NamesOptions {
   readonly look: LookUps;
   readonly contained: boolean;
   readonly folder: string;
-  readonly backend: Pick<Backend, "home" | "workDir" | "sandbox">;
+  readonly backend: Pick<Backend, "home" | "workDir" | "sandbox" | "files" | "outside">;
 }
 
 /** Judges the literal words that name files. A protected file counts as written to, unless by a listed program. */
@@ -58,7 +61,7 @@ export async function judgeNames(
     const real = await look.realPath(path);
     const target = typeof real === "string" ? real : path;
     const isStartUp = kindOf("write", { path, real: target })?.kind === "start-up";
-    const isReader = isListed(command?.words[0]?.value ?? "");
+    const isReader = isListed(command?.words[0]?.value ?? "") || LOOKS.test(gitWords(command?.words ?? [])[0] ?? "");
     const key = kindOf("read", { path, real: target });
     // Any program may write a file that it names; a key in the user's home counts as read.
     const isWritten = use === "write" || (isStartUp && !isReader && key?.kind !== "key");
@@ -71,7 +74,11 @@ export async function judgeNames(
     if (key !== undefined) needs.push({ ...need, use: "read", holds: mustOpen ? key.holds : undefined });
     const isHeld = isWritten && (isStartUp || decision.rule === "protected_files");
     if (isHeld || (isWritten && key !== undefined))
-      needs.push({ ...need, use: "write", holds: isHeld || mustOpen ? (named.holds ?? START_UP) : undefined });
+      needs.push({
+        ...{ ...need, use: "write", holds: isHeld || mustOpen ? (named.holds ?? START_UP) : undefined },
+        ...(named.how === "aside" && { isAside: true }),
+        ...(named.isInert === true && named.isUnasked === true && { isInert: true }),
+      });
     if (CONTAINED.has(decision.rule) && key === undefined && !isHeld) return undefined;
     if (named.isUnasked === true) return undefined;
     const asked = against(decision);
@@ -89,18 +96,47 @@ export async function judgeNames(
     );
   };
 
+  const worksIn = (command: FoundCommand) => posix.resolve(folder, command.folder ?? "", gitFolder(command.words));
+  const made = found.commands.flatMap((command) => {
+    const target = madeByGit(command);
+    return target === undefined ? [] : [posix.resolve(worksIn(command), target)];
+  });
+  const configuredBy = async (command: FoundCommand): Promise<readonly Named[]> => {
+    const writes = gitWrites(command);
+    if (writes.length === 0) return [];
+    const at = worksIn(command);
+    const files = await withFiles(backend.outside ?? backend.files, (reader) =>
+      repositoryFiles(reader, at, backend.home),
+    );
+    // A repository that the script makes is not read-only while it runs.
+    if (files === undefined || made.some((root) => isInside(at, root) && root !== files.top)) return [];
+    const isInert = files.isInert && command.words.every(({ value }) => value !== undefined);
+    return writes.flatMap(({ file, how }): readonly Named[] => {
+      const isFree = how === "unasked" || how === "aside";
+      const isUnasked = isFree && (isInert || setsName(command));
+      if (how === "aside" && !isInert) return [];
+      return [
+        {
+          path: files[file],
+          folder: command.folder,
+          use: "write",
+          command,
+          limits: limitsOf(how),
+          isUnasked,
+          isInert,
+          how,
+          holds: REPOSITORY,
+        },
+      ];
+    });
+  };
+
   // The target of ".." is unknown if the script may have changed its folder.
   const names = namedPaths(found, MOST_NAMES + 1).filter(
     ({ path, folder: from }) => from !== undefined || !path.startsWith(".."),
   );
   // These git commands write git's configuration. Their words show what they write, so they can be granted.
-  const configured = (contained ? found.commands : []).flatMap((command) =>
-    CONFIGURING.filter(([, words]) => words.test(gitWords(command.words).join(" "))).map(([file, , limits]): Named => {
-      const path = posix.join(gitFolder(command.words), file);
-      const isUnasked = protectsNobody(command);
-      return { path, use: "write", folder: command.folder, command, limits, isUnasked, holds: REPOSITORY };
-    }),
-  );
+  const configured = contained ? (await Promise.all(found.commands.map(configuredBy))).flat() : [];
   const all: readonly Named[] = [...configured, ...names];
   const looked = withinBudget(all);
   const judged = await Promise.all(
@@ -124,6 +160,8 @@ interface Named extends NamedPath {
   /** Limits that replace those of the path rules. */
   readonly limits?: Pick<Scope, "upTo" | "onlyPerson">;
   readonly isUnasked?: boolean;
+  readonly isInert?: boolean;
+  readonly how?: GitWrite["how"];
   readonly holds?: string;
 }
 
@@ -155,37 +193,11 @@ function withinBudget(names: readonly Named[]): readonly Named[] {
   return end === -1 ? names : names.slice(0, end);
 }
 
-/** `git config` sets any key, also keys that name programs: only a person may answer. */
-const ANY_KEY = { onlyPerson: true };
-
-/** Files of a repository's configuration, by the git commands that write them. */
-const CONFIGURING: readonly (readonly [file: string, words: RegExp, limits: Pick<Scope, "onlyPerson">])[] = [
-  [".git/config", /^remote( -\S+)* (add|remove|rm|rename|set-url|set-branches|set-head)( |$)/, {}],
-  [".git/config", /^submodule( -\S+)* (add|set-url|set-branch|init|update|sync|deinit|absorbgitdirs)( |$)/, {}],
-  [".gitmodules", /^submodule( -\S+)* (add|set-url|set-branch)( |$)/, {}],
-  [".git/config", /^branch .*(?<= )(-[a-z]*[mMcCu]|--(move|copy|set-upstream|unset-upstream|edit-description))/s, {}],
-  [".git/config", /^config(?!.* --global( |$))(( -\S*)* (?!-).*){2}/s, ANY_KEY],
-  [
-    ".git/config",
-    /^config(?!.* --global( |$)).* --(unset|add|replace-all|remove-section|rename-section|edit)/s,
-    ANY_KEY,
-  ],
-];
+/** Subcommands of git that only read the files that they name. */
+const LOOKS = /^(verify-pack|show-index)$/;
 
 /** Subcommands of git that begin, change or end a rebase, cherry-pick, revert or bisect. */
 const SEQUENCING = /^(am|bisect|checkout|cherry-pick|commit|merge|pull|rebase|reset|revert|stash|switch)$/;
-
-/**
- * Whether git writes its configuration for a command so that nobody need be asked: it runs no hook and no program, and
- * what it writes leads to none. The name in commits (a variable can give it too), and the branch that a branch follows.
- */
-function protectsNobody({ words }: FoundCommand): boolean {
-  const given = gitWords(words);
-  if (words.some(({ value }) => value === undefined) || given.length !== (given[1] === "--local" ? 4 : 3)) return false;
-  const [subcommand, option = "", value = ""] = given.filter((word) => word !== "--local");
-  if (!/^[^-\p{Cc}][^\p{Cc}]*$/u.test(value)) return false;
-  return subcommand === "config" ? /^user\.(name|email)$/.test(option) : subcommand === "branch" && option === "-u";
-}
 
 function against(decision: Decision): Decision | undefined {
   return decision.verdict === "allow" ? undefined : decision;

@@ -22,6 +22,7 @@ const PHRASES = {
     /\b(?:ENETUNREACH|EAI_AGAIN|ENOTFOUND)\b/,
   ),
   temporary: /\/tmp\/.{0,300}no such file|(?:no such file|cannot find module).{0,80}\/tmp\//i,
+  signing: /gpg failed to sign the data|signing failed:|couldn't (?:find|load|sign).{0,40}key|No private key found/i,
   "system-call": either(
     "im",
     /bad system call|\bSIGSYS\b|type=(?:1326|SECCOMP)|no permissions to create new namespace/,
