@@ -9,7 +9,7 @@
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createToolkit, sqliteStore } from "handrail";
@@ -184,7 +184,8 @@ async function recordTerminal() {
     };
     await take("terminal", `${address.href}#/thread/main`, { viewport: { width: 1024, height: 560 } }, types);
   } finally {
-    execFileSync("tmux", ["-L", "handrail-sessions", "kill-server"], { env: { ...process.env, TMUX_TMPDIR: home } });
+    for (const name of readdirSync(join(home, `tmux-${process.getuid?.()}`)))
+      execFileSync("tmux", ["-L", name, "kill-server"], { env: { ...process.env, TMUX_TMPDIR: home } });
     server.kill();
   }
 }

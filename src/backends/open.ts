@@ -52,7 +52,8 @@ export async function openBackend(place: TargetOptions, surroundings: Surroundin
   }
   const inner = await open({ ...place, sandbox: "off", passEnv: [...(place.passEnv ?? []), SOCKETS] });
   try {
-    return await (await import("./tmux/tmux.ts")).tmux(inner, terminal === true ? {} : { session: terminal });
+    const { ownSocket, tmux } = await import("./tmux/tmux.ts");
+    return await tmux(inner, terminal === true ? { socket: ownSocket(surroundings.programs) } : { session: terminal });
   } catch (error) {
     await inner.close();
     throw error;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { projectRoot } from "../../scripts/lib/project.mjs";
 import { asText } from "../../src/engine/result.ts";
 import { quoteWord, quoteWords } from "../../src/util/quote.ts";
@@ -114,6 +114,22 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
       person.leaves();
       execFileSync("sh", ["-c", attach.replace(/attach .*/, "kill-server")]);
     }
+  });
+
+  test("toolkits with other state folders share no screen; those with one share it", async () => {
+    const stateDir = temporaryFolder();
+    const sockets = new Set<string>();
+    onTestFinished(() => sockets.forEach((socket) => tmux("-S", socket, "kill-server")));
+    const attach = async (state: string) => {
+      const { backend } = await toolkitWith({ terminal: true, workDir: temporaryFolder(), stateDir: state });
+      await backend.terminal?.capture();
+      sockets.add(/-S (\S+)/.exec(backend.terminal?.attach ?? "")?.[1] ?? "");
+      return backend.terminal?.attach;
+    };
+    const first = await attach(stateDir);
+    expect(first).toMatch(/ -S \S+\/handrail-\w{10} attach -t handrail$/);
+    expect(await attach(temporaryFolder())).not.toBe(first);
+    expect(await attach(stateDir)).toBe(first);
   });
 
   test("handrail call --tmux-session works in that session, which stays", async () => {

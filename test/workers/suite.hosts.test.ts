@@ -29,6 +29,7 @@ const problem = postgresProblem() ?? redisProblem();
 mustBeHere("PostgreSQL and Redis", problem);
 
 const REAL = "the engine follows the links of a path before a tool has it, on every target";
+const POLICY = "the policy refuses a command that chooses a program by a variable";
 const STOPPED = "a call is stopped as a whole: its process is reported as aborted";
 const ARGUMENT = "a function or an open file cannot be the argument of a call";
 
@@ -43,6 +44,7 @@ const DIFFERENT: { readonly [title: string]: string } = {
   "a path that is not a folder, or is missing, is a failure that names it": REAL,
   "a file is removed, a link without its target, and a folder with its content": REAL,
   "a link is not followed": REAL,
+  "an editor that a command opens ends at once with a sentence, unless the command chose it": POLICY,
   "a killed process is reported as signaled": STOPPED,
   "TERM comes first, so that a process can clean up; its output until then is kept": STOPPED,
   "KILL comes after the grace period, for a process that ignores TERM": STOPPED,

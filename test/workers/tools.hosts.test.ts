@@ -21,6 +21,7 @@ const NO_DIFFERENCE =
 /** What is different with workers, by the titles of the tests. */
 const DIFFERENT: { readonly [title: string]: string } = {
   "but only its background child: the call ends, and the child ends with the toolkit": "it ends with the worker",
+  "is what a terminal would show at the end, and the saved output keeps all": "ids of jobs begin with their worker's",
   "in results: a job, without it": "its id begins with that of its worker",
   "is not replaced: the difference is shown, and the next write replaces it": NO_DIFFERENCE,
   "is noticed whether a read, a write or an edit saw it, and whether a person or a command changed it": NO_DIFFERENCE,

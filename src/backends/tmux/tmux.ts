@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { hostname } from "node:os";
 import type { Backend, Terminal } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { pause } from "../../util/abort.ts";
@@ -16,17 +18,22 @@ import { type At, type RunScript, capture, paneAt, sendKeys } from "./pane-io.ts
 export interface TmuxOptions {
   /**
    * The name of a session of the person's own server: letters, digits, "-" and "_". An existing session is used again.
-   * Default: the session "handrail" of a server for Handrail alone, whose socket is named `OWN_SOCKET`.
+   * Default: the session "handrail" of a server for Handrail alone.
    */
   readonly session?: string;
   /** The interactive shell, as a command line of sh: "zsh", "busybox sh". Default: tmux's `default-shell`. */
   readonly shell?: string;
-  /** The name of the server's socket, as tmux's `-L`. Default: as `session` says. */
+  /** The name of the server's socket, as tmux's `-L`. Default: with `session` the person's, otherwise `OWN_SOCKET`. */
   readonly socket?: string;
 }
 
 /** Nobody else's sessions are on this server, whatever their names are. */
 const OWN_SOCKET = "handrail-sessions";
+
+/** The name of the socket for one state folder: toolkits with other state share no screen, also on a shared host. */
+export function ownSocket(stateFolder: string): string {
+  return `handrail-${createHash("sha256").update(`${hostname()}\0${stateFolder}`).digest("hex").slice(0, 10)}`;
+}
 
 /** How long closing may take; the grace after TERM is two seconds. After this, `inner` ends the rest. Milliseconds. */
 const LEAVING_MS = 6_000;
