@@ -93,6 +93,8 @@ function effectsOf(tool: Tool, input: unknown): readonly Effect[] {
       cause: error,
     });
   }
+  if (!Array.isArray(effects))
+    throw new ToolFailure(`tool "${tool.name}" declared its effects as ${typeof effects}; expected a list`);
   const unknown = unknownKind(effects.map(({ kind }) => kind));
   if (unknown !== undefined) throw new ToolFailure(`tool "${tool.name}": ${unknown}`);
   const undeclared = effects.find((effect) => !tool.touches.includes(effect.kind));

@@ -10,8 +10,8 @@ import type { SavedImages } from "./record.ts";
 import { maskedContent } from "./mask-result.ts";
 import { DEFAULT_LIMIT, savedNotice, truncateHead, truncateTail } from "../output/truncate.ts";
 import type { Executed } from "./execute.ts";
-import { asJson, boundJson } from "./bound-json.ts";
-import { takenPart } from "./taken-part.ts";
+import { boundJson } from "./bound-json.ts";
+import { checkedParts, returnedBy } from "./returned.ts";
 import { outputFault } from "./validate.ts";
 
 /** The room for notices that a tool adds when it truncates its own output. */
@@ -24,12 +24,12 @@ const NOTICE_BYTES = 2_048;
  * is put inside a boundary. Notices for the model come last, outside it. Images are saved as well, for people who look
  * at the call later.
  *
- * @throws ToolFailure when the data is not JSON, or does not fit the tool's output schema after masking. Truncated data
- *   may not fit it.
+ * @throws ToolFailure when a part is none, the data is not JSON, or does not fit the tool's output schema after masking:
+ *   with the result in its content. Truncated data may not fit it.
  */
 export async function fit(
   call: ApprovedCall,
-  { data: returned, attached }: Executed,
+  executed: Executed,
   {
     outputs,
     notices,
@@ -40,21 +40,17 @@ export async function fit(
 ): Promise<{ content: readonly Content[]; data: Json; images?: SavedImages }> {
   const { tool, request } = call;
   const keep = tool.keep ?? "head";
-  const json = asJson(returned);
-  if (json === undefined) throw new ToolFailure(`tool "${tool.name}" returned data that is not JSON`);
-  const rendered = tool.render === undefined ? plain(json) : tool.render(json, call.input);
-  const own = typeof rendered === "string" ? [text(rendered)] : rendered;
-  const parts = (attached.length === 0 ? own : [...own, ...attached]).map(takenPart);
+  const { data: json, parts, fault: ownFault } = returnedBy(tool, call.input, executed);
   const fitting = { limit: tool.limit ?? DEFAULT_LIMIT, keep, outputs, mask };
   const from = call.effects.length === 0 ? undefined : await foreignSource(call, store);
   const content =
     from === undefined ? await fitted(parts.map(plainPart), fitting) : await bounded(parts, from, fitting);
   const whole = mask.json(json);
   const data = boundJson(whole, keep);
-  const fault = await faultOf(whole, tool.output, outputForCaller);
+  const fault = ownFault ?? (await faultOf(whole, tool.output, outputForCaller));
   if (fault !== undefined) {
-    throw new ToolFailure(`tool "${tool.name}" returned data that does not fit its output schema: ${fault}`, {
-      hint: "The tool has run; its result is below.",
+    throw new ToolFailure(`tool "${tool.name}" ${fault}`, {
+      hint: content.length === 0 ? "The tool has run." : "The tool has run; its result is below.",
       content: content.map((part) => (isReadable(part) ? notice(part.text) : part)), // already inside its boundary
     });
   }
@@ -67,11 +63,13 @@ export async function fit(
   };
 }
 
-/** Why the data does not fit the tool's schema, or the other one; `undefined` if it does. */
+/** Why the data does not fit the tool's schema, or the other one, as the end of a sentence about the tool. */
 async function faultOf(data: Json, schema: JsonSchema | undefined, other: JsonSchema | undefined) {
-  const fault = schema === undefined ? undefined : await outputFault(schema, data);
-  if (fault !== undefined || other === undefined || JSON.stringify(other) === JSON.stringify(schema)) return fault;
-  return await outputFault(other, data);
+  const isOther = other !== undefined && JSON.stringify(other) !== JSON.stringify(schema);
+  const fault =
+    (schema === undefined ? undefined : await outputFault(schema, data)) ??
+    (isOther ? await outputFault(other, data) : undefined);
+  return fault === undefined ? undefined : `returned data that does not fit its output schema: ${fault}`;
 }
 
 /** Fits text that others wrote, inside a boundary, with our own notices after it. */
@@ -90,7 +88,7 @@ export async function fitFailure(
   { store }: Pick<Host, "store">,
 ): Promise<ToolResult> {
   if (result.status !== "failed" && result.status !== "aborted") return result;
-  const given = result.content;
+  const given = result.content === undefined ? undefined : checkedParts(result.content).parts;
   const isForeign = error instanceof ToolFailure && error.foreign === true;
   const from = call === undefined ? undefined : await foreignSource(call, store);
   if (from === undefined) return given === undefined ? result : { ...result, content: given.map(plainPart) };
@@ -115,10 +113,6 @@ async function savedImages(content: readonly Content[], outputs: Outputs): Promi
     images.map(({ data }) => outputs.save(Buffer.from(data, "base64")).catch(() => undefined)),
   );
   return new Map(images.flatMap((image, index) => (ids[index] === undefined ? [] : [[image, ids[index]]])));
-}
-
-function plain(data: Json): string {
-  return typeof data === "string" ? data : JSON.stringify(data);
 }
 
 async function fitted(raw: readonly Content[], fitting: Fitting): Promise<readonly Content[]> {

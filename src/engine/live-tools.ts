@@ -106,7 +106,8 @@ export function createLiveTools({
 
   const faultOf = (tool: Tool): string | undefined => {
     try {
-      return void requireValid([tool]);
+      requireValid([tool]);
+      return undefined;
     } catch (error) {
       return messageOf(error);
     }

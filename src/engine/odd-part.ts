@@ -11,6 +11,13 @@ export function readableOf(part: unknown): string {
   return jsonOf(isRecord(part) && part["type"] === "text" && "text" in part ? part["text"] : part);
 }
 
+/** Does the same for a part that another program sent. What is JSON then is called so: a model reads it as the answer. */
+export function notedOf(part: unknown): string {
+  const text = readableOf(part);
+  if (!isRecord(part) || typeof part["text"] === "string" || part["type"] === "text") return text;
+  return `[The tool has run. This part of its result is not as the protocol defines it; as JSON:]\n${text}`;
+}
+
 /** Returns a value as JSON, without long base64. Never throws. */
 export function jsonOf(value: unknown): string {
   const json = tried(() =>

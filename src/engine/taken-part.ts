@@ -1,5 +1,5 @@
 import type { Content } from "../contract/content.ts";
-import { pictureOf } from "../files/picture.ts";
+import { pictureOf, plainBase64 } from "../files/picture.ts";
 import { formatSize } from "../output/size.ts";
 import { clip } from "../util/text.ts";
 
@@ -19,10 +19,18 @@ export function takenPart(part: Content): Content {
     const size = `${formatSize(data.length)} in base64; models take up to ${formatSize(MAX_BASE64)}`;
     return { type: "text", text: `[${what} left out: ${label}, ${size}]` };
   }
-  if (part.type !== "image") return part;
+  if (part.type !== "image") return withBytes(part, data, label);
   const picture = pictureOf(data);
   if (picture?.data === data && picture.mimeType === label) return part;
   return picture ?? { type: "text", text: noPicture(data, label) };
+}
+
+/** The part with its base64 in the plain form, which clients of MCP check. */
+function withBytes(part: Exclude<Content, { text: string }>, data: string, label: string): Content {
+  const bytes = plainBase64(data);
+  if (bytes === undefined) return { type: "text", text: `[Left out: ${clip(label, 60)} that is not in base64]` };
+  if (part.type !== "resource") return { ...part, data: bytes, mimeType: label };
+  return bytes === data ? part : { ...part, blob: bytes };
 }
 
 function noPicture(data: string, label: string): string {

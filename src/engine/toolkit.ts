@@ -155,9 +155,13 @@ function toolkitOf(
       const request = { ...NO_CALL.request, thread: own.thread };
       return (await decide({ ...NO_CALL, request, effects }, { policies, backend, store })).decision;
     },
-    async call(given, options = {}) {
-      const request = parse(given, own);
-      return run(request, options, (host, stop) => callTool(request, host, stop));
+    async call(given, options) {
+      try {
+        const request = parse(given, own);
+        return await run(request, options ?? {}, (host, stop) => callTool(request, host, stop));
+      } catch (error) {
+        return toResult(error, { aborted: false }); // of a program: a signal that is none, a getter that throws
+      }
     },
     parked: () => store.parked({ target: targetOf(backend) }),
     async resume(given, options = {}) {

@@ -1,4 +1,5 @@
 import { type Content, text } from "../contract/content.ts";
+import { jsonOf, notedOf } from "../engine/odd-part.ts";
 import { takenPart } from "../engine/taken-part.ts";
 import { plainBase64 } from "../files/picture.ts";
 import { tried } from "../util/errors.ts";
@@ -44,24 +45,25 @@ export function readMessage(line: string): PluginMessage {
     const parts = partsOf(given);
     if (parts !== undefined) return { type: "result", callId, content: parts, isError: isFailure };
     const why = 'expected "content", a list of {"type":"text","text"} or {"type":"image","data","mimeType"}';
-    // Otherwise its call would wait forever.
-    return { type: "result", callId, content: [text(`The plugin's result is not valid: ${why}.`)], isError: true };
+    const { type: _, call_id: __, ...sent } = value;
+    const words = `The plugin's result is not valid: ${why}. The tool has run, and sent: ${jsonOf(sent)}`;
+    return { type: "result", callId, content: [text(words)], isError: true }; // otherwise its call would wait forever
   }
   return { type: "none", why: `there is no message of the type ${JSON.stringify(type).slice(0, 60)}` };
 }
 
 function partsOf(given: unknown): readonly Content[] | undefined {
   if (typeof given === "string") return [text(given)];
-  if (!Array.isArray(given)) return undefined;
-  const parts = given.map(partOf);
-  return parts.every((part) => part !== undefined) ? parts : undefined;
+  if (isRecord(given)) return [partOf(given)];
+  return Array.isArray(given) ? given.map(partOf) : undefined;
 }
 
-function partOf(part: unknown): Content | undefined {
-  if (!isRecord(part)) return undefined;
+/** Returns a part. One that is none becomes text with what can be read of it. */
+function partOf(part: unknown): Content {
+  if (!isRecord(part)) return text(notedOf(part));
   const { type, text: words, data, mimeType = part["mime_type"] } = part;
   if (type === "text" && typeof words === "string") return text(words);
-  if (type !== "image" || typeof data !== "string" || plainBase64(data) === undefined) return undefined;
+  if (type !== "image" || typeof data !== "string" || plainBase64(data) === undefined) return text(notedOf(part));
   return takenPart({ type, data, mimeType: typeof mimeType === "string" ? mimeType : "unknown type" });
 }
 

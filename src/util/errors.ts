@@ -8,7 +8,7 @@ export function messageOf(error: unknown): string {
   if (error instanceof Error && !isWatch && (code === "ENOSPC" || code === "EDQUOT"))
     return `${code === "ENOSPC" ? "the disk is full" : "the disk quota is used up"}: make room (${error.message})`;
   if (error instanceof Error && error.message !== "") return error.message;
-  return String(error);
+  return tried(() => String(error)) ?? "an error without a message";
 }
 
 /**

@@ -45,9 +45,15 @@ describe("a plugin that", () => {
     ],
     ["writes invalid JSON", "invalid", /^after invalid JSON/, /expected one JSON object in each line/],
     [
-      "sends a result that is none",
+      "sends parts that are none",
       "broken",
-      /^Tool error: The plugin's result is not valid: expected "content"/,
+      /^\[The tool has run\. This part of its result .*\]\n\{"type":"video"\}\nnull\nusable$/,
+      undefined,
+    ],
+    [
+      "sends a result that is none",
+      "fieldless",
+      /^Tool error: The plugin's result is not valid: expected "content".* The tool has run, and sent: \{"output":"usable"\}/,
       undefined,
     ],
     ["reports an error", "fails", /^Tool error: no such city$/, undefined],
@@ -109,7 +115,7 @@ describe("a plugin that", () => {
 
   test("has invalid tools, keeps the valid ones", async () => {
     const { toolkit, notices } = await zoo("bad-tools");
-    expect(toolkit.tools.size).toBe(19);
+    expect(toolkit.tools.size).toBe(20);
     expect(toolkit.tools.get("quiet")).toMatchObject({ userFacing: false, paramsHint: "text\\x1b[2J" });
     expect(notices).toEqual([
       expect.stringMatching(/left out, "bad name": its name must be a letter/),

@@ -1,4 +1,4 @@
-import { jsonOf, readableOf } from "../../engine/odd-part.ts";
+import { jsonOf, notedOf, readableOf } from "../../engine/odd-part.ts";
 import { plainBase64 } from "../../files/picture.ts";
 import { oneLine } from "../../output/terminal-text.ts";
 import { isRecord, withoutNulls } from "../../util/record.ts";
@@ -93,13 +93,6 @@ function bareBlock({ type, data, mimeType, mime_type: otherType, uri, name, reso
     return { type, data: typeof data === "string" ? plainBase64(data) : data, mimeType: label };
   if (type === "resource_link") return { type, uri, name: typeof name === "string" ? name : uri };
   return type === "resource" && isRecord(resource) ? { type, resource: mendedContents(resource) } : undefined;
-}
-
-/** What can be read of a block. What is JSON then is called so, because the model reads it as the tool's answer. */
-function notedOf(block: unknown): string {
-  const text = readableOf(block);
-  if (!isRecord(block) || typeof block["text"] === "string" || block["type"] === "text") return text;
-  return `[The tool has run. This part of its result is not as MCP defines it; as JSON:]\n${text}`;
 }
 
 /** Returns the contents of a resource, with a text or bytes. */
