@@ -5,6 +5,7 @@ import { wellFormed } from "../util/well-formed.ts";
 import { fittedNames } from "./property-names.ts";
 import type { ProviderRules } from "./provider-rules.ts";
 import { referredBy } from "./schema-views.ts";
+import { SUBSCHEMAS } from "./subschemas.ts";
 import { type PlainSchema, changed, isPlain, parametersSchema, shownSchema, withEnum } from "./shown-schema.ts";
 
 /** After how many schemas references are replaced by any value, and how deep a schema may refer to itself. */
@@ -47,12 +48,13 @@ function inlined(root: PlainSchema): PlainSchema {
   let count = 0;
   const expand = (schema: PlainSchema, above: readonly PlainSchema[]): PlainSchema => {
     count++;
-    const { $ref, $defs: _, definitions: __, ...rest } = schema;
-    if ($ref === undefined) return changedBelow(rest, (part) => expand(part, above));
+    const { $ref, $defs: _, definitions: __, ...beside } = schema;
+    const rest = changedBelow(beside, (part) => expand(part, above));
+    if ($ref === undefined) return rest;
     const found = referredBy(schema, root) as PlainSchema | undefined;
     const isDeep = above.filter((each) => each === found).length >= DEEPEST_SELF || count > MOST_INLINED;
     if (found === undefined || isDeep) return { description: `Any value: ${textOf($ref)}`, ...rest };
-    return { ...expand(found, [...above, found]), ...changedBelow(rest, (part) => expand(part, above)) };
+    return { ...expand(found, [...above, found]), ...rest };
   };
   return expand(root, []);
 }
@@ -65,10 +67,15 @@ function changedBelow(schema: PlainSchema, change: (part: PlainSchema) => PlainS
 /** Schemas that are `true` or `false`, and a list of schemas in `items`, in a form that every provider takes. */
 function withoutBooleans(schema: PlainSchema): PlainSchema {
   const { items, properties, ...rest } = schema;
-  const result: PlainSchema = rest;
-  for (const keyword of ["anyOf", "oneOf", "allOf"]) {
-    const branches = rest[keyword];
-    if (Array.isArray(branches)) result[keyword] = branches.map((each) => (each === true ? {} : each)).filter(isPlain);
+  const result: PlainSchema = {};
+  for (const [keyword, value] of Object.entries(rest)) {
+    const holds = SUBSCHEMAS.get(keyword);
+    if (BRANCHES.has(keyword) && Array.isArray(value))
+      result[keyword] = value.map((each) => (each === true ? {} : each)).filter(isPlain);
+    else if (holds === "list" && Array.isArray(value)) result[keyword] = value.map(orAny);
+    else if (holds === "named" && isPlain(value))
+      result[keyword] = Object.fromEntries(Object.entries(value).map(([name, part]) => [name, orAny(part)]));
+    else result[keyword] = value;
   }
   if (isPlain(properties)) {
     const usable = Object.entries(properties).flatMap(([name, part]) => (part === false ? [] : [[name, orAny(part)]]));
@@ -88,10 +95,10 @@ function orAny(part: MutableJson): MutableJson {
 /** Fits one schema, whose inner schemas are fitted. */
 function fitPart(given: PlainSchema, rules: ProviderRules): PlainSchema {
   const { nowhere, closed, textChoices, formats } = rules;
-  const hasUnion = closed && isPlain(given["properties"]) && ("anyOf" in given || "oneOf" in given);
-  const refused = new Set([...nowhere, ...(hasUnion ? ["anyOf", "oneOf"] : [])]);
-  const { schema: flat, rule } = flattened(given, refused);
-  const said = rule === "" ? [] : [rule];
+  const taken = flattened(given, nowhere);
+  const hasUnion = closed && isPlain(taken.schema["properties"]);
+  const { schema: flat, rule } = flattened(taken.schema, hasUnion ? UNIONS : NONE);
+  const said = [taken.rule, rule].filter((each) => each !== "");
   const { enum: choices, format, ...rest } = flat;
   const schema: PlainSchema = { ...rest };
   if (format !== undefined) {
@@ -166,6 +173,10 @@ function flattened(schema: PlainSchema, refused: ReadonlySet<string>): { schema:
   if (Object.keys(other).length > 0) rules.push(`The value must also fit ${clip(JSON.stringify(other), SHOWN)}.`);
   return { schema: flat, rule: rules.filter((rule) => rule !== "").join(" ") };
 }
+
+const NONE: ReadonlySet<string> = new Set();
+const UNIONS: ReadonlySet<string> = new Set(["anyOf", "oneOf"]);
+const BRANCHES: ReadonlySet<string> = new Set(["anyOf", "oneOf", "allOf"]);
 
 /** Keywords without which a schema says the same. */
 const SILENT: ReadonlySet<string> = new Set(["$schema", "$id", "id", "$comment", "$defs", "definitions", "$anchor"]);
