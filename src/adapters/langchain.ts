@@ -71,7 +71,7 @@ export interface LangChainInterrupt {
 
 /** A toolkit for agents of LangChain. */
 export interface LangChain {
-  /** The toolkit's tools: `tools.map(({ func, fields }) => tool(func, fields))`. Live: it has those that start later. */
+  /** The toolkit's tools, live: `tools.map(({ func, fields }) => tool(func, fields))`. An agent copies them. */
   readonly tools: readonly LangChainTool[];
   /**
    * For `createMiddleware`, with LangChain's function `tool`: gives an agent the toolkit's tools of each moment. An

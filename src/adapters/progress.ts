@@ -35,6 +35,7 @@ export function withProgress(make: (onUpdate: (update: CallUpdate) => void) => P
     isOver = true;
     news.ring();
   });
+  result.catch(() => undefined); // whoever has stopped to iterate need not know
 
   async function* reports(): AsyncGenerator<CallProgress | ToolResult> {
     while (!isOver) {
