@@ -1,3 +1,4 @@
+import { pdf } from "./pdf.ts";
 import { webServer } from "./web-server.ts";
 
 /** Pages of the tests, by path. */
@@ -38,6 +39,26 @@ const PAGES: { readonly [path: string]: string } = {
   "/broken": `<h1>Broken</h1><script>console.error("no stock"); setTimeout(() => { throw new Error("late fault") })</script>`,
   "/changing": `<button onclick="this.remove(); list.insertAdjacentHTML('beforeend', '<button>Save</button>')">Save</button>
     <div id="list"></div>`,
+  "/draft": `<input aria-label="Note" onkeydown="window.onbeforeunload = (event) => event.preventDefault()">
+    <a href="/welcome">Leave</a>`,
+  "/editors": `<div contenteditable="true"><p>old text</p></div><div contenteditable aria-label="Named">bare text</div>
+    <div contenteditable="plaintext-only"></div><iframe srcdoc="<body contenteditable>inside"></iframe>
+    <div contenteditable><p>${"many words ".repeat(30)}</p></div>`,
+  "/documents": `<a href="/good.pdf">Manual</a> <a href="/bad.pdf">Broken</a> <a href="/gone">Gone</a>
+    <a href="/empty-error">Empty</a> <iframe src="/good.pdf"></iframe>`,
+  "/select": `<label>Fruit <select><option value="a">Apple</option><option>Banana</option><option disabled>Cherry</option>
+    <optgroup label="Rare" disabled><option>Durian</option></optgroup></select></label>
+    <label>Late <select></select></label><button>No list</button><p id="chosen"></p><script>
+    document.querySelector("select").onchange = (event) => (chosen.textContent = "chose " + event.target.value);
+    setTimeout(() => (document.querySelectorAll("select")[1].innerHTML = "<option>New"), 300);</script>`,
+  "/invalid": `<form action="/welcome" method="post" onsubmit="event.preventDefault(); sent.textContent = 'was sent'">
+    <label>Email <input name="email" type="email" required></label><input name="age" aria-label="Age" min="18" type="number">
+    <button>Send</button><button formnovalidate>Send anyway</button></form><p id="sent"></p>`,
+  "/keys": `<input aria-label="Field" value="abc"><p id="pressed"></p><script>
+    document.querySelector("input").onkeydown = ({ key, ctrlKey, shiftKey }) =>
+      (pressed.textContent = "pressed " + [ctrlKey && "C", shiftKey && "S", key].filter(Boolean).join("-"));</script>`,
+  "/loop": `<h1>Before</h1><button onclick="for (;;);">Loop</button>`,
+  "/loop-at-once": `<h1>Before</h1><script>for (;;);</script>`,
   "/long": `<h1>Long</h1>${Array.from({ length: 400 }, (_, row) => `<p>Paragraph ${row} with some words in it</p>`).join("")}`,
 };
 
@@ -54,6 +75,11 @@ export function browserSite(): Promise<string> {
       let body = "";
       return request.on("data", (piece) => (body += piece)).on("end", () => html(`<h1>Welcome</h1><p>${body}</p>`));
     }
+    if (pathname.endsWith(".pdf"))
+      return response
+        .setHeader("content-type", "application/pdf")
+        .end(pathname === "/good.pdf" ? pdf("Read me") : "%PDF-");
+    if (pathname === "/empty-error") return response.writeHead(500).end();
     const page = PAGES[pathname];
     return page === undefined ? response.writeHead(404).end("no such page") : html(page);
   });

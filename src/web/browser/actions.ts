@@ -12,6 +12,8 @@ import {
   type Caller,
   isLoopback,
 } from "./protocol.ts";
+import { keyOf } from "./keys.ts";
+import { mustHaveOptions } from "./select.ts";
 import type { Session } from "./session.ts";
 import { HIDDEN, bounded, linesWith } from "./snapshot.ts";
 
@@ -32,9 +34,11 @@ const LONGEST_TYPED = 2_000;
 /** Does an action whose arguments were checked (`argumentFault`). */
 const RUN: { readonly [Name in ActionName]: Run } = {
   async open(session, { url = "" }, by) {
-    const page = await session.page();
     await mayBeOpened(url, by);
-    await session.act(by, url, () => opened(session, page, url));
+    const stuck = await session.leaveStuck();
+    if (stuck !== undefined) session.tell(stuck);
+    const page = await session.page();
+    await session.act(by, url, () => session.leaving(opened(session, page, url)));
     return { shows: "page" };
   },
   snapshot: async () => ({ shows: "page" }),
@@ -53,7 +57,8 @@ const RUN: { readonly [Name in ActionName]: Run } = {
       if (form !== undefined) await mayBeSubmitted(await factsOf(element), session, by);
       await element.press("Enter", { noWaitAfter: true });
     }),
-  async press(session, { ref, key = "" }, by) {
+  async press(session, { ref, key: written = "" }, by) {
+    const key = keyOf(written);
     const page = await session.page();
     await acting(session, by, async () => {
       const element = ref === undefined ? await focused(page) : await session.element(ref);
@@ -68,7 +73,10 @@ const RUN: { readonly [Name in ActionName]: Run } = {
     return { shows: "changes" };
   },
   select: (session, { ref, values = [] }, by) =>
-    onElement(session, by, ref, (element) => element.selectOption([...values], { noWaitAfter: true })),
+    onElement(session, by, ref, async (element) => {
+      await mustHaveOptions(element, values, by.signal);
+      await element.selectOption([...values], { noWaitAfter: true });
+    }),
   hover: (session, { ref }, by) => onElement(session, by, ref, (element) => element.hover()),
   scroll: async (session, { ref, direction = "down" }, by) => {
     if (ref !== undefined) return onElement(session, by, ref, (element) => element.scrollIntoViewIfNeeded());
@@ -123,7 +131,7 @@ const RUN: { readonly [Name in ActionName]: Run } = {
     }),
   async back(session, _input, by) {
     const page = await session.page();
-    const response = await session.act(by, "", () => page.goBack({ timeout: 0, waitUntil: "commit" }));
+    const response = await session.act(by, "", () => session.leaving(page.goBack({ timeout: 0, waitUntil: "commit" })));
     if (response === null && page.url() === "about:blank") session.tell("There is no page to go back to");
     return { shows: "page" };
   },
@@ -170,7 +178,15 @@ export async function doAction(
   by: ActionCaller,
 ): Promise<ActionReport> {
   session.answerDialogs(input.dialog === "accept", name === "click" ? input.text : undefined);
-  const { shows = "nothing", text, picture } = await RUN[name](session, input, by);
+  const {
+    shows = "nothing",
+    text,
+    picture,
+  } = await RUN[name](session, input, by).catch(async (error: unknown) => {
+    by.signal.throwIfAborted();
+    const stuck = name === "close" ? undefined : await session.leaveStuck();
+    throw stuck === undefined ? error : new ToolFailure(stuck, { hint: "Open another page.", cause: error });
+  });
   const shown = text === undefined ? undefined : session.withoutSecrets(text);
   const cut = shown === undefined ? undefined : bounded(shown);
   const report = session.isOver() ? undefined : await session.report(by, shows);
@@ -205,6 +221,8 @@ async function opened(session: Session, page: Page, url: string): Promise<void> 
     if (message.includes("Download is starting")) return;
     const [reason = ""] = message.replace(/^page\.goto: /, "").split("\n");
     const refused = message.includes("ERR_BLOCKED_BY_CLIENT") ? session.takeRefused() : [];
+    const status = message.includes("ERR_HTTP_RESPONSE_CODE_FAILURE") ? session.errorStatus() : undefined;
+    if (status !== undefined) throw new ToolFailure(`${url} answered ${status}, without a page`, { cause: error });
     throw new ToolFailure(`${url} could not be opened: ${refused.join("; ") || reason}`, { cause: error });
   }
 }
@@ -289,7 +307,13 @@ interface Facts {
   readonly isField: boolean;
   /** A button that submits the form. */
   readonly submits: boolean;
-  readonly form?: { readonly action: string; readonly method: string; readonly fields: readonly string[] };
+  readonly form?: {
+    readonly action: string;
+    readonly method: string;
+    readonly fields: readonly string[];
+    /** Why the browser does not send it: fields and what is wrong with them. */
+    readonly faults: readonly string[];
+  };
 }
 
 /** Runs in the page. Reads attributes, because a page may give a form's fields the names of its properties. */
@@ -314,6 +338,14 @@ function readFacts(element: PageElement, hiddenValue: string): Facts {
           .filter((each) => each.name !== "" && !/^(?:hidden|submit|button|reset|image)$/.test(each.type))
           .filter((each) => !/^(?:checkbox|radio)$/.test(each.type) || each.checked)
           .map((each) => `${each.name}=${each.type === "password" ? hiddenValue : each.value}`),
+        faults:
+          form.getAttribute("novalidate") !== null || field.getAttribute("formnovalidate") !== null
+            ? []
+            : Array.from(form.querySelectorAll("input:invalid, select:invalid, textarea:invalid")).map(
+                (each) =>
+                  `"${each.labels?.[0]?.textContent.trim() || each.getAttribute("aria-label") || each.name}": ` +
+                  each.validationMessage,
+              ),
       },
     }),
   };
@@ -326,6 +358,9 @@ interface PageElement {
   readonly type: string;
   readonly value: string;
   readonly checked: boolean;
+  readonly textContent: string;
+  readonly validationMessage: string;
+  readonly labels?: ArrayLike<PageElement> | null;
   readonly form?: PageElement | null;
   readonly ownerDocument: { readonly baseURI: string };
   getAttribute(name: string): string | null;
@@ -340,15 +375,33 @@ async function factsOf(element: Locator): Promise<Facts> {
 /** Asks whether a form may be submitted. */
 async function mayBeSubmitted({ form }: Facts, session: Session, by: Caller): Promise<void> {
   if (form === undefined) return;
+  if (form.faults.length > 0) {
+    return session.tell(`The browser does not send the form: ${form.faults.join("; ").replaceAll(/\s+/g, " ")}`);
+  }
   const fields = session.withoutSecrets(form.fields.join(", ")).slice(0, LONGEST_TYPED);
   await by.permit({ kind: "page", act: "submit", url: form.action, detail: `${form.method} ${fields}`.trim() });
   session.submitting(form.action);
 }
 
-/** Runs in the page. A function is called with the element. */
-function evaluated(element: unknown, script: string): unknown {
-  // oxlint-disable-next-line no-eval -- a person has approved the script, and it runs in the page
-  const value: unknown = (0, eval)(`(${script}\n)`);
+/**
+ * Runs in the page. The script is an expression, or statements, whose value is what they return or their last one. A
+ * function is called with the element.
+ */
+async function evaluated(element: unknown, script: string): Promise<unknown> {
+  // oxlint-disable no-eval, no-implied-eval -- a person has approved the script, and it runs in the page
+  const body = (text: string): ((element: unknown) => Promise<unknown>) | undefined => {
+    try {
+      return new Function("element", `return (async () => {${text}\n})()`) as (element: unknown) => Promise<unknown>;
+    } catch (error) {
+      if (error instanceof SyntaxError) return undefined;
+      throw error;
+    }
+  };
+  const isBody = /\b(?:return|await)\b/.test(script);
+  const expression = body(`return (${script}\n)`);
+  const run = expression ?? (isBody ? body(script) : undefined);
+  const value: unknown = await (run === undefined ? (0, eval)(script) : run(element));
+  // oxlint-enable no-eval, no-implied-eval
   return typeof value === "function" ? (value as (element: unknown) => unknown)(element) : value;
 }
 

@@ -1,5 +1,6 @@
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
 import { messageOf } from "../../util/errors.ts";
+import { LARGEST_PDF, pdfPage } from "./pdf-page.ts";
 
 /** A request of the browser, before anything is sent. */
 export interface BrowserRequest {
@@ -24,7 +25,7 @@ export type RequestJudge = (request: BrowserRequest & { readonly isPage: boolean
 /**
  * Makes every request of a context be judged, until the context is closed. CDP's Fetch domain on the whole browser
  * reports the requests: of pages, frames, workers, favicons and downloads, and every redirect. It reports no
- * WebSockets. In a browser with a judged context, contexts that are not judged may request nothing.
+ * WebSockets. A document that is a PDF is shown as a page with its text. In a browser with a judged context, contexts that are not judged may request nothing.
  */
 export async function judgeRequests(context: BrowserContext, judge: RequestJudge): Promise<void> {
   const browser = context.browser();
@@ -80,11 +81,31 @@ async function watch(browser: Browser): Promise<Watched> {
     return judge({ url, method, type, ...body, isPage: isPage && type === "Document" });
   };
 
-  const answer = async (paused: Paused): Promise<void> => {
-    const judged = await verdictOn(paused).catch((error: unknown) => refused(messageOf(error)));
+  /** Passes a document on. A PDF becomes a page with its text. */
+  const passOn = async (paused: Paused): Promise<void> => {
     const { requestId } = paused;
+    if (!isPdf(paused)) return void (await session.send("Fetch.continueRequest", { requestId }));
+    const isLarge = Number(headerOf(paused, "content-length")) > LARGEST_PDF;
+    const got = isLarge ? undefined : await session.send("Fetch.getResponseBody", { requestId });
+    const html = await pdfPage(got && Buffer.from(got.body, got.base64Encoded ? "base64" : "latin1"));
+    await session.send("Fetch.fulfillRequest", {
+      requestId,
+      responseCode: 200,
+      responseHeaders: [
+        { name: "content-type", value: "text/html; charset=utf-8" },
+        { name: "content-security-policy", value: "default-src 'none'" },
+      ],
+      body: Buffer.from(html).toString("base64"),
+    });
+  };
+
+  const answer = async (paused: Paused): Promise<void> => {
+    if (paused.responseStatusCode !== undefined || paused.responseErrorReason !== undefined) return passOn(paused);
+    const judged = await verdictOn(paused).catch((error: unknown) => refused(messageOf(error)));
+    const { requestId, request, resourceType } = paused;
+    const interceptResponse = resourceType === "Document" && /^https?:/.test(request.url);
     await (judged.verdict === "allowed"
-      ? session.send("Fetch.continueRequest", { requestId })
+      ? session.send("Fetch.continueRequest", { requestId, interceptResponse })
       : session.send("Fetch.failRequest", { requestId, errorReason: "BlockedByClient" }));
   };
 
@@ -105,6 +126,20 @@ interface Paused {
   };
   readonly resourceType: string;
   readonly frameId: string;
+  /** Absent before the request is sent. */
+  readonly responseStatusCode?: number;
+  readonly responseErrorReason?: string;
+  readonly responseHeaders?: readonly { readonly name: string; readonly value: string }[];
+}
+
+function headerOf({ responseHeaders = [] }: Paused, wanted: string): string {
+  return responseHeaders.find(({ name }) => name.toLowerCase() === wanted)?.value ?? "";
+}
+
+/** Whether a document is a PDF to show. What is sent to be kept is a download. */
+function isPdf(paused: Paused): boolean {
+  const isShown = !/^\s*attachment/i.test(headerOf(paused, "content-disposition"));
+  return paused.responseStatusCode === 200 && isShown && /^application\/pdf\b/i.test(headerOf(paused, "content-type"));
 }
 
 /** CDP's id of a context. Playwright does not report it; a new context is the one whose id is not known yet. */

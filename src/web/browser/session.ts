@@ -16,6 +16,9 @@ const SETTLE_MS = 5_000;
 const QUIET_MS = 150;
 const SNAPSHOT_MS = 5_000;
 const FRAMES_MS = 2_000;
+/** How long a page may do nothing but run its scripts, and how long its end may take. */
+const BUSY_MS = 5_000;
+const CLOSE_MS = 5_000;
 
 /** The minimum length of a value that is hidden everywhere, not only in fields. Characters. */
 const LEAST_HIDDEN = 4;
@@ -63,8 +66,9 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
   };
   const look = async (at: Page): Promise<Snapshot> => {
     const hide = await secrets.on(at);
+    const hasEditors = await nameEditors(at);
     const roots: readonly AriaNode[] = await at.ariaSnapshotJSON({ mode: "ai", timeout: SNAPSHOT_MS });
-    const snapshot = writeSnapshot(roots, hide);
+    const snapshot = writeSnapshot(hasEditors ? await withTexts(roots, at) : roots, hide);
     for (const [ref, label] of snapshot.refs) labels.set(ref, label);
     return { ...snapshot, text: withoutSecrets(snapshot.text) };
   };
@@ -73,10 +77,29 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
     (guard?.takeRefused() ?? []).map(({ url, reason }) => `${clip(url, 200)}: ${reason}`);
   const takeNews = () => news.take(takeRefused()).map(withoutSecrets);
 
+  /** Closes the current page if one of its scripts runs without end. Returns a sentence then. */
+  const leaveStuck = async (): Promise<string | undefined> => {
+    const at = tabs.current();
+    if (at === undefined || at.isClosed()) return undefined;
+    const answers = at.evaluate("0").then(
+      () => true,
+      () => true,
+    );
+    if ((await withinMs(BUSY_MS, answers)) === true) return undefined;
+    const url = withoutSecrets(at.url());
+    await withinMs(
+      CLOSE_MS,
+      at.close().catch(() => undefined),
+    );
+    return `${url} did not respond, because one of its scripts runs without end. Its tab was closed`;
+  };
+
   /** The page after an action, and what has happened since the last report. */
   const report = async (by: Caller, wanted: PageReport["shows"]): Promise<PageReport> => {
     await saveDownloads(tabs.takeDownloads(), by, tell);
     const at = await page();
+    const stuck = await leaveStuck();
+    if (stuck !== undefined) throw new ToolFailure(stuck, { hint: "Open another page. web_fetch runs no scripts." });
     const address = at.url();
     const url = withoutSecrets(address);
     const title = withoutSecrets(await within(at.title(), "Reading the title", SNAPSHOT_MS));
@@ -114,6 +137,10 @@ export function openSession(context: BrowserContext, guard?: BrowserGuard) {
     look,
     tell,
     within,
+    leaveStuck,
+    leaving: tabs.leaving,
+    /** The status of the current document if it is an error: "404 Not Found". */
+    errorStatus: tabs.errorStatus,
     withoutSecrets,
     secretFields: async (at: Page) => within(secrets.fieldsOn(at), "Reading the page", SNAPSHOT_MS),
     takeRefused,
@@ -303,9 +330,26 @@ function createTabs(
   /** How many tabs pages have begun to open. Playwright reports a tab only when it is open. */
   let opening = 0;
 
-  const answerDialog = async (dialog: Dialog) => {
+  /** Called when a page that asked whether to leave it was not left. */
+  let stayed: ((failure: ToolFailure) => void) | undefined;
+  let errorStatus: string | undefined;
+
+  const answerDialog = async (dialog: Dialog): Promise<void> => {
     const isQuestion = dialog.type() !== "alert";
     const accept = answer.accept || !isQuestion;
+    if (dialog.type() === "beforeunload") {
+      const failure = new ToolFailure(STAYED, {
+        hint: `Save it, or repeat the action with ${ACCEPT} to leave the page.`,
+      });
+      if (!accept && stayed !== undefined) stayed(failure);
+      else
+        tell(
+          accept
+            ? "The page asked whether to leave it, and was left"
+            : `${STAYED}. To leave it, repeat the action with ${ACCEPT}`,
+        );
+      return await (accept ? dialog.accept() : dialog.dismiss()).catch(() => undefined);
+    }
     await (accept ? dialog.accept(answer.text) : dialog.dismiss()).catch(() => undefined);
     const hint = isQuestion && !accept ? '. Repeat the action with dialog="accept" to accept it' : "";
     const how = accept ? "accepted" : "dismissed";
@@ -337,6 +381,12 @@ function createTabs(
       if (message.type() === "error" && !isRefusal) tell(`Console error: ${message.text()}`);
     });
     page.on("popup", goTo);
+    page.on("response", (response) => {
+      const isDocument = tried(() => response.request().isNavigationRequest() && response.frame() === page.mainFrame());
+      if (isDocument !== true) return;
+      errorStatus = response.status() < 400 ? undefined : `${response.status()} ${response.statusText()}`.trim();
+      if (errorStatus !== undefined) tell(`${clip(response.url(), 200)} answered ${errorStatus}`);
+    });
     const listen = async () => {
       const session = await context.newCDPSession(page);
       session.on("Page.windowOpen", () => opening++);
@@ -370,12 +420,27 @@ function createTabs(
     answerDialogs(accept: boolean, text?: string) {
       answer = { accept, ...(text !== undefined && { text }) };
     },
+    /** Waits for work that leaves the page. Rejects at once when the page asks about it and is not left. */
+    async leaving<T>(work: Promise<T>): Promise<T> {
+      const kept = new Promise<never>((_resolve, reject) => (stayed = reject));
+      try {
+        return await Promise.race([work, kept]);
+      } finally {
+        stayed = undefined;
+        void work.catch(() => undefined);
+      }
+    },
+    errorStatus: () => errorStatus,
     isOpening: () => opening > 0,
     giveUpOpening: () => void (opening = 0),
     lastUrl: () => (current ?? [...followed].at(-1))?.url() ?? "about:blank",
     close: async () => void (await Promise.all([...followed].map((tab) => tab.close().catch(() => undefined)))),
   };
 }
+
+const STAYED =
+  "the page was not left, because it asks about that (a beforeunload dialog): what was entered is not saved";
+const ACCEPT = 'dialog="accept"';
 
 /** Values that are never shown: what a person typed, and passwords. */
 function createSecrets() {
@@ -438,6 +503,52 @@ function withoutQuery(url: string): string {
 
 function pageOf(request: Request): Page | undefined {
   return tried(() => request.frame().page()); // a request of a worker, or made before its frame exists
+}
+
+/**
+ * Gives editors without a role the role of a text field, because the snapshot omits what has no role and no name.
+ * Resolves to whether the page has editors.
+ */
+async function nameEditors(at: Page): Promise<boolean> {
+  const perFrame = at.frames().map((frame) =>
+    frame
+      .locator(EDITORS)
+      .evaluateAll(nameEach)
+      .catch(() => false),
+  );
+  return (await withinMs(FRAMES_MS, Promise.all(perFrame)))?.includes(true) === true;
+}
+
+const EDITORS = "[contenteditable]:not([contenteditable=false i])";
+
+/** Runs in the page. */
+function nameEach(editors: readonly object[]): boolean {
+  for (const editor of editors as readonly Editor[]) {
+    const isInside = editor.parentElement?.isContentEditable === true;
+    if (!isInside && !editor.hasAttribute("role")) editor.setAttribute("role", "textbox");
+  }
+  return editors.length > 0;
+}
+
+interface Editor {
+  readonly parentElement: { readonly isContentEditable?: boolean } | null;
+  hasAttribute(name: string): boolean;
+  setAttribute(name: string, value: string): void;
+}
+
+/** The nodes with the text of editors: the snapshot omits it where it is in no element of its own. */
+async function withTexts(nodes: readonly (AriaNode | string)[], at: Page): Promise<readonly (AriaNode | string)[]> {
+  const filled = nodes.map(async (node) => {
+    if (typeof node === "string") return node;
+    if (node.children !== undefined) return { ...node, children: await withTexts(node.children, at) };
+    if (node.role !== "textbox" || node.text !== undefined || node.ref === undefined) return node;
+    const text = await at
+      .locator(`aria-ref=${node.ref}`)
+      .innerText({ timeout: SNAPSHOT_MS })
+      .catch(() => "");
+    return text.trim() === "" ? node : { ...node, text };
+  });
+  return Promise.all(filled);
 }
 
 /** The values of a frame's password fields, which a snapshot would show. */

@@ -27,6 +27,8 @@ export interface Snapshot {
 }
 
 const LONGEST_URL = 120;
+/** How much of an editor's text is in its line. UTF-16 units. */
+const LONGEST_VALUE = 200;
 
 /** Roles whose elements are only read: their references are omitted, unless the elements can be clicked. */
 const READ_ONLY: ReadonlySet<string> = new Set([
@@ -88,6 +90,11 @@ export function writeSnapshot(roots: readonly (AriaNode | string)[], hide: Pick<
       if (text) lines.push(`${indent}- ${inOneLine(text)}`);
       return writeAll(children, depth);
     }
+    const written = text === undefined && FIELDS.has(role) ? textOf(children) : undefined;
+    if (written) {
+      lines.push(`${indent}- ${elementLine({ ...node, text: clip(written, LONGEST_VALUE) })}`);
+      return written.length > LONGEST_VALUE ? writeAll(children, depth + 1) : undefined;
+    }
     const cells = role === "row" && !isClickable ? children.map(cellLine) : [undefined];
     if (!cells.includes(undefined)) return void lines.push(`${indent}- row: ${cells.join(" | ")}`);
     lines.push(`${indent}- ${elementLine(node)}`);
@@ -118,6 +125,16 @@ export const HIDDEN = "••••";
 
 function stateText(state: string, value: unknown): string {
   return value === true ? `[${state}]` : `[${state}=${inOneLine(String(value))}]`;
+}
+
+/** The text of parts in one line, if they are nothing but text. */
+function textOf(parts: readonly (AriaNode | string)[]): string | undefined {
+  const texts = parts.map((part) => {
+    if (typeof part === "string") return part;
+    if (part.cursor === "pointer" || part.role === "img" || !READ_ONLY.has(part.role)) return undefined;
+    return part.children === undefined ? (part.text ?? part.name ?? "") : textOf(part.children);
+  });
+  return texts.includes(undefined) ? undefined : inOneLine(texts.join(" "));
 }
 
 /** Whether a part has no reference, and all of its text is already in the element's name. */
