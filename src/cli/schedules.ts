@@ -19,7 +19,7 @@ import { asText } from "../engine/result.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import { namedFilesIn } from "../policy/commands/named-files.ts";
 import { type Runner, createRunner } from "../schedule/runner.ts";
-import { timeIn } from "../schedule/timing.ts";
+import { timeWithZone } from "../schedule/timing.ts";
 import { onEvents } from "../engine/on-events.ts";
 import { pause } from "../util/abort.ts";
 import { createWake } from "../util/wake.ts";
@@ -57,7 +57,7 @@ const NOTE = 500;
 /** Added to the instructions of an agent that a schedule starts. */
 const UNWATCHED =
   "A schedule started you, and nobody watches. Nobody can answer questions. A call that needs a person's approval " +
-  "waits for it: then end your turn.";
+  "waits for it: then end your turn. If you could not do the task, begin your last message with FAILED: and the reason.";
 
 /**
  * Creates the runner of the schedules of a toolkit's target. Its runs have the schedule's own grant and permanent
@@ -233,8 +233,7 @@ function endOfTurn(
     case "done": {
       if (unasked > 0) return { state: "denied", note: `${unasked} of its calls needed a person's approval` };
       const last = agent.messages.findLast(({ role }) => role === "assistant");
-      const texts = (last?.role === "assistant" ? last.content : []).map((part) => ("text" in part ? part.text : ""));
-      return { state: "succeeded", note: tail(texts.join("\n")) };
+      return endOfMessage(last?.role === "assistant" ? last.content : []);
     }
     case "parked":
       return { state: "waiting", note: "calls of its agent wait for a person's approval: `handrail approvals`" };
@@ -245,14 +244,22 @@ function endOfTurn(
   }
 }
 
+/** How a run ended whose agent wrote this last: an agent declares that its task failed. */
+function endOfMessage(content: readonly object[]): RunEnd {
+  const text = content.map((part) => ("text" in part ? String(part.text) : "")).join("\n");
+  return { state: /^[\s*_#>`]*FAILED\b/.test(text) ? "failed" : "succeeded", note: tail(text) };
+}
+
 /** How a waiting agent ended in another process; `undefined` when no other process has continued it. */
 async function endedElsewhere({ store }: Toolkit, thread: ThreadId): Promise<RunEnd | undefined> {
   if ((await store.parked({ thread })).length > 0) return undefined;
   let last: RunEnd | undefined;
-  for await (const event of store.events({ thread, types: ["turn.ended"] })) {
+  let said: readonly object[] = [];
+  for await (const event of store.events({ thread, types: ["turn.ended", "message.added"] })) {
+    if (event.type === "message.added" && event.message.role === "assistant") said = event.message.content;
     if (event.type !== "turn.ended" || event.reason === "parked") continue;
     const { reason, message = "" } = event;
-    if (reason === "done") last = { state: "succeeded" };
+    if (reason === "done") last = endOfMessage(said);
     else last = { state: reason === "stopped" ? "interrupted" : "failed", note: `${reason} ${message}`.trim() };
   }
   return last;
@@ -326,7 +333,7 @@ export function outcomeOf(
   const paused = schedule?.paused === undefined ? "" : ` The schedule is paused: ${schedule.paused}.`;
   const { failures = 0, nextMs, timing } = schedule ?? {};
   const isRetried = failures > 0 && nextMs !== undefined && timing !== undefined && paused === "";
-  const next = isRetried ? ` Next run: ${timeIn(nextMs, timing.tz)}.` : "";
+  const next = isRetried ? ` Next run: ${timeWithZone(nextMs, timing.tz)}.` : "";
   const isUrgent = state !== "succeeded" && state !== "skipped";
   return { text: `Schedule "${oneLine(name, 100)}", run ${id}: ${how}${about}.${paused}${next}`, isUrgent };
 }

@@ -18,7 +18,7 @@ import { onAbort } from "../util/abort.ts";
 import { randomName } from "../util/identifier.ts";
 import { plural } from "../util/text.ts";
 import { SCHEDULE_TABLES } from "./tables.ts";
-import { isRecurring, loadCron, newestDue, nextAfter, timeIn } from "./timing.ts";
+import { isRecurring, loadCron, newestDue, nextAfter, timeWithZone } from "./timing.ts";
 
 export interface SchedulesOptions {
   /** Created with mode 0600 (missing folders 0700). Several processes may share it. */
@@ -315,8 +315,8 @@ function* plannedNow(
   const newest = newestDue(timing, Math.max(next, at - GRACE_MS), at);
   yield* run("UPDATE schedules SET next_ms = ? WHERE id = ?", [nextAfter(timing, at) ?? null, id]);
   if (newest === next) return { planned: newest, cause: "clock", missed: [] };
-  const until = newest === undefined ? "" : `; it runs once for ${timeIn(newest, timing.tz)}`;
-  const note = `missed: nothing ran schedules at ${timeIn(next, timing.tz)} and later${until}`;
+  const until = newest === undefined ? "" : `; it runs once for ${timeWithZone(newest, timing.tz)}`;
+  const note = `missed: nothing ran schedules at ${timeWithZone(next, timing.tz)} and later${until}`;
   return { planned: newest, cause: "clock", missed: [yield* skipped(scope, schedule, next, "clock", note)] };
 }
 

@@ -2,6 +2,7 @@ import type { Cron } from "croner";
 import type cronstrue from "cronstrue";
 import type { Timing } from "../contract/schedule.ts";
 import { plural } from "../util/text.ts";
+import { isRepeated, momentOf, offsetOf, wallOf } from "./local-time.ts";
 
 /** What a model writes as a schedule. `job` is the id of a background job. */
 export interface WrittenTiming {
@@ -135,7 +136,9 @@ function timeOf(at: string, tz: string): number {
 export function nextAfter(timing: Timing, afterMs: number): number | undefined {
   switch (timing.kind) {
     case "cron":
-      return cronOf(timing.expr, timing.tz).nextRun(new Date(afterMs))?.getTime();
+      return isOfFixedTimes(timing.expr)
+        ? nextFixed(timing.expr, timing.tz, afterMs)
+        : cronOf(timing.expr, timing.tz).nextRun(new Date(afterMs))?.getTime();
     case "at":
       return timing.atMs > afterMs ? timing.atMs : undefined;
     case "every": {
@@ -145,6 +148,21 @@ export function nextAfter(timing: Timing, afterMs: number): number | undefined {
     default:
       return undefined;
   }
+}
+
+/** Whether an expression names times of the day, not an interval: neither its minutes nor its hours begin with `*`. */
+function isOfFixedTimes(expr: string): boolean {
+  if (expr.startsWith("@")) return !/^@hourly$/i.test(expr);
+  const fields = expr.trim().split(/\s+/);
+  return !fields.slice(-5, -3).some((field) => /^[*?]/.test(field));
+}
+
+/** The next of fixed times of the day: each once, whatever the clock does. Two that fall into a gap are one. */
+function nextFixed(expr: string, tz: string, afterMs: number): number | undefined {
+  const pattern = cronOf(expr, "UTC");
+  let wall = pattern.nextRun(new Date(wallOf(afterMs, tz)));
+  while (wall !== null && momentOf(wall.getTime(), tz) <= afterMs) wall = pattern.nextRun(wall);
+  return wall === null ? undefined : momentOf(wall.getTime(), tz);
 }
 
 /** The newest planned time that is not before `firstMs` and not after `nowMs`; `undefined` when there is none. */
@@ -223,7 +241,13 @@ const UNITS = [
   ["second", 1_000],
 ] as const;
 
-/** A time in a zone, to the second: "2027-01-31 09:00:00". */
+/** A time in a zone, to the second: "2027-01-31 09:00:00"; with the offset, if this local time comes twice. */
 export function timeIn(ms: number, tz: string): string {
-  return new Intl.DateTimeFormat("sv-SE", { timeZone: tz, dateStyle: "short", timeStyle: "medium" }).format(ms);
+  const time = new Intl.DateTimeFormat("sv-SE", { timeZone: tz, dateStyle: "short", timeStyle: "medium" }).format(ms);
+  return isRepeated(ms, tz) ? `${time} ${offsetOf(ms, tz)}` : time;
+}
+
+/** The same with the zone: "2027-01-31 09:00:00 (Europe/Berlin)". Default: the zone of this machine. */
+export function timeWithZone(ms: number, tz = ownZone()): string {
+  return `${timeIn(ms, tz)} (${tz})`;
 }

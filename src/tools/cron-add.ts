@@ -12,7 +12,7 @@ import {
   nextRuns,
   readTiming,
   shortestGap,
-  timeIn,
+  timeWithZone,
 } from "../schedule/timing.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 
@@ -117,8 +117,7 @@ export const cronAdd = ({ sandboxed = false, now = Date.now, ...options }: CronA
       ...(maxCost !== undefined && { maxCost }),
     };
   };
-  const next = (timing: Timing) =>
-    nextRuns(timing, now(), RUNS_SHOWN).map((time) => `${timeIn(time, timing.tz)} (${timing.tz})`);
+  const next = (timing: Timing) => nextRuns(timing, now(), RUNS_SHOWN).map((time) => timeWithZone(time, timing.tz));
 
   return defineTool({
     name: "cron_add",

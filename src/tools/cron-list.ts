@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { type ToolOptions, defineTool } from "../contract/tool.ts";
-import { inWords, loadWords, timeIn } from "../schedule/timing.ts";
+import { inWords, loadWords, timeWithZone } from "../schedule/timing.ts";
 import { oneLine } from "../output/terminal-text.ts";
 
 /** How many of a schedule's runs are listed. */
@@ -23,10 +23,10 @@ export const cronList = (options: ToolOptions = {}) =>
         all.map(async ({ id, name, timing, work, nextMs, paused }) => ({
           ...{ job_id: id, name, schedule: inWords(timing) },
           ...(work.command === undefined ? { prompt: work.prompt } : { command: work.command }),
-          ...(nextMs !== undefined && { next: `${timeIn(nextMs, timing.tz)} (${timing.tz})` }),
+          ...(nextMs !== undefined && { next: timeWithZone(nextMs, timing.tz) }),
           ...(paused !== undefined && { paused }),
           runs: (await schedules.runs({ schedule: id, limit: RUNS_SHOWN })).map((run) => ({
-            ...{ run: run.id, state: run.state, planned: timeIn(run.plannedMs, timing.tz) },
+            ...{ run: run.id, state: run.state, planned: timeWithZone(run.plannedMs, timing.tz) },
             ...(run.note !== undefined && { note: oneLine(run.note, 200) }),
           })),
         })),

@@ -26,6 +26,7 @@ test("schedules are added, listed, paused, resumed, run now and removed on the c
   const id = await add(line, "echo hello", "--cron", "0 0 1 1 *", "--tz", "Europe/Berlin", "--name", "year");
   const { stdout, stderr } = await line.here(["cron"]);
   expect(stdout).toContain(`${id}  year  At 00:00, on day 1 of the month, only in January (Europe/Berlin)  next `);
+  expect(stdout).toMatch(/ next \d{4}-01-01 00:00:00 \(Europe\/Berlin\) /);
   expect(stderr).toContain("No process runs schedules in this folder now");
   expect((await line.here(["cron", "pause", id])).stdout).toBe(`Paused job ${id} "year"\n`);
   expect(await schedules(line)).toMatchObject([{ id, paused: "by a person" }]);

@@ -9,6 +9,7 @@ import {
   nextRuns,
   readTiming,
   shortestGap,
+  timeWithZone,
 } from "../../src/schedule/timing.ts";
 
 await loadCron();
@@ -26,6 +27,21 @@ describe("times around the changes of daylight saving, against a table written b
     ["Europe/Berlin", "30 2 * * *", "2026-10-24T12:00Z", ["2026-10-25T00:30Z", "2026-10-26T01:30Z"]],
     ["America/New_York", "30 2 * * *", "2026-03-07T12:00Z", ["2026-03-08T07:00Z", "2026-03-09T06:30Z"]],
     ["America/New_York", "30 1 * * *", "2026-10-31T12:00Z", ["2026-11-01T05:30Z", "2026-11-02T06:30Z"]],
+    // Several times, each once.
+    ["Europe/Berlin", "30 2,14 * * *", "2026-03-28T14:00Z", ["2026-03-29T01:00Z", "2026-03-29T12:30Z"]],
+    [
+      "Europe/Berlin",
+      "30 2,14 * * *",
+      "2026-10-24T14:00Z",
+      ["2026-10-25T00:30Z", "2026-10-25T13:30Z", "2026-10-26T01:30Z"],
+    ],
+    ["Europe/Berlin", "15,45 2 * * *", "2026-10-25T00:50Z", ["2026-10-26T01:15Z"]], // after the clock was set back
+    ["Europe/Berlin", "15,45 2-3 * * *", "2026-03-29T00:00Z", ["2026-03-29T01:00Z", "2026-03-29T01:15Z"]],
+    ["America/New_York", "0 30 1,2,3 * * *", "2026-11-01T05:00Z", ["2026-11-01T05:30Z", "2026-11-01T07:30Z"]],
+    ["America/New_York", "0 0-4 * * *", "2026-03-08T06:30Z", ["2026-03-08T07:00Z", "2026-03-08T08:00Z"]],
+    ["Australia/Lord_Howe", "45 1,13 * * *", "2026-04-04T12:00Z", ["2026-04-04T14:45Z", "2026-04-05T03:15Z"]],
+    ["Australia/Lord_Howe", "15 2,3 * * *", "2026-10-03T14:00Z", ["2026-10-03T15:30Z", "2026-10-03T16:15Z"]],
+    ["Africa/Casablanca", "30 2,4 * * *", "2026-02-14T12:00Z", ["2026-02-15T01:30Z", "2026-02-15T04:30Z"]],
     // An interval goes on in real time: no run in the gap, and runs in both of the repeated hours.
     ["Europe/Berlin", "0 * * * *", "2026-03-29T00:30Z", ["2026-03-29T01:00Z", "2026-03-29T02:00Z"]],
     [
@@ -66,6 +82,17 @@ describe("a year of runs in three zones is what a second library says, except on
     expect(usual(own)).toEqual(usual(other));
     expect(own).toEqual([...new Set(own)].toSorted((one, two) => one - two));
   });
+});
+
+test.each([
+  ["2026-10-25T00:30Z", "Europe/Berlin", "2026-10-25 02:30:00 +02:00 (Europe/Berlin)"],
+  ["2026-10-25T01:30Z", "Europe/Berlin", "2026-10-25 02:30:00 +01:00 (Europe/Berlin)"],
+  ["2026-10-25T02:30Z", "Europe/Berlin", "2026-10-25 03:30:00 (Europe/Berlin)"],
+  ["2026-03-29T01:00Z", "Europe/Berlin", "2026-03-29 03:00:00 (Europe/Berlin)"],
+  ["2026-11-01T06:30Z", "America/New_York", "2026-11-01 01:30:00 -05:00 (America/New_York)"],
+  ["2026-11-01T06:30Z", "UTC", "2026-11-01 06:30:00 (UTC)"],
+])("%s in %s is shown with its zone, and its offset if its local time comes twice", (time, tz, shown) => {
+  expect(timeWithZone(ms(time), tz)).toBe(shown);
 });
 
 test("a local time of `at` is a time of its zone, and an offset is one of its own", () => {

@@ -194,6 +194,18 @@ test("an agent's run ends as its turn does; a call that needs a person waits, an
   });
 });
 
+test.each([
+  ["FAILED: the server has no such table", "failed"],
+  ["**FAILED** after three attempts", "failed"],
+  ["The tests failed, as was expected.", "succeeded"],
+])("an agent whose last message is %j has %s", async (text, state) => {
+  const given = await assistant();
+  const id = await added(given, { prompt: "make it" });
+  await given.toolkit.schedules.fire(id, "person");
+  expect(await looked(given, id, agentOf([{ text }]))).toMatchObject({ state, note: text });
+  expect(await given.toolkit.schedules.get(id)).toMatchObject({ failures: state === "failed" ? 1 : 0 });
+});
+
 test("a process without a model leaves agents to others", async () => {
   const given = await assistant();
   const id = await added(given, { prompt: "make it" });

@@ -6,13 +6,12 @@ import type { Toolkit } from "../../contract/toolkit.ts";
 import { targetOf } from "../../engine/park.ts";
 import { asText } from "../../engine/result.ts";
 import { oneLine } from "../../output/terminal-text.ts";
-import { inWords, loadWords } from "../../schedule/timing.ts";
+import { inWords, loadWords, timeWithZone } from "../../schedule/timing.ts";
 import { createToolkit } from "../../toolkit.ts";
 import { NOBODY_RUNS, cronAdd } from "../../tools/cron-add.ts";
 import { agentSettings } from "../agent-settings.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import { EXIT } from "../exit.ts";
-import { localTime } from "../local-time.ts";
 import type { GlobalOptions } from "../options.ts";
 import { type ScheduledAgents, outcomeOf, scheduleRunner } from "../schedules.ts";
 import { toolkitOptions } from "../settings.ts";
@@ -241,7 +240,12 @@ async function signingOf(id: string, { schedules }: Pick<Toolkit, "schedules">):
 }
 
 function lineOf({ id, name, timing, work, nextMs, paused, target }: Schedule, here: string): string {
-  const next = paused === undefined ? (nextMs === undefined ? "" : `next ${localTime(nextMs)}`) : `paused: ${paused}`;
+  const next =
+    paused === undefined
+      ? nextMs === undefined
+        ? ""
+        : `next ${timeWithZone(nextMs, timing.tz)}`
+      : `paused: ${paused}`;
   const what = work.command ?? `agent: ${work.prompt}`;
   const where = target === here ? [] : [oneLine(target, 100)];
   return [id, oneLine(name, 40), inWords(timing), next, ...where, oneLine(what, 80)]
@@ -251,8 +255,8 @@ function lineOf({ id, name, timing, work, nextMs, paused, target }: Schedule, he
 
 function runLine(ended: Run): string {
   const { startedMs, plannedMs, schedule } = ended;
-  const late = startedMs - plannedMs > LATE_MS ? ` (planned ${localTime(plannedMs)})` : "";
-  return `${localTime(startedMs)}${late}  ${schedule}  ${outcomeOf(ended, undefined).text}`;
+  const late = startedMs - plannedMs > LATE_MS ? ` (planned ${timeWithZone(plannedMs)})` : "";
+  return `${timeWithZone(startedMs)}${late}  ${schedule}  ${outcomeOf(ended, undefined).text}`;
 }
 
 /** A run that starts later than this is shown as late. Milliseconds. */
