@@ -57,7 +57,8 @@ const NOTE = 500;
 /** Added to the instructions of an agent that a schedule starts. */
 const UNWATCHED =
   "A schedule started you, and nobody watches. Nobody can answer questions. A call that needs a person's approval " +
-  "waits for it: then end your turn. If you could not do the task, begin your last message with FAILED: and the reason.";
+  "waits for it: then end your turn. If you could not do the task, begin your last message with FAILED: and the " +
+  "reason.";
 
 /**
  * Creates the runner of the schedules of a toolkit's target. Its runs have the schedule's own grant and permanent

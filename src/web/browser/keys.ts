@@ -48,6 +48,8 @@ function lowered(key: string): string {
 
 function unknown(written: string): ToolFailure {
   return new ToolFailure(`there is no key ${JSON.stringify(written)}`, {
-    hint: "Keys are Enter, Escape, Tab, Backspace, ArrowDown, PageDown, F5, a, …, also after Control+, Shift+, Alt+. To write text, use the action type.",
+    hint:
+      "Keys are Enter, Escape, Tab, Backspace, ArrowDown, PageDown, F5, a, …, also after Control+, Shift+ and Alt+. " +
+      "To write text, use the action type.",
   });
 }

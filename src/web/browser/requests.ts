@@ -25,7 +25,8 @@ export type RequestJudge = (request: BrowserRequest & { readonly isPage: boolean
 /**
  * Makes every request of a context be judged, until the context is closed. CDP's Fetch domain on the whole browser
  * reports the requests: of pages, frames, workers, favicons and downloads, and every redirect. It reports no
- * WebSockets. A document that is a PDF is shown as a page with its text. In a browser with a judged context, contexts that are not judged may request nothing.
+ * WebSockets. A document that is a PDF is shown as a page with its text. In a browser with a judged context, contexts
+ * that are not judged may request nothing.
  */
 export async function judgeRequests(context: BrowserContext, judge: RequestJudge): Promise<void> {
   const browser = context.browser();
