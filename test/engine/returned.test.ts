@@ -135,10 +135,10 @@ test("call never rejects, whatever it gets", async () => {
   }));
   const texts = ["id", "thread", "parent", "agent", "turn", "trace"].map((key) => ({ name: "odd", [key]: { a: 1 } }));
   const thrown = [undefined, null, Symbol("s"), Object.create(null) as object, { message: 5 }];
-  const failing = thrown.map((error, index) => ({
-    ...odd({ run: () => Promise.reject(error) }),
-    name: `t${index}`,
-  }));
+  const failing = thrown.map((error, index) => {
+    const run = async () => Promise.reject(error as Error);
+    return { ...odd({ run }), name: `t${index}` };
+  });
   const toolkit = await toolkitWith({ preset: "none", tools: [odd({}), ...failing] });
   const given = [...calls, ...inputs, ...texts, ...failing.map(({ name }) => ({ name, input: {} }))];
   for (const request of given) {
