@@ -124,21 +124,21 @@ test("effects that are no list are a sentence", async () => {
   expect(text).toBe('Tool error: tool "odd" declared its effects as undefined; expected a list');
 });
 
+/** A tool's work that rejects with anything. */
+const throwing = (error: unknown) => async () => Promise.reject(error as Error);
+
 test("call never rejects, whatever it gets", async () => {
   const circle: { self?: unknown } = {};
   circle.self = circle;
-  const throwing = { get name(): string { throw new Error("a getter"); } }; // prettier-ignore
-  const calls = [undefined, null, 5, "odd", [], {}, { name: null }, { name: "odd" }, { name: 5, input: 1n }, throwing];
+  const getter = { get name(): string { throw new Error("a getter"); } }; // prettier-ignore
+  const calls = [undefined, null, 5, "odd", [], {}, { name: null }, { name: "odd" }, { name: 5, input: 1n }, getter];
   const inputs = [circle, 1n, Symbol("s"), () => 1, new Map([[1, 2]]), "{", [[]]].map((input) => ({
     name: "odd",
     input,
   }));
   const texts = ["id", "thread", "parent", "agent", "turn", "trace"].map((key) => ({ name: "odd", [key]: { a: 1 } }));
   const thrown = [undefined, null, Symbol("s"), Object.create(null) as object, { message: 5 }];
-  const failing = thrown.map((error, index) => {
-    const run = async () => Promise.reject(error as Error);
-    return { ...odd({ run }), name: `t${index}` };
-  });
+  const failing = thrown.map((error, index) => ({ ...odd({ run: throwing(error) }), name: `t${index}` }));
   const toolkit = await toolkitWith({ preset: "none", tools: [odd({}), ...failing] });
   const given = [...calls, ...inputs, ...texts, ...failing.map(({ name }) => ({ name, input: {} }))];
   for (const request of given) {
