@@ -236,16 +236,15 @@ describe("during a call", () => {
     expect(terminal.raw()).not.toMatch(/\x1b\[\d*m/);
   });
 
-  test("its output cannot act on the terminal; a file gets it unchanged", async () => {
-    const line = await commandLine({
-      "call.json": JSON.stringify({ command: "printf '\\033]0;title\\007\\033[31mred\\033[0m\\n'" }),
-    });
-    const shown = line.terminal("handrail call bash - --yes < call.json 2> /dev/null");
+  test("a file's text cannot act on the terminal; another file gets it unchanged", async () => {
+    const text = "\x1b]0;title\x07\x1b[31mred\x1b[0m\n";
+    const line = await commandLine({ "odd.txt": text, "call.json": JSON.stringify({ path: "odd.txt" }) });
+    const shown = line.terminal("handrail call read - < call.json 2> /dev/null");
     expect(await shown.ended).toBe(0);
     expect(shown.raw()).toContain("\\x1b]0;title\\x07\x1b[31mred\x1b[0m");
-    const kept = line.terminal("handrail call bash - --yes < call.json > result.txt");
+    const kept = line.terminal("handrail call read - < call.json > result.txt");
     expect(await kept.ended).toBe(0);
-    expect(await readFile(join(line.folder, "result.txt"), "utf8")).toBe("\x1b]0;title\x07\x1b[31mred\x1b[0m\n");
+    expect(await readFile(join(line.folder, "result.txt"), "utf8")).toBe(text);
   });
 });
 

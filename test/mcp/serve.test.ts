@@ -211,7 +211,8 @@ describe.each(ERAS)("a client of revision %s", (era) => {
 
   test("that disconnects ends running calls, and the server", async () => {
     const workDir = await workspace();
-    const { client, pid, stderr } = await connectToProcess(era, { toolkit: { workDir, policy: free } });
+    const service = { finishMs: 100 }; // before the client ends the process
+    const { client, pid, stderr } = await connectToProcess(era, { toolkit: { workDir, policy: free }, service });
     const call = client.callTool({ name: "bash", arguments: { command: "echo $$ > pid; exec sleep 1000" } });
     const lost = expect(call).rejects.toThrow("closed");
     await until("the command has started", () => existsSync(join(workDir, "pid")));
