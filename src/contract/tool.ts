@@ -59,6 +59,11 @@ export interface Tool<Input = unknown, Data extends Json = Json> {
    * validated.
    */
   mend?(raw: unknown): unknown;
+  /**
+   * Returns the names of parameters that this input needs and lacks, where the schema cannot require them: one of two
+   * forms, or one that another parameter asks for. The call is then invalid, as for a parameter that the schema requires.
+   */
+  missing?(input: Input): readonly string[];
   /** Returns exactly what this call will touch, for the policy. Pure and fast. */
   effects(input: Input): readonly Effect[];
   /**

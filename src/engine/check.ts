@@ -4,6 +4,7 @@ import { ToolFailure } from "../contract/failure.ts";
 import type { Tool } from "../contract/tool.ts";
 import type { Mask } from "../output/mask.ts";
 import { messageOf } from "../util/errors.ts";
+import { missingIssue } from "./explain.ts";
 import type { Host } from "./host.ts";
 import { CallEnded } from "./result.ts";
 import { closestTools, findTool } from "./toolset.ts";
@@ -28,6 +29,8 @@ export async function check(
   }
   const validated = await validate(tool, readable(request, tool));
   if (!validated.ok) throw new CallEnded({ status: "invalid-input", issues: validated.issues });
+  const missing = tool.missing?.(validated.input) ?? [];
+  if (missing.length > 0) throw new CallEnded({ status: "invalid-input", issues: missing.map(missingIssue) });
   const effects = effectsOf(tool, validated.input);
   const tooLong = effects.flatMap(longTexts)[0];
   if (tooLong !== undefined) throw new CallEnded({ status: "invalid-input", issues: [{ path: "", message: tooLong }] });

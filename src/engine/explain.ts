@@ -63,8 +63,7 @@ export function explainErrors(
   return misfits(schema, errors).flatMap((misfit): readonly Issue[] => {
     const path = issuePath(misfit.pointer);
     const within = (name: string) => (path === "" ? name : `${path}.${name}`);
-    if (misfit.kind === "missing")
-      return misfit.names.map(within).map((full) => ({ path: full, message: `missing required parameter "${full}"` }));
+    if (misfit.kind === "missing") return misfit.names.map(within).map(missingIssue);
     if (misfit.kind === "unknown")
       return misfit.names.map((name) => ({
         path: within(name),
@@ -78,6 +77,11 @@ export function explainErrors(
       typeof description === "string" && !/^(?:expected|no value) /.test(problem) ? `. ${path}: ${description}` : "";
     return [{ path, message: `${at}: ${problem}, got ${valueText(valueAt(value, misfit.pointer))}${meaning}` }];
   });
+}
+
+/** The issue about a parameter that is missing. */
+export function missingIssue(path: string): Issue {
+  return { path, message: `missing required parameter "${path}"` };
 }
 
 function misfitsAt(

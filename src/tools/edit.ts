@@ -63,6 +63,8 @@ export const edit = (options: ToolOptions = {}) =>
         },
         { additionalProperties: false },
       ),
+      missing: ({ edits, ...one }) =>
+        edits === undefined ? (["old_text", "new_text"] as const).filter((name) => one[name] === undefined) : [],
       mend: (raw) => mendEdits(withoutRemarks(renameKeys(raw, FILE_SPELLINGS))),
       effects: ({ path }) => [
         { kind: "read", path },
@@ -114,11 +116,6 @@ interface Asked extends Partial<Edit> {
 function wantedEdits({ old_text, new_text, replace_all, edits }: Asked, names: ToolNames): readonly Edit[] {
   if (edits !== undefined && (old_text !== undefined || new_text !== undefined)) {
     throw new ToolFailure("expected either edits or old_text and new_text, got both; put all changes into edits");
-  }
-  if (edits === undefined && (old_text === undefined || new_text === undefined)) {
-    throw new ToolFailure(`${old_text === undefined ? "old_text" : "new_text"} is missing`, {
-      hint: "Give old_text and new_text, or edits.",
-    });
   }
   // Besides `edits`, the argument is the default of each edit.
   const every = replace_all === undefined ? {} : { replace_all };

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { notice, text } from "../contract/content.ts";
 import { type Limit, type ToolOptions, defineTool } from "../contract/tool.ts";
-import { DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, truncateHead } from "../output/truncate.ts";
+import { DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, savedNotice, truncateHead } from "../output/truncate.ts";
 import { formatSize } from "../output/size.ts";
 import { linksOf } from "../provenance/urls-in-text.ts";
 import { ACCEPT_PAGE, readPage } from "../web/page.ts";
@@ -59,10 +59,9 @@ export const webFetch = ({ timeout = TIMEOUT_SECONDS, ...options }: WebFetchOpti
       const notices = [...noticesOf(fetched), ...page.notes.map((note) => `[${note}]`)];
       if (shown.truncated === false) return { ...facts, text: shown.text, notices };
       const id = await context.outputs.save(page.text);
-      const at = shown.truncated === "lines" ? `${shown.shownLines} lines` : formatSize(bytes);
-      const full = `Full content (${formatSize(shown.totalBytes)}) saved to: output://${id}`;
-      const cut = `[Content truncated at ${at}. ${full}]`;
-      return { ...facts, text: shown.text, notices: [...notices, cut], output: id };
+      const cut = savedNotice(shown, id, context.outputs.forCommands);
+      const size = `[The whole text has ${formatSize(shown.totalBytes)}.]`;
+      return { ...facts, text: shown.text, notices: [...notices, cut, size], output: id };
     },
     render: ({ text: page, notices, status }) => [
       ...(page === "" ? [] : [text(page)]),

@@ -122,6 +122,27 @@ describe("the arguments", () => {
     );
   });
 
+  test("a parameter that the schema cannot require is named like one that it requires, and nobody is asked", async () => {
+    const one = defineTool({
+      name: "one",
+      description: "",
+      touches: ["write"],
+      input: Type.Object({ a: Type.Optional(Type.String()), b: Type.Optional(Type.String()) }),
+      missing: ({ a, b }) => (a === undefined && b === undefined ? ["a"] : []),
+      effects: () => [{ kind: "write", path: "a.txt" }],
+      run: async () => "ran",
+    });
+    const toolkit = await toolkitWith({
+      tools: [one],
+      policy: { autonomy: "supervised" },
+      approver: async () => expect.unreachable(),
+    });
+    const lacking = await toolkit.call({ name: "one", input: {} });
+    expect(lacking).toMatchObject({ status: "invalid-input", issues: [{ path: "a" }] });
+    expect(asText(lacking)).toBe('validation error: missing required parameter "a"');
+    expect(await toolkit.call({ name: "one", input: { b: "" } })).toMatchObject({ data: "ran" });
+  });
+
   test("a value of the wrong type is converted only when it does not fit as it is", async () => {
     const either = defineTool({
       ...pure,

@@ -185,9 +185,10 @@ describe("what cannot be edited is refused, and the file is not changed", () => 
       "Tool error: old_text is empty\nGive the text to replace. To insert text, give an existing line as old_text and repeat it in new_text. " +
         "To create a file, or replace all of it, use write.",
     );
-    expect(await text("edit", { path: "a.txt" })).toBe(
-      "Tool error: old_text is missing\nGive old_text and new_text, or edits.",
-    );
+    const lacks = (name: string) => `validation error: missing required parameter "${name}"`;
+    expect(await text("edit", { path: "a.txt", new_text: "x" })).toBe(lacks("old_text"));
+    expect(await text("edit", { path: "a.txt", old_text: "one" })).toBe(lacks("new_text"));
+    expect(await text("edit", { path: "a.txt" })).toBe(`${lacks("old_text")}\n${lacks("new_text")}`);
     expect(await text("edit", { old_text: "one", new_text: "x" })).toBe(
       'validation error: missing required parameter "path"',
     );

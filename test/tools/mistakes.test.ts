@@ -188,6 +188,12 @@ const MISTAKES: { readonly [what: string]: Mistake } = {
     reads: 'validation error: missing required parameter "content"',
     next: ["write", { path: "new.txt", content: "" }],
   },
+  "an edit without its old text": {
+    call: ["edit", { path: "src/app.ts", new_text: "x" }],
+    status: "invalid-input",
+    reads: 'validation error: missing required parameter "old_text"',
+    next: ["edit", CHANGE],
+  },
   "milliseconds, more than a day of seconds": {
     call: ["bash", { command: "echo hi", timeout: 120_000 }],
     status: "invalid-input",

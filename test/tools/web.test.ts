@@ -89,13 +89,16 @@ describe("web_fetch", () => {
     const { at, call } = await site();
     const text = await call("web_fetch", { url: `http://${at}/large`, ...(max_bytes !== undefined && { max_bytes }) });
     expect(/^x+/.exec(text)?.[0]).toHaveLength(bytes);
-    expect(text).toContain(`[Content truncated at ${size}.`);
+    expect(text).toContain(`[Output truncated at ${size}. Full output saved to: output://`);
   });
 
   test("truncates a long page, saves it whole, and shows people title, URL, size and time", async () => {
     const { at, call, toolkit } = await site();
     const text = await call("web_fetch", { url: `http://${at}/`, max_bytes: 10 });
-    const id = /\[Content truncated at 1KB\. Full content \([\d.]+KB\) saved to: output:\/\/(\S+)\]$/.exec(text)?.[1];
+    const id =
+      /\n\[Output truncated at 1KB\. Full output saved to: output:\/\/(\S+)\]\n\[The whole text has [\d.]+KB\.\]$/.exec(
+        text,
+      )?.[1];
     expect(text.startsWith("# Guide\n\nsome words\n")).toBe(true);
     expect(await call("read", { path: `output://${id}`, offset: 1201 })).toContain("some words");
     const events: StoredEvent[] = [];
