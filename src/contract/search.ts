@@ -6,6 +6,8 @@ interface Searched {
   readonly except?: readonly string[];
   /** Whether `.git` folders are searched too. Default false. */
   readonly git?: boolean;
+  /** Whether files that a `.gitignore` ignores are searched too. Default false. */
+  readonly ignored?: boolean;
   /** Globs of file names. Files that match no glob may be skipped. Default: all files are searched. */
   readonly names?: readonly string[];
   /** Stops the search when it fires. The search then rejects with the signal's reason. */

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 import { Type } from "typebox";
 import { ToolFailure } from "../contract/failure.ts";
-import type { FoundKind } from "../contract/search.ts";
+import type { FindResult, FoundKind } from "../contract/search.ts";
 import { type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
 import { sensitive } from "../provenance/keys.ts";
 import { pathOfKey, pathOrderKey } from "../util/path-order.ts";
@@ -11,6 +11,7 @@ import { plural } from "../util/text.ts";
 import { closedBelow, closedNotice } from "./shared/closed-folders.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 import { MAX_NAME_PATTERN, nameOf, namePattern } from "./shared/name-pattern.ts";
+import { inIgnored } from "./shared/ignored.ts";
 import { orNearest, statOf } from "./shared/not-found.ts";
 import { withoutRemarks } from "./shared/other-agents.ts";
 import { shownPath } from "./shared/shown-path.ts";
@@ -71,8 +72,21 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
         const meant = await namePattern(pattern.startsWith(`${root}/`) ? pattern.slice(root.length + 1) : pattern);
         const kinds = KINDS[type].filter((kind) => kind === "folder" || !meant.foldersOnly);
         const { git, names: only, pick } = meant;
+        const query = { path, kinds, git, names: only, pick, signal };
+        const countOf = ({ files, folders, links }: FindResult) => files.length + folders.length + links.length;
         const listed = await backend
-          .find({ path, kinds, git, names: only, pick, signal })
+          .find(query)
+          .then(async (first) => {
+            const ignored =
+              countOf(first) > 0
+                ? undefined
+                : await inIgnored(
+                    { path, backend, signal },
+                    (stop) => backend.find({ ...query, ignored: true, signal: stop }),
+                    countOf,
+                  );
+            return ignored === undefined ? first : { ...(ignored.found ?? first), notes: [ignored.note] };
+          })
           .catch(async (error: unknown) => {
             if (!(error instanceof ToolFailure) || signal.aborted) throw error;
             const { kind } = await orNearest(path, context, names, () => statOf(path, context));

@@ -214,10 +214,11 @@ async function parkedCall({ action, id, timeout = DEFAULT_WAIT_S }: Input, conte
 /** The pause between two looks at a parked call while the tool waits for it, in milliseconds. */
 const LOOK_MS = 500;
 
-/** Converts an id that is a number. */
+/** Converts an id that is a number, or that is written as results write it: "job-1", "output://job-1". */
 function withTextId(raw: unknown): unknown {
-  if (typeof raw !== "object" || raw === null || !("id" in raw) || typeof raw.id !== "number") return raw;
-  return { ...raw, id: String(raw.id) };
+  if (typeof raw !== "object" || raw === null || !("id" in raw)) return raw;
+  if (typeof raw.id !== "number" && typeof raw.id !== "string") return raw;
+  return { ...raw, id: String(raw.id).replace(/^(output:\/\/)?job[- ](?=\d+$)/i, "") };
 }
 
 async function jobOf({ action, id }: Input, { jobs: own }: ToolContext, names: ToolNames): Promise<Job> {

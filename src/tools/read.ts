@@ -23,6 +23,7 @@ import { renameKeys } from "../util/rename-keys.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 import { orNearest } from "./shared/not-found.ts";
 import { READ_NAMES } from "./shared/other-agents.ts";
+import { withoutPictures } from "./shared/notebook.ts";
 import { OUTPUT_SCHEME, outputId } from "./shared/output-path.ts";
 import { notText } from "./shared/text-file.ts";
 
@@ -72,12 +73,13 @@ export const read = (options: ToolOptions = {}) => {
           // A saved output may hold any bytes, and no other tool can open it: it is shown as bash shows output.
           const encoding = saved ? UTF_8 : await detectEncoding(sample, sample.length < SAMPLE_BYTES);
           if (encoding === undefined) throw await notText(path, sample, file.info.size, names);
-          const index = indexes.of(`${saved ? "" : context.backend.name}:${path}`, file.info.version);
-          return await showText(
-            known,
-            { path, offset, limit: Math.min(limit, lines), bytes, encoding, sample, index },
-            context,
-          );
+          const notebook = saved ? undefined : await withoutPictures(path, known);
+          const index =
+            notebook === undefined
+              ? indexes.of(`${saved ? "" : context.backend.name}:${path}`, file.info.version)
+              : lineIndex();
+          const wanted = { path, offset, limit: Math.min(limit, lines), bytes, encoding, sample, index };
+          return await showText(notebook ?? known, { ...wanted, isChanged: notebook !== undefined }, context);
         } finally {
           await file.close();
         }
@@ -123,6 +125,8 @@ interface Wanted {
   readonly encoding: Encoding;
   readonly sample: Uint8Array;
   readonly index: LineIndex;
+  /** Whether the file is shown otherwise than it is. */
+  readonly isChanged: boolean;
 }
 
 async function showText(file: OpenFile, wanted: Wanted, context: ToolContext) {
@@ -137,7 +141,8 @@ async function showText(file: OpenFile, wanted: Wanted, context: ToolContext) {
     throw new ToolFailure(`offset ${offset} is past the end: ${path} has ${plural(range.total ?? 0, "line")}`);
   }
   const whole = range.atEnd && offset === 1;
-  if (!path.startsWith(OUTPUT_SCHEME)) context.seen.remember(file.info, whole ? range.bytes : undefined);
+  if (!path.startsWith(OUTPUT_SCHEME))
+    context.seen.remember(file.info, whole && !wanted.isChanged ? range.bytes : undefined);
   const encoding = await encodingOf(range, wanted);
   const decoded = (await (range.cutInLine ? decodePart : decodeText)(range.bytes, encoding)).replaceAll("\0", "\ufffd");
   const mark = offset === 1 && decoded.startsWith("\ufeff") ? 1 : 0;

@@ -9,6 +9,7 @@ import {
   SAMPLE_BYTES,
   UTF_8,
   inUtf8,
+  decodePart,
   decodeText,
   detectEncoding,
   encodeText,
@@ -29,6 +30,8 @@ export type Written = {
   readonly bytes: number;
   readonly created: boolean;
   readonly encoding: string;
+  /** Whether line ends were written as CRLF, as the file had them. */
+  readonly crlf?: boolean;
 };
 
 export interface WriteOptions extends ToolOptions {
@@ -63,7 +66,7 @@ export const write = ({ summary = shortSummary, ...options }: WriteOptions = {})
         { kind: "read", path },
         { kind: "write", path, does: "replace" },
       ],
-      change: ({ path, content }, backend) => changeOf(path, backend, () => content),
+      change: ({ path, content }, backend) => changeOf(path, backend, (old) => withLineEnds(content, old)),
       async run({ path, content }, context) {
         requireWholeCharacters("content", content);
         const { backend, seen, signal } = context;
@@ -74,10 +77,18 @@ export const write = ({ summary = shortSummary, ...options }: WriteOptions = {})
           const before = await backend.files.stat(path);
           if (before?.kind === "file") await refuseIfChanged(before, path, context, names("edit"));
           const encoding = before?.kind === "file" && before.size > 0 ? await encodingOf(await sampled) : UTF_8;
-          const bytes = await encoded(content, encoding, path);
+          const old = before?.kind === "file" ? await decodePart(await sampled, encoding) : "";
+          const kept = withLineEnds(content, old);
+          const bytes = await encoded(kept, encoding, path);
           const info = await backend.files.write(path, bytes);
           seen.wrote(info, bytes);
-          return { path, bytes: bytes.length, created: before === undefined, encoding: encodingLabel(encoding) };
+          return {
+            path,
+            bytes: bytes.length,
+            created: before === undefined,
+            encoding: encodingLabel(encoding),
+            ...(kept !== content && { crlf: true }),
+          };
         });
       },
       render: (written) => summary(written),
@@ -88,8 +99,15 @@ function partText(edit: string | undefined): string {
   return edit === undefined ? "" : ` To change part of a file use ${edit}.`;
 }
 
-function shortSummary({ path, bytes, created, encoding }: Written): string {
-  const kept = encoding === encodingLabel(UTF_8) ? "" : `, in ${encoding} as before`;
+/** The content with the line ends of a file that has only CRLF, if the content has only LF. */
+function withLineEnds(content: string, old: string): string {
+  const isCrlf = old.includes("\r\n") && !/(?<!\r)\n/.test(old);
+  return isCrlf && !content.includes("\r") ? content.replaceAll("\n", "\r\n") : content;
+}
+
+function shortSummary({ path, bytes, created, encoding, crlf = false }: Written): string {
+  const ends = crlf ? ", with CRLF line ends as before" : "";
+  const kept = (encoding === encodingLabel(UTF_8) ? "" : `, in ${encoding} as before`) + ends;
   return `${created ? "Created" : "Replaced"} ${path} (${formatSize(bytes)}${kept})`;
 }
 

@@ -15,6 +15,7 @@ import { cases } from "../support/cases.ts";
 import { mustBeHere } from "../support/here.ts";
 import { layout } from "../support/layout.ts";
 import { until } from "../support/until.ts";
+import { workspace } from "../support/workspace.ts";
 import {
   boundByPermissions,
   dataOf,
@@ -941,4 +942,54 @@ describe("when things go wrong", () => {
       });
     },
   );
+});
+
+describe("files that a .gitignore ignores", () => {
+  const files = {
+    ".gitignore": "scripts/*\n",
+    "scripts/a.py": "needle\n",
+    "venv/.gitignore": "*\n",
+    "venv/lib/b.py": "needle\n",
+    "src/c.py": "other\n",
+  };
+  test.each([
+    ["a folder that was named is searched", { path: "scripts" }, "scripts/a.py:1: needle"],
+    ["a folder that was named in an ignored one is searched", { path: "venv/lib" }, "venv/lib/b.py:1: needle"],
+    ["elsewhere those with matches are counted", {}, "[2 files that a .gitignore ignores left out;"],
+    ["those that a glob means are counted", { glob: "scripts/*.py" }, "[1 file that a .gitignore ignores left out;"],
+    ["a match in another file is enough", { pattern: "needle|other" }, "src/c.py:1: other"],
+  ])("%s", async (_, input, shown) => {
+    const { text } = await searchTools(files);
+    expect(await text("grep", { pattern: "needle", ...input })).toContain(shown);
+  });
+
+  test("find does the same, and says nothing where there is nothing", async () => {
+    const { text } = await searchTools(files);
+    expect(await text("find", { pattern: "*.py", path: "scripts" })).toMatch(
+      /^scripts\/a.py\n\n\[A .gitignore ignores all/,
+    );
+    expect(await text("find", { pattern: "a.py" })).toContain("[1 file that a .gitignore ignores left out;");
+    expect(await text("find", { pattern: "none.py" })).toBe("Nothing found.");
+    expect(await text("grep", { pattern: "none" })).toBe("No matches found.");
+  });
+
+  test("a workspace that a folder above ignores is searched", async () => {
+    const above = await workspace({ ".gitignore": "*\n", "ws/a.py": "needle\n" });
+    const { text } = await searchTools({}, { workDir: join(above, "ws") });
+    expect(await text("grep", { pattern: "needle" })).toContain("a.py:1: needle");
+    expect(await text("find", { pattern: "*.py" })).toContain("a.py");
+  });
+});
+
+test.each([3_000, 300_000])("a match after %i characters of a line is shown with its surroundings", async (far) => {
+  const { text } = await searchTools({
+    "min.js": `${"x".repeat(far)}(NEEDLE)${"y".repeat(3_000)}\nshort NEEDLE\nNEEDLE${"z".repeat(3_000)}\n`,
+  });
+  for (const input of [
+    { pattern: "needle" },
+    { pattern: "(NEEDLE", literal: true },
+    { pattern: "NEEDLE", path: "min.js" },
+  ])
+    expect(await text("grep", input)).toMatch(/^min.js:1: …x{50,}\(NEEDLE\)?y{50,}…$/m);
+  expect(await text("grep", { pattern: "needle" })).toMatch(/^min.js:3: NEEDLEz{400,}…$/m);
 });

@@ -568,3 +568,12 @@ describe.concurrent("a detached job", () => {
     expect(await tools.call("jobs", { action: "kill", id })).toMatchObject({ status: "ok" });
   });
 });
+
+test.each([1, "1", "job-1", "output://job-1", "Job 1"])(
+  "a job is found by its id as results write it: %s",
+  async (id) => {
+    const { text } = await toolsOn();
+    await text("bash", { command: "echo hello", background: true });
+    expect(await text("jobs", { action: "wait", id })).toMatch(/^hello\n\[Job 1: exit/i);
+  },
+);

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -379,3 +379,22 @@ async function pageByPage({ text }: Tools, path: string): Promise<string> {
   }
   return whole;
 }
+
+test("a notebook is read without the base64 of its pictures, in the lines that it has", async () => {
+  const picture = Buffer.alloc(90_000, "picture").toString("base64");
+  const outputs = [
+    { data: { "image/png": picture, "text/html": `<img src="data:image/png;base64,${picture}"><b>` } },
+    { data: { "image/jpeg": picture.replaceAll(/.{76}/g, "$&\n") } },
+  ];
+  const notebook = JSON.stringify({ cells: [{ outputs, source: ["plot()\n"] }, { source: ["target = 1"] }] }, null, 1);
+  const { folder, text } = await toolsOn({ "nb.ipynb": notebook, "nb.json": notebook });
+  const shown = await text("read", { path: "nb.ipynb" });
+  expect(shown.length).toBeLessThan(1_000);
+  expect(shown).toMatch(/"image\/png": "\[117.2KB of base64 left out\]",\n.*base64,\[.*left out\]\\"><b>/);
+  expect(shown).toContain('"plot()\\n"');
+  const line = 1 + notebook.split("\n").findIndex((each) => each.includes("target"));
+  expect(await text("read", { path: "nb.ipynb", offset: line, limit: 1 })).toContain("target = 1");
+  expect(await text("read", { path: "nb.json" })).not.toContain("left out");
+  await text("edit", { path: "nb.ipynb", old_text: "target = 1", new_text: "target = 2" });
+  expect(await readFile(join(folder, "nb.ipynb"), "utf8")).toBe(notebook.replace("target = 1", "target = 2"));
+});

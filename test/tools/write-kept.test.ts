@@ -11,6 +11,15 @@ const approveOnce: Approver = async () => ({ answer: "once" });
 
 const REFUSED = "Tool error: a.txt has changed since you last read it; it was not replaced";
 
+test("a file that is replaced keeps its CRLF line ends, and the result says so", async () => {
+  const { folder, text } = await toolsOn({ "a.txt": "one\r\ntwo\r\n", "b.txt": "one\r\ntwo\n" });
+  expect(await text("write", { path: "a.txt", content: "1\n2\n" })).toMatch(/, with CRLF line ends as before\)$/);
+  expect(await text("write", { path: "b.txt", content: "1\n2\n" })).not.toContain("CRLF");
+  expect(await text("write", { path: "a.txt", content: "3\r\n4\n" })).not.toContain("CRLF");
+  expect(await readFile(join(folder, "b.txt"), "utf8")).toBe("1\n2\n");
+  expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("3\r\n4\n");
+});
+
 describe("a file that is replaced keeps its encoding", () => {
   const wide = (text: string) => Buffer.from(`\ufeff${text}`, "utf16le");
   test.for([

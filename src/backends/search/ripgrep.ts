@@ -44,9 +44,24 @@ export async function* blocks(process: Process, separator: number, signal: Abort
   if (rest.length > 0) yield rest;
 }
 
+/** Returns ripgrep's arguments that say what matches. */
+export function matchArguments({
+  pattern,
+  literal = false,
+  caseSensitive = false,
+}: Pick<SearchQuery, "pattern" | "literal" | "caseSensitive">): readonly string[] {
+  return [
+    caseSensitive ? "--case-sensitive" : "--ignore-case",
+    ...(literal ? ["--fixed-strings"] : []),
+    // Lets "$" also match before "\r\n"; but then a pattern cannot contain "\r".
+    ...(/\r|\\r|\\x0?d/i.test(pattern) ? [] : ["--crlf"]),
+    `--regexp=${pattern}`,
+  ];
+}
+
 /** Returns ripgrep's arguments for a line search, without the sorting. */
 export function lineArguments(query: SearchQuery): readonly string[] {
-  const { pattern, literal = false, caseSensitive = false, contextLines = 0, maxMatches, maxCharacters } = query;
+  const { contextLines = 0, maxMatches, maxCharacters } = query;
   return [
     "--with-filename",
     "--line-number",
@@ -56,21 +71,20 @@ export function lineArguments(query: SearchQuery): readonly string[] {
     // bytes a character.
     `--max-columns=${4 * maxCharacters + 4}`,
     "--max-columns-preview",
-    caseSensitive ? "--case-sensitive" : "--ignore-case",
-    ...(literal ? ["--fixed-strings"] : []),
-    // Lets "$" also match before "\r\n"; but then a pattern cannot contain "\r".
-    ...(/\r|\\r|\\x0?d/i.test(pattern) ? [] : ["--crlf"]),
     ...(contextLines > 0 ? [`--context=${contextLines}`] : []),
     // More matches in one file than requested are never needed.
     `--max-count=${maxMatches + 1}`,
-    `--regexp=${pattern}`,
+    ...matchArguments(query),
   ];
 }
 
 /** Returns the arguments that select the files of a folder. The paths in `except` are real and below `path`. */
-export function fileArguments(query: Pick<SearchQuery, "path" | "git" | "names" | "except">): readonly string[] {
-  const { path, git = false, names = [], except } = query;
+export function fileArguments(
+  query: Pick<SearchQuery, "path" | "git" | "ignored" | "names" | "except">,
+): readonly string[] {
+  const { path, git = false, ignored = false, names = [], except } = query;
   return [
+    ...(ignored ? ["--no-ignore"] : []),
     ...(git ? [] : ["--glob=!.git"]),
     // Types respect .gitignore, unlike globs.
     ...names.map((name) => `--type-add=meant:${name}`),

@@ -4,6 +4,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import type { FindQuery, FindResult, SearchInput, SearchQuery, SearchResult } from "../../contract/search.ts";
 import { isInside } from "../../util/paths.ts";
 import { foldersAbove, ignoreRules, readRules } from "./ignore-rules.ts";
+import { withExcerpts } from "./excerpts.ts";
 import { type LineSearch, firstMatches } from "./lines.ts";
 import { plainSearch, plainSearchNote } from "./plain.ts";
 import { type SearchPrograms, type Searching, startIn } from "./programs.ts";
@@ -102,7 +103,8 @@ function searchingOf(options: SearchingOptions): Pick<Backend, "search" | "find"
           : ripgrep !== undefined
             ? byRipgrep(query, path, ripgrep)
             : byGrep(query, path);
-      const { ending, ...found } = await firstMatches(search, patienceMs, programs);
+      const { ending, ...first } = await firstMatches(search, patienceMs, programs);
+      const found = ripgrep === undefined ? first : await withExcerpts(first, { ...query, path }, ripgrep, programs);
       const notes = search.separator === 58 ? [plainSearchNote(programs.place)] : [];
       return { ...found, hasMore: ending === "full", notes };
     },
@@ -162,7 +164,7 @@ async function listFiles(
 function startRipgrep(
   programs: SearchPrograms,
   ripgrep: string,
-  query: Pick<SearchQuery, "path" | "git" | "names" | "except" | "signal">,
+  query: Pick<SearchQuery, "path" | "git" | "ignored" | "names" | "except" | "signal">,
   args: readonly string[],
 ): Promise<Searching> {
   const words = [ripgrep, ...RIPGREP_ARGUMENTS, ...args, ...fileArguments(query), "--"];
@@ -170,12 +172,16 @@ function startRipgrep(
 }
 
 /** Resolves to the folder `under`, if it is a folder that is not ignored: nothing else is searched then. */
-async function narrowed({ path, under = "", input }: SearchQuery, files: SearchingOptions["files"]): Promise<string> {
+async function narrowed(
+  { path, under = "", input, ignored = false }: SearchQuery,
+  files: SearchingOptions["files"],
+): Promise<string> {
   if (under === "" || input !== undefined) return path;
   const folder = posix.join(path, under);
   if (!isInside(folder, path)) return path;
   const info = await files.stat(folder, { real: true }).catch(() => undefined);
   if (info?.kind !== "folder") return path;
+  if (ignored) return folder;
   const rules = ignoreRules(path, await readRules(foldersAbove(folder, path), files));
   return rules.ignores(folder, "folder") ? path : folder;
 }

@@ -35,6 +35,7 @@ const MOST_OF_ALL = 4 * 1024 * 1024;
  */
 export async function walk(query: FindQuery, options: WalkOptions): Promise<Walked> {
   const { path } = query;
+  if (query.ignored === true) return { ...(await found(query, options, "all")), rules: ignoreRules(path, new Map()) };
   const above = readRules(foldersAbove(path, options.programs.base.workDir), options.files);
   let seen = await found(query, options, "prune");
   const names = seen.prunedNames;
