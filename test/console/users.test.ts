@@ -6,7 +6,7 @@ import { scopesOf, usersIn } from "../../src/console/users.ts";
 import { commandLine } from "../cli/program.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder } from "../support/workspace.ts";
-import { eventsOf, served } from "./served.ts";
+import { eventsOf, receive, served } from "./served.ts";
 
 const by = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
@@ -62,6 +62,23 @@ describe("a user", () => {
     expect((await eventsOf(api, open?.call ?? "")).find(({ type }) => type === "approval.decided")).toMatchObject({
       by: "user bob",
     });
+  });
+
+  test("who only watches reads that a port was opened, and not its address, which lets in whoever has it", async () => {
+    const users = usersIn(join(temporaryFolder(), "users.json"));
+    const { ask, json, store } = await served({}, { users });
+    const watch = await users.set({ name: "wilma", ...scopesOf("watch") });
+    const { thread } = await json<{ readonly thread: string }>("POST", "/api/threads", {});
+    const opened = { type: "port.opened", call: "c-1", thread, at: Date.now(), job: "job-1", port: 3_000 } as const;
+    await store.commit({ ...opened, url: "http://127.0.0.1:40000/?key=secret" });
+    for (const path of ["/api/events", `/api/threads/${thread}/events`]) {
+      const received = await receive(
+        await ask("GET", path, undefined, by(watch)),
+        ({ data }) => data["port"] === 3_000,
+      );
+      expect(received.at(-1)?.data).toMatchObject({ type: "port.opened", job: "job-1", port: 3_000 });
+      expect(JSON.stringify(received)).not.toContain("secret");
+    }
   });
 
   test("is added, listed and removed on the command line; the token is shown once", async () => {
