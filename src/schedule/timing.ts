@@ -242,7 +242,7 @@ const UNITS = [
 ] as const;
 
 /** A time in a zone, to the second: "2027-01-31 09:00:00"; with the offset, if this local time comes twice. */
-export function timeIn(ms: number, tz: string): string {
+function timeIn(ms: number, tz: string): string {
   const time = new Intl.DateTimeFormat("sv-SE", { timeZone: tz, dateStyle: "short", timeStyle: "medium" }).format(ms);
   return isRepeated(ms, tz) ? `${time} ${offsetOf(ms, tz)}` : time;
 }
