@@ -109,7 +109,9 @@ function agentOutput(result: ToolResult): OpenAiAgentOutput {
 /** A call in a chat completion or a response of the client `openai`. */
 export type OpenAiCall =
   | { type: "function"; id: string; function: { name: string; arguments: string } }
-  | { type: "function_call"; call_id: string; name: string; arguments: string };
+  | { type: "function_call"; call_id: string; name: string; arguments: string }
+  | { type: "custom"; id: string; custom: { name: string; input: string } }
+  | { type: "custom_tool_call"; call_id: string; name: string; input: string };
 
 type OpenAiChatMessage =
   | { role: "tool"; tool_call_id: string; content: string }
@@ -118,13 +120,15 @@ type OpenAiChatMessage =
       content: ({ type: "text"; text: string } | { type: "image_url"; image_url: { url: string } })[];
     };
 
-interface OpenAiResponseOutput {
-  type: "function_call_output";
+interface OpenAiOutput<Type> {
+  type: Type;
   call_id: string;
   output:
     | string
     | ({ type: "input_text"; text: string } | { type: "input_image"; image_url: string; detail: "auto" })[];
 }
+
+type OpenAiResponseOutput = OpenAiOutput<"function_call_output"> | OpenAiOutput<"custom_tool_call_output">;
 
 /** A toolkit for the client `openai`. Calls that need a person are asked about by the toolkit, or parked. */
 export interface OpenAiClient {
@@ -164,9 +168,11 @@ export function openAi(
       const messages: OpenAiChatMessage[] = [];
       const images: ImagePart[] = [];
       for (const call of calls) {
-        if (!("function" in call)) continue;
+        const asked = "function" in call ? call.function : "custom" in call ? call.custom : undefined;
+        if (asked === undefined || !("id" in call)) continue;
         const { id } = call;
-        const result = await hand.run({ id, name: call.function.name, input: call.function.arguments }, { signal });
+        const input = "arguments" in asked ? asked.arguments : asked.input;
+        const result = await hand.run({ id, name: asked.name, input }, { signal });
         messages.push({ role: "tool", tool_call_id: id, content: asText(result) });
         images.push(...asContent(result).content.filter((part) => part.type === "image"));
       }
@@ -178,10 +184,14 @@ export function openAi(
     async results({ output }, signal) {
       const results: OpenAiResponseOutput[] = [];
       for (const call of output) {
-        if (!("call_id" in call) || call.type !== "function_call") continue;
-        const { call_id, name, arguments: input } = call;
+        if (!("call_id" in call && "name" in call)) continue;
+        const { call_id, name } = call;
+        const isCustom = call.type === "custom_tool_call";
+        if (!isCustom && call.type !== "function_call") continue;
+        const input = isCustom ? call.input : call.arguments;
         const result = await hand.run({ id: call_id, name, input }, { signal });
-        results.push({ type: "function_call_output", call_id, output: responseOutput(result) });
+        const type = isCustom ? "custom_tool_call_output" : "function_call_output";
+        results.push({ type, call_id, output: responseOutput(result) });
       }
       return results;
     },

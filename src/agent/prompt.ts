@@ -10,6 +10,7 @@ import type {
 import type { Content } from "../contract/content.ts";
 import type { CallId } from "../contract/identity.ts";
 import type { AssistantPart, Message } from "../contract/message.ts";
+import type { Json } from "../contract/schema.ts";
 import type { Toolset } from "../contract/toolkit.ts";
 import { definitions } from "../engine/definitions.ts";
 import { takenPart } from "../engine/taken-part.ts";
@@ -144,7 +145,8 @@ function assistantMessages(
         toolCallId: id,
         toolName: nameOf(part.name),
         input: argumentsOf(part.input),
-        ...(isProviders && withOptions(part.provider)),
+        // What names a call of the provider is of no use with another id; the signature of a thought is.
+        ...withOptions(isProviders ? part.provider : signatureIn(part.provider)),
       },
     ];
   });
@@ -185,6 +187,11 @@ function imagePart({ data, mimeType }: Extract<Content, { type: "image" }>): Lan
 
 function withOptions(provider: AssistantPart["provider"]): { providerOptions?: SharedV3ProviderOptions } {
   return provider === undefined ? {} : { providerOptions: provider as SharedV3ProviderOptions };
+}
+
+function signatureIn(provider: AssistantPart["provider"]): AssistantPart["provider"] {
+  const { google } = (provider ?? {}) as { readonly google?: { readonly thoughtSignature?: Json } };
+  return google?.thoughtSignature === undefined ? undefined : { google: { thoughtSignature: google.thoughtSignature } };
 }
 
 /** Replaces a name that no tool can have: providers reject a conversation that contains one. */

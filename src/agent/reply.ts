@@ -3,6 +3,7 @@ import type {
   LanguageModelV3CallOptions,
   LanguageModelV3StreamPart,
   LanguageModelV3Usage,
+  SharedV3ProviderMetadata,
 } from "@ai-sdk/provider";
 import type { AssistantPart } from "../contract/message.ts";
 import type { Json } from "../contract/schema.ts";
@@ -45,7 +46,7 @@ export async function readReply(
   let finish: Reply["finish"];
   let error: unknown;
 
-  const begin = (type: Saying["type"], id: string, provider: unknown): Saying => {
+  const begin = (type: Saying["type"], id: string, provider: SharedV3ProviderMetadata | undefined): Saying => {
     const part: Saying = { type, text: "", ...opaque(provider) };
     parts.push(part);
     open.set(`${type} ${id}`, part);
@@ -122,8 +123,19 @@ async function withinSilence<T>(read: Promise<T>): Promise<T> {
   }
 }
 
-function opaque(metadata: unknown): { provider?: Json } {
-  return metadata === undefined ? {} : { provider: metadata as Json };
+function opaque(metadata: SharedV3ProviderMetadata | undefined): { provider?: Json } {
+  return metadata === undefined ? {} : { provider: withGoogleSignature(metadata) };
+}
+
+/**
+ * Gemini refuses a conversation whose calls lack their signatures (https://ai.google.dev/gemini-api/docs/thought-signatures).
+ * The package for the OpenAI format reports them under the provider's name, and sends those that it gets as Google's.
+ */
+function withGoogleSignature(metadata: SharedV3ProviderMetadata): SharedV3ProviderMetadata {
+  const [name, own] = Object.entries(metadata).find(([, each]) => each["thoughtSignature"] !== undefined) ?? [];
+  if (name === undefined || own === undefined || name === "google") return metadata;
+  const { thoughtSignature, ...rest } = own;
+  return { ...metadata, [name]: rest, google: { ...metadata["google"], thoughtSignature } };
 }
 
 function usageOf({ inputTokens, outputTokens }: LanguageModelV3Usage): Usage {

@@ -1,3 +1,4 @@
+import type { Content } from "../contract/content.ts";
 import type { ThreadId } from "../contract/identity.ts";
 import type { AgentStep, Drafts } from "./drafts.ts";
 import { Problem } from "./problem.ts";
@@ -5,7 +6,7 @@ import { Problem } from "./problem.ts";
 /** An agent in one thread, as far as the API uses it. */
 export interface ThreadAgent {
   /** Passes a message to the model between two rounds of the running turn. If no turn is running, starts one. */
-  steer(text: string): void;
+  steer(content: string | readonly Content[]): void;
   /** Stops the running turn. */
   stop(): Promise<void>;
   /** Continues a turn whose parked calls were answered. */
@@ -24,7 +25,7 @@ export type OpenAgent = (thread: ThreadId) => Promise<ThreadAgent>;
 /** The agents of the threads that have been prompted. */
 export interface Agents {
   /** Passes a message to a thread's agent. Rejects with a `Problem` when the agent cannot be opened. */
-  prompt(thread: ThreadId, text: string): Promise<void>;
+  prompt(thread: ThreadId, content: string | readonly Content[]): Promise<void>;
   /** Continues a turn whose parked calls were answered. Rejects like `prompt`. */
   resume(thread: ThreadId): Promise<void>;
   close(): Promise<void>;
@@ -52,7 +53,7 @@ export function createAgents(open: OpenAgent | undefined, drafts: Drafts): Agent
   };
 
   return {
-    prompt: async (thread, text) => (await agentOf(thread)).steer(text),
+    prompt: async (thread, content) => (await agentOf(thread)).steer(content),
     resume: async (thread) => void (await (await agentOf(thread)).resume()),
     async close() {
       const all = await Promise.allSettled(agents.values());

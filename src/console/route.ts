@@ -57,6 +57,8 @@ export interface Route<Query = unknown, Body = unknown> {
   readonly query?: ObjectSchema;
   /** The schema of a JSON body. */
   readonly body?: ObjectSchema;
+  /** The maximum size of a body, in bytes. Default: `MAX_BODY`. */
+  readonly maxBody?: number;
   readonly answer: Success;
   /** Statuses of the problems of this route, and their causes, in addition to those of every route. */
   readonly problems?: { readonly [status: number]: string };
@@ -80,7 +82,7 @@ export function route<Q extends TObject = TObject<{}>, B extends TObject = TObje
   return { ...(takesNothing && { body: Type.Object({}) }), ...definition, method: method as Route["method"], path };
 }
 
-/** The maximum size of a request body, in bytes. */
+/** The maximum size of a request body, in bytes, unless its route takes more. */
 export const MAX_BODY = 1_048_576;
 
 export interface RouteRequest extends Omit<Asked<unknown, unknown>, "query" | "body" | "headers" | "bytes"> {
@@ -95,9 +97,16 @@ export async function runRoute(asked: Route, { request, isPerson, ...rest }: Rou
   requirePerson(asked, isPerson);
   const given = Object.fromEntries(new URL(request.url).searchParams);
   const query = asked.query === undefined ? {} : await checked(asked.query, given, "query parameter");
-  const body = asked.body === undefined ? {} : await checked(asked.body, await jsonOf(request), "member");
+  const body =
+    asked.body === undefined ? {} : await checked(asked.body, await jsonOf(request, asked.maxBody), "member");
   requirePerson(asked, isPerson); // its sender may have exited while the body arrived
-  const result = await asked.handle({ ...rest, query, body, headers: request.headers, bytes: () => bytesOf(request) });
+  const result = await asked.handle({
+    ...rest,
+    query,
+    body,
+    headers: request.headers,
+    bytes: () => bytesOf(request, asked.maxBody),
+  });
   if (result instanceof Response) return result;
   const { status } = asked.answer;
   return status === 204 ? new Response(undefined, { status }) : Response.json(result, { status });
@@ -125,8 +134,8 @@ async function checked(schema: TSchema, value: unknown, what: string): Promise<u
 }
 
 /** Parses the body. An empty one counts as `{}`, whatever its type. */
-async function jsonOf(request: Request): Promise<unknown> {
-  const bytes = await bytesOf(request);
+async function jsonOf(request: Request, maxBody: number | undefined): Promise<unknown> {
+  const bytes = await bytesOf(request, maxBody);
   if (bytes.length === 0) return {};
   const type = request.headers.get("content-type") ?? "";
   if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)) {
@@ -141,12 +150,12 @@ async function jsonOf(request: Request): Promise<unknown> {
 }
 
 /** Reads a body, and counts its bytes as they arrive: the length in the header may be wrong or missing. */
-async function bytesOf(request: Request): Promise<Uint8Array> {
+async function bytesOf(request: Request, maxBody = MAX_BODY): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of request.body ?? []) {
     length += (chunk as Uint8Array).length;
-    if (length > MAX_BODY) throw new Problem(413, `Expected a body of at most ${MAX_BODY} bytes.`);
+    if (length > maxBody) throw new Problem(413, `Expected a body of at most ${maxBody} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

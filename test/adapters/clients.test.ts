@@ -91,6 +91,23 @@ test("chat completions of OpenAI get the results of all calls, and their images 
   );
 });
 
+test("a custom tool call of OpenAI gets a result of its kind, whatever its input is", async () => {
+  const hand = openAi(await open());
+  const [name] = hand.tools?.map((tool) => tool.name) ?? [];
+  const made = [
+    { type: "custom_tool_call" as const, call_id: "call_1", name: name!, input: "free text" },
+    { type: "custom_tool_call" as const, call_id: "call_2", name: "no_tool", input: "" },
+    { type: "reasoning" },
+  ];
+  const output = expect.any(String) as string;
+  expect(await hand.results({ output: made })).toEqual([
+    { type: "custom_tool_call_output", call_id: "call_1", output },
+    { type: "custom_tool_call_output", call_id: "call_2", output: expect.stringMatching(/unknown tool/) as string },
+  ]);
+  const chat = [{ type: "custom" as const, id: "call_3", custom: { name: "no_tool", input: "free text" } }];
+  expect(await hand.chatResults({ tool_calls: chat })).toMatchObject([{ role: "tool", tool_call_id: "call_3" }]);
+});
+
 test("Anthropic's own loop runs the tools, and images are in their results", async () => {
   const client = new Anthropic({ apiKey: "test", baseURL: mock.url });
   const tools = anthropic(await open()).runnableTools;

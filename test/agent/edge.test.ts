@@ -1,6 +1,10 @@
 import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
 import { defineTool } from "../../src/contract/tool.ts";
+import { createAgent } from "../../src/agent/agent.ts";
+import { loadModel } from "../../src/agent/models/load.ts";
+import { served } from "../mcp/client/authority.ts";
+import { toolkitWith } from "../support/workspace.ts";
 import { calls, looking, ofType, resultsIn, scripted } from "./support.ts";
 
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -79,6 +83,28 @@ test("a call that the limit of output cuts is answered so, and the calls before 
   const results = Object.values(resultsIn(model.requests[1]!));
   expect(results.toSorted()).toEqual([expect.stringMatching(/limit of output.*several parts/), "whole"]);
   expect(JSON.stringify(results)).not.toContain("JSON");
+});
+
+test.each(["call_1", ""])("a call %j of Gemini in the OpenAI format is replayed with its signature", async (id) => {
+  const requests: string[] = [];
+  const url = await served((_, response, body) => {
+    requests.push(body);
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const call = { index: 0, id, type: "function", function: { name: "echo", arguments: '{"value":"one"}' } };
+    const signed = { ...call, extra_content: { google: { thought_signature: "c2lnbmVk" } } };
+    const first = requests.length === 1;
+    const delta = first ? { role: "assistant", tool_calls: [signed] } : { role: "assistant", content: "Done." };
+    const choices = [{ index: 0, delta, finish_reason: first ? "tool_calls" : "stop" }];
+    response.end(`data: ${JSON.stringify({ id: "1", created: 1, model: "m", choices })}\n\ndata: [DONE]\n\n`);
+  });
+  const { model } = await loadModel({ provider: "openai-compatible", name: "gemini", baseUrl: url });
+  const toolkit = await toolkitWith({ preset: "none", tools: [echo] });
+  const agent = await createAgent({ model, toolkit });
+  expect(await agent.send("Go")).toMatchObject({ reason: "done" });
+  const { messages } = JSON.parse(requests[1] ?? "{}") as { messages: { role: string; tool_calls?: object[] }[] };
+  const [replayed] = messages.find(({ role }) => role === "assistant")?.tool_calls ?? [];
+  expect(replayed).toMatchObject({ extra_content: { google: { thought_signature: "c2lnbmVk" } } });
+  expect(Object.keys(replayed ?? {}).toSorted()).toEqual(["extra_content", "function", "id", "type"]);
 });
 
 describe("a message that is larger than the context", () => {

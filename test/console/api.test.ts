@@ -128,14 +128,12 @@ describe("threads", () => {
       { preset: "coding" },
       { script: [{ calls: [{ name: "bash", input: { command: "echo 42" } }] }, { text: "It is 42." }] },
     );
-    await api.json("POST", "/api/threads/asked/prompts", { text: "What is it?" });
-    await until("the agent has answered", async () => (await messagesOf(api, "asked")).length === 4);
-    expect((await messagesOf(api, "asked")).map(({ role }) => role)).toEqual([
-      "user",
-      "assistant",
-      "tool",
-      "assistant",
-    ]);
+    const unknown = await api.ask("POST", "/api/threads/asked/prompts", { text: "What is it?" });
+    expect([unknown.status, (await api.json<{ threads: object[] }>("GET", "/api/threads")).threads]).toEqual([404, []]);
+    const { thread } = await api.json<{ thread: string }>("POST", "/api/threads", {});
+    await api.json("POST", `/api/threads/${thread}/prompts`, { text: "What is it?" });
+    await until("the agent has answered", async () => (await messagesOf(api, thread)).length === 4);
+    expect((await messagesOf(api, thread)).map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant"]);
     const { hits } = await api.json<{ hits: readonly { excerpt: string }[] }>("GET", "/api/search?text=It+is+42");
     expect(hits).toHaveLength(1);
   });

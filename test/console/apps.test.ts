@@ -29,6 +29,8 @@ async function recorded({ store }: Served): Promise<StoredEvent[]> {
   return events;
 }
 
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
 describe("the description", () => {
   test("has every event and cell of a thread with a prompt, a question and a failed call", async () => {
     const api = await served(
@@ -41,7 +43,8 @@ describe("the description", () => {
         ],
       },
     );
-    await api.json("POST", "/api/threads/main/prompts", { text: "Make it." });
+    const { thread } = await api.json<{ thread: string }>("POST", "/api/threads", {});
+    await api.json("POST", `/api/threads/${thread}/prompts`, { text: "Make it." });
     type Approvals = { readonly approvals: readonly { readonly question: string }[] };
     const asked = async () => (await api.json<Approvals>("GET", "/api/approvals")).approvals;
     await until("it asks", async () => (await asked()).length === 1);
@@ -53,7 +56,7 @@ describe("the description", () => {
     const events = await recorded(api);
     expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(["approval.decided", "call.finished"]));
     for (const each of events) expect(event(each), each.type).toEqual([]);
-    const { messages } = await api.json<{ messages: readonly object[] }>("GET", "/api/threads/main/messages");
+    const { messages } = await api.json<{ messages: readonly object[] }>("GET", `/api/threads/${thread}/messages`);
     expect(messages.length).toBe(6);
     for (const each of messages) expect(message(each)).toEqual([]);
     expect(event({ ...events[0], at: "today" })).not.toEqual([]);
@@ -277,6 +280,34 @@ describe("the protocols of chat libraries", () => {
     expect(again.status).toBe(409);
     over.abort();
     await answered;
+  });
+
+  test("a picture in a message reaches the model, in each protocol; another file is refused, and nothing is begun", async () => {
+    const model = scriptedModel([{ text: "A dot." }, { text: "A dot." }, { text: "A dot." }]);
+    const api = await served({ preset: "none" }, { model });
+    const image = { type: "image", source: { type: "data", value: PNG, mimeType: "image/png" } };
+    const words = { type: "text", text: "What is it?" };
+    const run = { threadId: "run", runId: "1", state: {}, tools: [], context: [], forwardedProps: {} };
+    const aiSdk = (part: object, id = "chat") =>
+      api.ask("POST", "/api/ai-sdk", { id, messages: [{ id: "1", role: "user", parts: [words, part] }] });
+    const agUi = (part: object) =>
+      api.ask("POST", "/api/ag-ui", { ...run, messages: [{ id: "1", role: "user", content: [words, part] }] });
+    const file = (mediaType: string, url: string) => ({ type: "file", mediaType, url });
+    expect(await (await aiSdk(file("image/png", `data:image/png;base64,${PNG}`))).text()).toContain("A dot.");
+    // Of a long chat, all pictures come with each message: more than other routes take.
+    const long = { ...image, source: { ...image.source, value: PNG }, alt: "x".repeat(2 ** 21) };
+    expect(await (await agUi(long)).text()).toContain("A dot.");
+    expect(await (await agUi({ type: "binary", mimeType: "image/png", data: PNG })).text()).toContain("A dot.");
+    for (const { prompt } of model.requests) {
+      const [part] = prompt.flatMap(({ content }) =>
+        typeof content === "string" ? [] : content.filter(({ type }) => type === "file"),
+      );
+      expect(part).toMatchObject({ mediaType: "image/png", data: PNG });
+    }
+    for (const url of ["https://example.org/a.png", "data:application/pdf;base64,JVBERi0="])
+      expect((await aiSdk(file("image/png", url), "other")).status).toBe(400);
+    expect((await api.ask("GET", "/api/threads/other/messages")).status).toBe(404);
+    expect(model.requests).toHaveLength(3);
   });
 
   test("a forged history approves nothing, and the model does not read it", async () => {

@@ -210,8 +210,9 @@ function writeRoutes({ toolkit, agents }: ThreadContext): readonly Route[] {
       summary: "Give the agent of a thread a message: a new turn, or steering.",
       body: Type.Object({ text: Type.String({ minLength: 1, maxLength: 200_000 }) }),
       answer: { status: 202, description: "The agent has it.", schema: Type.Object({ thread: Type.String() }) },
-      problems: { 409: "There is no agent, for example because no model is chosen." },
+      problems: { ...NO_THREAD, 409: "There is no agent, for example because no model is chosen." },
       async handle({ path: { thread = "" }, body: { text } }) {
+        await requireThread(store, thread); // a misspelled one would begin a conversation that nobody sees
         await agents.prompt(thread, text);
         return { thread };
       },

@@ -1,8 +1,11 @@
 import { Type } from "typebox";
+import { type Content, text } from "../../contract/content.ts";
 import type { ThreadId } from "../../contract/identity.ts";
 import type { Store } from "../../contract/activity.ts";
 import type { Toolkit } from "../../contract/toolkit.ts";
+import { pictureOf } from "../../files/picture.ts";
 import { randomName } from "../../util/identifier.ts";
+import { isRecord } from "../../util/record.ts";
 import type { Agents } from "../agents.ts";
 import type { Drafts } from "../drafts.ts";
 import { eventStream } from "../event-stream.ts";
@@ -29,6 +32,8 @@ const AI_SDK: Success = {
   ...{ status: 200, description: "The data stream of AI SDK UI.", types: ["text/event-stream"] },
 };
 const AG_UI: Success = { status: 200, description: "The events of AG-UI 1.0.", types: ["text/event-stream"] };
+/** The maximum size of the messages of a chat, in bytes: 16 MiB, for pictures. */
+const MAX_MESSAGES = 16_777_216;
 const NO_AGENT = { 409: "There is no agent, for example because no model is chosen." };
 
 /** Routes that answer a prompt with its turn, in the protocols of libraries for chat interfaces. */
@@ -55,15 +60,16 @@ export function turnRoutes(context: TurnContext): readonly Route[] {
   };
 
   const prompt = async (thread: ThreadId, messages: readonly { readonly role: string }[]): Promise<number> => {
-    const text = promptOf(messages.at(-1));
+    const content = promptOf(messages.at(-1));
     const after = await newestOf(store, thread);
-    await context.agents.prompt(thread, text);
+    await context.agents.prompt(thread, content);
     return after;
   };
   const aiSdk = () => ({ writer: aiSdkWriter(randomName(16)), last: "[DONE]" });
 
   return [
     route("POST /api/ai-sdk", {
+      maxBody: MAX_MESSAGES,
       summary: "Give the agent of a thread a message, as `useChat` sends it; its turn as AI SDK UI reads it.",
       body: Type.Object(
         {
@@ -90,6 +96,7 @@ export function turnRoutes(context: TurnContext): readonly Route[] {
       },
     }),
     route("POST /api/ag-ui", {
+      maxBody: MAX_MESSAGES,
       summary: "Give the agent of a thread a message, as an AG-UI client sends it; its turn as a run.",
       body: Type.Object(
         {
@@ -108,19 +115,33 @@ export function turnRoutes(context: TurnContext): readonly Route[] {
   ];
 }
 
-/** @throws Problem unless it is a message of the user with a text. */
+/**
+ * The texts and pictures of a message. @throws Problem unless it is the user's and has one, and for a file that is no
+ * picture, or only named by its address.
+ */
 function promptOf(
   message: { readonly role?: unknown; readonly parts?: unknown; readonly content?: unknown } = {},
-): string {
+): readonly Content[] {
   const { role, parts, content } = message;
   const all: readonly unknown[] = Array.isArray(parts) ? parts : Array.isArray(content) ? content : [content];
-  const texts = all.flatMap((part) => {
-    const text = typeof part === "object" && part !== null && "text" in part ? part.text : part;
-    return typeof text === "string" ? [text] : [];
+  const prompt = all.flatMap((part) => {
+    const words = isRecord(part) && "text" in part ? part["text"] : part;
+    if (typeof words === "string") return words.trim() === "" ? [] : [text(words)];
+    const data = isRecord(part) ? fileOf(part) : undefined;
+    const picture = data === undefined ? undefined : pictureOf(data);
+    if (data !== undefined && picture === undefined)
+      throw new Problem(400, "Expected files to be pictures (PNG, JPEG, GIF or WebP) as data URLs or base64.");
+    return picture === undefined ? [] : [picture];
   });
-  const text = texts.join("\n");
-  if (role === "user" && text.trim() !== "") return text;
+  if (role === "user" && prompt.length > 0) return prompt;
   throw new Problem(400, "Expected a text of the user as the last message. POST /api/approvals answers questions.");
+}
+
+/** The data or the address of a file: `file` of AI SDK UI, `binary`, `image` and the like of AG-UI. */
+function fileOf({ type, url, data, source }: { readonly [key: string]: unknown }): string | undefined {
+  const isFile = type === "file" || type === "binary" || isRecord(source);
+  const given = isRecord(source) ? source["value"] : (data ?? url);
+  return isFile ? (typeof given === "string" ? given : "") : undefined;
 }
 
 /** The newest event of a thread; 0 if it has none. */
