@@ -1,5 +1,17 @@
 import { type Stats, existsSync } from "node:fs";
-import { access, constants, link, lstat, readFile, readdir, rename, statfs, unlink, writeFile } from "node:fs/promises";
+import {
+  access,
+  constants,
+  copyFile,
+  link,
+  lstat,
+  readFile,
+  readdir,
+  rename,
+  statfs,
+  unlink,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { DISK, kindOf } from "../git/disk.ts";
 import { linkedWorktree } from "../git/folders.ts";
@@ -207,11 +219,10 @@ async function listWith(kept: Kept, tree: string | undefined, repository: string
   const index = indexOf(store, tree, "files");
   const run: GitRun = { workTree: workDir, index, ...(signal !== undefined && { signal }) };
   await copyExcludes(store, repository);
-  const others = async (...more: readonly string[]) =>
-    (await git(store, ["--literal-pathspecs", "ls-files", "-o", "-z", "--exclude-standard", ...more], run))
-      .split("\0")
-      .filter(Boolean);
-  const [changed, listed] = await Promise.all([changedSince(kept, tree, "files"), others("--directory")]);
+  const others = async (...more: readonly string[]) => othersIn(store, ["--exclude-standard", ...more], run);
+  const [changed, known] = await Promise.all([changedSince(kept, tree, "files"), others("--directory")]);
+  const inReplaced = await inReplacedFiles(kept, index, changed);
+  const listed = [...known, ...inReplaced];
   const folders = listed.filter((path) => path.endsWith("/"));
   // Lists these folders in full. If there are too many for a command line, lists all folders.
   const inside = folders.length === 0 ? [] : await others(...(folders.length > 500 ? [] : ["--", ...folders]));
@@ -219,6 +230,41 @@ async function listWith(kept: Kept, tree: string | undefined, repository: string
   const added = [...all].filter((path) => !path.endsWith("/"));
   const nested = [...all].filter((path) => path.endsWith("/")).map(withoutSlash);
   return { changed, added, nested, folders: await foldersBelow(folders.map(withoutSlash), run, store) };
+}
+
+async function othersIn(store: string, words: readonly string[], run: GitRun): Promise<readonly string[]> {
+  const found = await git(store, ["--literal-pathspecs", "ls-files", "-o", "-z", ...words], run);
+  return found.split("\0").filter(Boolean);
+}
+
+/**
+ * Lists what is in folders that have replaced a file or a link of the tree: git omits it, because their path is in the
+ * index. All of it counts, also what is ignored, so that the file can return.
+ */
+async function inReplacedFiles({ store, workDir }: Kept, index: string, changed: Listing["changed"]) {
+  const replaced: string[] = [];
+  await inBatches(
+    changed.filter(({ isGone }) => isGone).map(({ path }) => path),
+    async (path) => {
+      if ((await infoOf(pathIn(workDir, path)))?.isDirectory() === true) replaced.push(path);
+    },
+  );
+  if (replaced.length === 0) return [];
+  const copy = join(store, `index-${randomName(8)}.tmp`);
+  await copyFile(index, copy);
+  try {
+    const run = { workTree: workDir, index: copy };
+    await git(store, ["update-index", "-z", "--index-info"], { ...run, input: removalsOf(replaced) });
+    const files = await othersIn(store, ["--", ...replaced], run);
+    return [...new Set([...files, ...replaced.map((path) => `${path}/`)])];
+  } finally {
+    await unlink(copy).catch(() => {});
+  }
+}
+
+/** Lines for `update-index --index-info` that remove paths. */
+function removalsOf(paths: readonly string[]): string {
+  return paths.map((path) => `0 ${"0".repeat(40)}\t${path}\0`).join("");
 }
 
 /** Copies the user's info/exclude, so that the same files are ignored here. */
@@ -305,9 +351,8 @@ async function keepFiles(kept: Kept, last: string | undefined, listing: Listing,
   });
   try {
     const own = { ...run, index: next };
-    const zero = "0".repeat(40);
-    const removals = gones.map((path) => `0 ${zero}\t${path}\0`).join("");
-    if (gones.length > 0) await git(store, ["update-index", "-z", "--index-info"], { ...own, input: removals });
+    const removals = ["update-index", "-z", "--index-info"];
+    if (gones.length > 0) await git(store, removals, { ...own, input: removalsOf(gones) });
     const packed = stored.length > PACK_FROM ? ["-c", "core.bigFileThreshold=1"] : [];
     const update = [...packed, "update-index", "-z", "--add", "--remove", "--replace", "--stdin"];
     if (stored.length > 0) await git(store, update, { ...own, input: stored.map((path) => `${path}\0`).join("") });

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { constants } from "node:fs";
+import { type Stats, constants } from "node:fs";
 import { type FileHandle, chmod, lstat, mkdir, open, readlink, rename, rmdir, symlink, unlink } from "node:fs/promises";
 import { codeOf, messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
@@ -104,13 +104,18 @@ async function writeFileBeside(at: Buffer, beside: Buffer, content: Buffer, mode
   }
 }
 
-/** Throws if the path has changed since the plan was made. */
+/** A pipe or a socket, which no state has: nothing is lost with it. */
+const hasNoContent = (info: Stats) => info.isFIFO() || info.isSocket();
+
+/** Throws if the path has changed since the plan was made. Removes a pipe or a socket. */
 async function requireUnchanged(at: Buffer, expected: Item | undefined): Promise<void> {
   const info = await lstat(at).catch((error: unknown) => {
     if (codeOf(error) !== "ENOENT") throw error;
     return undefined;
   });
   if (info === undefined) return;
+  if (hasNoContent(info)) return unlink(at);
+  if (info.isDirectory()) throw new Error("a folder is now in its place, with content that was not kept");
   const isSame =
     (expected?.kind === "link" && info.isSymbolicLink() && expected.id === idOf(await readlink(at, "buffer"))) ||
     (expected?.kind === "file" && info.isFile() && [expected.id, undefined].includes(await idOfFile(at)));
@@ -142,8 +147,11 @@ async function removeFolder(at: Buffer): Promise<void> {
 }
 
 async function makeFolder(at: Buffer): Promise<void> {
-  await mkdir(at, 0o700).catch((error: unknown) => {
+  await mkdir(at, 0o700).catch(async (error: unknown) => {
     if (codeOf(error) !== "EEXIST") throw error;
+    if (!hasNoContent(await lstat(at))) return;
+    await unlink(at);
+    await mkdir(at, 0o700);
   });
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   lstatSync,
@@ -116,6 +117,26 @@ test("files of each size are kept before acts: in the record, as a compressed ob
   expect(treeOf(folder)).toEqual(before);
   const check = startGit(store, ["fsck", "--no-dangling", "--full"]);
   expect(await new Promise((resolve) => check.on("close", resolve))).toBe(0);
+});
+
+test.for([
+  ["a file by a folder", "echo one > t", "rm t; mkdir t; echo in > t/in"],
+  ["a link by a folder", "ln -s /etc/hostname t", "rm t; mkdir t; echo in > t/in"],
+  ["a folder by a file", "mkdir t; echo one > t/a", "rm -r t; echo file > t"],
+  ["a folder by a link", "mkdir t; echo one > t/a", "rm -r t; ln -s /tmp t"],
+  ["a file by a pipe", "echo one > t", "rm t; mkfifo t"],
+  ["a folder by a pipe", "mkdir t; echo one > t/a", "rm -r t; mkfifo t"],
+  ["a folder by an empty one", "mkdir t; echo one > t/a", "rm -r t; mkdir t"],
+  ["a file by a folder that ignores itself", "echo one > t", 'rm t; mkdir t; echo "*" > t/.gitignore; echo y > t/y'],
+  ["a folder by one that may not be entered", "mkdir t; echo one > t/a", "chmod 0 t"],
+] as const)("what a command replaces comes back: %s", async ([, before, command]) => {
+  const folder = await workspace({});
+  execFileSync("sh", ["-c", before], { cwd: folder });
+  const { run, undo } = await undoing(folder);
+  const tree = treeOf(folder);
+  await run(command);
+  expect(await undo()).toMatchObject({ failures: [] });
+  expect(treeOf(folder)).toEqual(tree);
 });
 
 const EMPTY: Log = { entries: [], bytes: 0, prunedAt: 0 };
