@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { local } from "../../src/backends/local/backend.ts";
+import { TOOLCHAINS } from "../../src/backends/local/environment.ts";
 import type { Backend, Command, Exit, OutputLog } from "../../src/contract/backend.ts";
 import { failureOf } from "../support/failing.ts";
 import { isAlive, until } from "../support/until.ts";
@@ -309,7 +310,9 @@ describe("what a process gets", () => {
       /^(PATH|HOME|TERM|LANG|LC_\w+|USER|LOGNAME|SHELL|TMPDIR|TZ|PAGER|GIT_PAGER|MANPAGER|GIT_TERMINAL_PROMPT)$/,
       /^(HANDRAIL_NO_EDITOR|EDITOR|VISUAL|GIT_EDITOR|GIT_SEQUENCE_EDITOR)$/,
     ];
-    expect(Object.keys(environment).filter((name) => !allowed.some((names) => names.test(name)))).toEqual([]);
+    expect(
+      Object.keys(environment).filter((name) => !TOOLCHAINS.has(name) && !allowed.some((names) => names.test(name))),
+    ).toEqual([]);
     expect(environment).toMatchObject({
       HOME: join(folder, "home"),
       LANG: "C.UTF-8",
@@ -322,6 +325,15 @@ describe("what a process gets", () => {
       GIT_TERMINAL_PROMPT: "0",
     });
     expect(mark).not.toBe("forged");
+    expect(JSON.stringify(environment)).not.toContain("secret");
+  });
+
+  test("what toolchains need is passed on, without what may hold a secret", async () => {
+    const passed = { JAVA_HOME: "/opt/jdk", VIRTUAL_ENV: "/ws/.venv", CC: "clang", GOPATH: "/go" };
+    Object.assign(process.env, passed, { NPM_TOKEN: "secret", CARGO_REGISTRY_TOKEN: "secret", NODE_OPTIONS: "--x" });
+    const environment = await environmentOf();
+    expect(environment).toMatchObject(passed);
+    expect(Object.keys(environment)).not.toContain("NODE_OPTIONS");
     expect(JSON.stringify(environment)).not.toContain("secret");
   });
 

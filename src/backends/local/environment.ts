@@ -4,6 +4,15 @@ import type { Env } from "../../contract/effect.ts";
 // of this process are not passed on.
 const PASSED = ["PATH", "HOME", "TERM", "LANG", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ"];
 
+/** Where toolchains are, and which one a person has chosen: builds need them. Each is a path, a name or a version. */
+export const TOOLCHAINS: ReadonlySet<string> = new Set(
+  `JAVA_HOME JDK_HOME MAVEN_HOME M2_HOME GRADLE_HOME GRADLE_USER_HOME ANDROID_HOME ANDROID_SDK_ROOT ANDROID_NDK_HOME
+  VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV PYENV_ROOT PYENV_VERSION POETRY_HOME GOROOT GOPATH GOBIN CARGO_HOME
+  RUSTUP_HOME RUSTUP_TOOLCHAIN NVM_DIR NVM_BIN VOLTA_HOME FNM_DIR PNPM_HOME BUN_INSTALL DENO_INSTALL RBENV_ROOT
+  RBENV_VERSION GEM_HOME GEM_PATH RUBY_VERSION SDKMAN_DIR ASDF_DIR ASDF_DATA_DIR DOTNET_ROOT CUDA_HOME CUDA_PATH
+  PKG_CONFIG_PATH CC CXX AR LD CMAKE_GENERATOR CMAKE_PREFIX_PATH`.split(/\s+/),
+);
+
 const FALLBACK_FOLDERS = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"] as const;
 
 /** What a program prints that opens an editor. It ends with an error, because an empty edit would count as an answer. */
@@ -50,7 +59,8 @@ export function commandEnvironment(from: NodeJS.ProcessEnv, pass: readonly strin
   const kept: { [name: string]: string } = {};
   for (const [name, value] of Object.entries(from)) {
     if (value === undefined) continue;
-    if (PASSED.includes(name) || name.startsWith("LC_") || pass.includes(name)) kept[name] = value;
+    if (PASSED.includes(name) || TOOLCHAINS.has(name) || name.startsWith("LC_") || pass.includes(name))
+      kept[name] = value;
   }
   return { ...UNATTENDED, ...kept, PATH: programFolders(kept).join(":"), ...added };
 }
