@@ -75,6 +75,11 @@ export interface Tool<Input = unknown, Data extends Json = Json> {
   run(input: Input, context: ToolContext): Promise<Data>;
   /** Returns the text for the model. Default: a string as it is, anything else as JSON. */
   render?(data: Data, input: Input): string | readonly Content[];
+  /**
+   * Returns the text of a refusal or a failure in the tool's own words. Gets the reason of a result "denied" that is not
+   * a person's, or the message of a result "failed". Default: the text as it is.
+   */
+  phrase?(text: string, status: "denied" | "failed"): string;
   /** Returns the same tool with texts for a toolset with these names. Called by `toolset`; see `withToolNames`. */
   among?(names: ToolNames): Tool<Input, Data>;
 }
@@ -205,7 +210,7 @@ export type ToolDefinition<S extends SchemaSource, Data extends Json> = Omit<
 /**
  * Options of a built-in tool's factory, so that presets can offer one implementation under different names and limits.
  */
-export type ToolOptions = Partial<Pick<Tool, "name" | "title" | "description" | "aliases" | "limit">>;
+export type ToolOptions = Partial<Pick<Tool, "name" | "title" | "description" | "aliases" | "limit" | "phrase">>;
 
 /**
  * The tool names that all of these accept:

@@ -13,7 +13,8 @@ import { fit, fitFailure } from "./fit.ts";
 import { hooked, remarked, withRemarks } from "./hooked.ts";
 import type { Host } from "./host.ts";
 import { recordTo } from "./record.ts";
-import { toResult } from "./result.ts";
+import { phrased, toResult } from "./result.ts";
+import { findTool } from "./toolset.ts";
 
 /**
  * Runs one call through all stages. Never rejects: every ending is a result.
@@ -50,7 +51,8 @@ async function throughStages(given: ToolCall, host: Host, stop: Stop, parked?: P
     const result = withNotes({ id: request.id, status: "ok", content, data: fitted.data }, approved, host);
     return record.finished(result, fitted.images);
   } catch (error) {
-    const failure = await fitFailure(toResult(error, stop), error, approved, host);
+    const ended = phrased(toResult(error, stop), findTool(host.tools, request.name));
+    const failure = await fitFailure(ended, error, approved, host);
     return record.finished({ ...withNotes(failure, approved, host), id: request.id });
   }
 }

@@ -2,6 +2,7 @@ import type { CheckedCall } from "../contract/call.ts";
 import { type Content, isReadable, text } from "../contract/content.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import type { ToolResult } from "../contract/result.ts";
+import type { Tool } from "../contract/tool.ts";
 import { partsText } from "../output/part-text.ts";
 import { messageOf } from "../util/errors.ts";
 import { clip } from "../util/text.ts";
@@ -29,6 +30,14 @@ export function toResult(error: unknown, signal: Pick<AbortSignal, "aborted">): 
     ...(error.content !== undefined && { content: error.content }),
     ...(error.data !== undefined && { data: error.data }),
   };
+}
+
+/** The result of a call in the words of its tool (`Tool.phrase`). */
+export function phrased(result: ToolResult, tool: Pick<Tool, "phrase"> | undefined): ToolResult {
+  if (tool?.phrase === undefined) return result;
+  if (result.status === "failed") return { ...result, message: tool.phrase(result.message, "failed") };
+  if (result.status !== "denied" || result.by === "person") return result;
+  return { ...result, reason: tool.phrase(result.reason, "denied") };
 }
 
 /** The text of a refusal for the model. */

@@ -100,7 +100,10 @@ function withExceptions(decision: Decision, roots: readonly Root[], target: stri
   return except.length === 0 ? decision : { ...decision, except };
 }
 
-const NOT_ALLOWED = "Path not allowed by security policy:";
+/** How a refusal of a path begins. */
+export const NOT_ALLOWED = "Path not allowed by security policy:";
+/** How a refusal of a path begins that is forbidden wherever the workspace is. */
+export const BLOCKED = "Path blocked by security policy:";
 
 /** Decides from the text alone, before any look-up. */
 function judgeText(written: string): Decision | undefined {
@@ -177,13 +180,13 @@ function unknownTarget(written: string, { message }: Error): Decision {
 
 /** A forbidden workspace is rarely intended: root's home over SSH is on the default list. */
 function forbidden(written: string, { path, rule }: Root, roots: readonly Root[]): Decision {
-  if (rule === "state") return deny(rule, `Path blocked by security policy: ${written} belongs to Handrail itself`);
+  if (rule === "state") return deny(rule, `${BLOCKED} ${written} belongs to Handrail itself`);
   const isWorkspace = roots.some((root) => root.rule === "workspace" && root.path === path);
   const hint = isWorkspace
     ? ". That is the working directory itself, so every path in it is refused. Work in another folder, which may lie " +
       `below ${path} (--work-dir), or set policy.forbidden_paths to a list without ${path}.`
     : "";
-  return deny(rule, `Path blocked by security policy: ${written} (forbidden_paths has ${path})${hint}`);
+  return deny(rule, `${BLOCKED} ${written} (forbidden_paths has ${path})${hint}`);
 }
 
 function deny(rule: string, reason: string): Decision {

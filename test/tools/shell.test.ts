@@ -111,3 +111,40 @@ test("the default preset has these three tools, and the preset all has none twic
   const { toolkit: all } = await toolsOn();
   expect([...all.tools.keys()]).not.toContain("file_read");
 });
+
+describe("the presets default and assistant refuse and fail with the seed's words, and then ours", () => {
+  const readonly = { autonomy: "readonly" } as const;
+  const supervised = { autonomy: "supervised" } as const;
+  const full = { autonomy: "full" } as const;
+
+  test.each([
+    ["file_read", { path: "/etc/passwd" }, full, "Path not allowed by security policy: /etc/passwd (forbidden_paths"],
+    ["file_read", { path: "/srv/a" }, full, "Path not allowed by security policy: /srv/a is outside the workspace"],
+    ["file_read", { path: "sub" }, full, "Failed to read file: This is a folder, not a file: "],
+    ["file_write", { path: "/etc/a", content: "" }, full, "Path not allowed: /etc/a (forbidden_paths"],
+    ["file_write", { path: "../a", content: "" }, full, "Path not allowed: ../a "],
+    ["file_write", { path: "sub", content: "" }, full, "Failed to write file: "],
+    ["file_write", { path: "a", content: "" }, readonly, "Read-only mode: cannot write files"],
+    ["shell", { command: "touch a" }, readonly, "Read-only mode: cannot perform 'run a command'"],
+    ["shell", { command: "cat /etc/passwd" }, full, "Security policy violation: Forbidden path: /etc/passwd"],
+    ["shell", { command: "sudo ls" }, full, "Security policy violation: High-risk commands are blocked"],
+    ["shell", { command: "npm test" }, supervised, "Security policy violation: Medium-risk command requires approval"],
+    [
+      "shell",
+      { command: "make" },
+      { commands: { only: ["ls"] } },
+      "Security policy violation: Command not in allowlist",
+    ],
+  ] as const)("%s %j with %j: %s", async (name, input, policy, words) => {
+    for (const each of ["default", "assistant"]) {
+      const { call } = await toolsOn({ "sub/a.txt": "" }, { preset: each, policy });
+      expect(asOutcome(await call(name, input)).error?.slice(0, words.length)).toBe(words);
+    }
+  });
+
+  test("the words of a person who refuses stay as they are", async () => {
+    const approver = async () => ({ answer: "refuse", reason: "Not now." }) as const;
+    const { text } = await toolsOn({}, { ...preset, policy: supervised, approver });
+    expect(await text("shell", { command: "npm test" })).toBe("Command execution denied by user. Not now.");
+  });
+});

@@ -24,6 +24,7 @@ import { time } from "../time.ts";
 import { webFetch } from "../web-fetch.ts";
 import { webSearch } from "../web-search.ts";
 import { type Written, write } from "../write.ts";
+import { fileReadWords, fileWriteWords, shellWords } from "./words.ts";
 
 /** Options of the built-in tools, by name: each is the argument of the tool's factory. */
 export interface ToolOptionsByName {
@@ -79,7 +80,7 @@ export const BUILT_IN = {
   fetch_url: (options) => fetchUrl(options.fetch_url),
   http_request: (options) => httpRequest(options.http_request),
   browser: (options) => browser(options.browser),
-  shell: (options) => shell(options.shell),
+  shell: (options) => shell({ phrase: shellWords, ...options.shell }),
   run_shell: (options) => runShell(options.run_shell),
   "capture-pane": (options) => capturePane(options["capture-pane"]),
   "send-keys": (options) => sendKeys(options["send-keys"]),
@@ -87,8 +88,9 @@ export const BUILT_IN = {
   read_file: (options) => readFile(options.read_file),
   write_file: (options) => write({ name: "write_file", summary: summaryInBytes, ...options.write_file }),
   // Names and texts of the presets `default` and `assistant`.
-  file_read: (options) => read({ name: "file_read", ...options.file_read }),
-  file_write: (options) => write({ name: "file_write", summary: summaryInBytes, ...options.file_write }),
+  file_read: (options) => read({ name: "file_read", phrase: fileReadWords, ...options.file_read }),
+  file_write: (options) =>
+    write({ name: "file_write", phrase: fileWriteWords, summary: summaryInBytes, ...options.file_write }),
 } satisfies { readonly [name: string]: (options: ToolOptionsByName) => Tool };
 
 /** Tools that do the work of another tool, with names and texts of the seeds. Presets and toolsets can name them. */
