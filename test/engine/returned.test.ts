@@ -125,7 +125,7 @@ test("effects that are no list are a sentence", async () => {
 });
 
 /** A tool's work that rejects with anything. */
-const throwing = (thrown: unknown) => async () => Promise.reject(thrown as Error);
+const throwing = (thrown: unknown) => async () => Promise.reject(thrown);
 
 test("call never rejects, whatever it gets", async () => {
   const circle: { self?: unknown } = {};
