@@ -199,6 +199,7 @@ const POLICY: Shape<PolicySettings> = {
   maxActionsPerHour: number(0),
   shellConfirm: flag,
   askInSandbox: oneOf(...ASK_IN_SANDBOX),
+  forbiddenInSandbox: flag,
   network: object(NETWORK),
 };
 

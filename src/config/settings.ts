@@ -39,8 +39,11 @@ export type Given = { readonly [K in Key]?: SettingOf<K> };
 /** The defaults, for the user's choice of preset. */
 export function defaultsFor(preset: string | undefined): Given {
   const own = presetPolicy(preset);
-  if (own === undefined) return DEFAULTS;
-  return { ...DEFAULTS, "policy.workspace_only": own.workspaceOnly, "policy.forbidden_paths": own.forbiddenPaths };
+  return {
+    ...DEFAULTS,
+    ...(own?.workspaceOnly !== undefined && { "policy.workspace_only": own.workspaceOnly }),
+    ...(own?.forbiddenPaths !== undefined && { "policy.forbidden_paths": own.forbiddenPaths }),
+  };
 }
 
 const DEFAULTS: Given = Object.fromEntries(

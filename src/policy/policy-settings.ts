@@ -27,6 +27,11 @@ export interface PolicySettings {
    * asked about outside the sandbox.
    */
   readonly askInSandbox?: AskInSandbox;
+  /**
+   * True: what file tools may not read because it is forbidden, a contained command may not name either. False (the
+   * default): it may name the system folders of the default list, which the sandbox shows read-only.
+   */
+  readonly forbiddenInSandbox?: boolean;
   readonly network?: NetworkSettings;
 }
 

@@ -34,7 +34,10 @@ export function createPolicy(
   const pathJudgeOfCommands = pathJudge(settings, backend, own, "commands");
   const autonomy = settings.autonomy ?? "supervised";
   const judgeFetch = fetchJudge(settings.network, autonomy, facts);
-  const pathJudgeInSandbox = pathJudge(inSandbox(settings), backend, own, "commands");
+  const pathJudgeInSandbox =
+    settings.forbiddenInSandbox === true
+      ? pathJudge({ ...settings, workspaceOnly: false }, backend, own)
+      : pathJudge(inSandbox(settings), backend, own, "commands");
   let judges: Promise<CommandJudges> | undefined;
   /** Loaded for the first command: the shell grammar is a third of what a start would load. */
   const commandJudges = () =>

@@ -24,7 +24,11 @@ interface Place {
 /** A workspace in a home, on a backend whose sandbox has this state. */
 async function place(
   policy: PolicySettings = {},
-  { state = WORKS, required = false }: { readonly state?: SandboxState; readonly required?: boolean } = {},
+  {
+    state = WORKS,
+    required = false,
+    preset = "coding",
+  }: { readonly state?: SandboxState; readonly required?: boolean; readonly preset?: string } = {},
 ): Promise<Place> {
   const home = await realpath(temporaryFolder());
   const folder = join(home, "project");
@@ -40,12 +44,25 @@ async function place(
   const backend: Backend = { ...inner, name: "sandbox(local)", sandbox };
   const toolkit = await toolkitWith({
     target: backend,
+    preset,
     policy: { forbiddenPaths: ["/home", "/root", "/tmp", "~/.ssh"], ...policy },
   });
   const judge: Place["judge"] = (command, within) =>
     toolkit.judge([{ kind: "exec", command, ...(within !== undefined && { within }) }]);
   return { toolkit, home, folder, judge };
 }
+
+test.each([
+  ["coding", "allow"],
+  ["default", "deny"],
+  ["assistant", "deny"],
+])("with the preset %s, a command that names a file that file tools may not read: %s", async (preset, verdict) => {
+  const { toolkit, judge } = await place({ forbiddenPaths: ["/etc"] }, { preset });
+  for (const command of ["cat /etc/passwd | wc -l", "wc -l < /etc/passwd"])
+    expect((await judge(command)).verdict).toBe(verdict);
+  expect((await judge("echo /etc/passwd > a.txt")).verdict).toBe("allow");
+  expect((await toolkit.judge([{ kind: "read", path: "/etc/passwd" }])).verdict).toBe("deny");
+});
 
 describe("a command for another machine", () => {
   test.each(["ssh web1 uptime", "scp a web1:b", "rsync -a ./ web1:x", "npm test; ssh web1 uptime"])(
