@@ -104,6 +104,11 @@ function suiteSchemas(): readonly object[] {
   return ofSuite;
 }
 
+/** The four largest forms of tools of MCP servers from npm, by server and version, without their texts. */
+const REAL = JSON.parse(readFileSync(new URL("../fixtures/mcp/real-schemas.json", import.meta.url), "utf8")) as {
+  readonly [server: string]: readonly object[];
+};
+
 const NAMES = [
   "id",
   "$filter",
@@ -153,6 +158,10 @@ describe.each(FORMATS)("the format %s", (format) => {
 
   test("has no schema of the JSON Schema test suite that its receiver refuses", () => {
     expect(suiteSchemas().flatMap(wrongWith)).toEqual([]);
+  });
+
+  test("has no schema of real MCP servers that its receiver refuses", () => {
+    expect(Object.values(REAL).flat().flatMap(wrongWith)).toEqual([]);
   });
 
   test("has no schema of our own tools that its receiver refuses", () => {
