@@ -38,11 +38,12 @@ export type Given = { readonly [K in Key]?: SettingOf<K> };
 
 /** The defaults, for the user's choice of preset. */
 export function defaultsFor(preset: string | undefined): Given {
-  const own = presetPolicy(preset);
+  const { workspaceOnly, forbiddenPaths } = presetPolicy(preset) ?? {};
+  if (workspaceOnly === undefined && forbiddenPaths === undefined) return DEFAULTS;
   return {
     ...DEFAULTS,
-    ...(own?.workspaceOnly !== undefined && { "policy.workspace_only": own.workspaceOnly }),
-    ...(own?.forbiddenPaths !== undefined && { "policy.forbidden_paths": own.forbiddenPaths }),
+    ...(workspaceOnly !== undefined && { "policy.workspace_only": workspaceOnly }),
+    ...(forbiddenPaths !== undefined && { "policy.forbidden_paths": forbiddenPaths }),
   };
 }
 

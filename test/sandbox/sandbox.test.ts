@@ -134,7 +134,9 @@ describe.skipIf(noSandbox !== undefined)("a contained command", () => {
     expect((await one.bash("for each in /proc/self/fd/*; do echo ${each##*/}; done; exit 0")).output).toMatch(
       /^0\n1\n2\n(\d+\n)?$/,
     );
-    const { output } = await one.bash("ls -l /proc/1/fd /proc/2/fd; exit 0");
+    // The names of pipes are removed right after the start.
+    const waiting = "while ls -l /proc/1/fd /proc/2/fd | grep -q 'handrail-pipes[^ ]*$'; do sleep 0.05; done";
+    const { output } = await one.bash(`${waiting}; ls -l /proc/1/fd /proc/2/fd; exit 0`);
     const leading = [...output.matchAll(/-> (\/.*)/g)].map(([, to = ""]) =>
       to.replace(/^.*\/(handrail-pipes|sessions)/, "$1"),
     );
