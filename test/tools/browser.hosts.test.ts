@@ -6,6 +6,7 @@ import { describeCall } from "../../src/policy/describe.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
 import { mustHaveChromium, runningChromium } from "../support/browser.ts";
 import { browserSite, refOf } from "../support/browser-site.ts";
+import { until } from "../support/until.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 import { plainText } from "../support/plain-text.ts";
 
@@ -84,7 +85,11 @@ describe.skipIf(mustHaveChromium() !== undefined)("the browser", () => {
     const { act, open, asked, toolkit } = await browsing();
     const field = refOf(await open("/upload"), '"File"');
     expect(await act("upload", { ref: field, paths: ["notes.txt"] })).toContain("from the workspace");
-    const after = await act("click", { ref: refOf(await open("/download"), '"Report"') });
+    let after = await act("click", { ref: refOf(await open("/download"), '"Report"') });
+    await until("the download is reported", async () => {
+      if (!after.includes("[Downloaded")) after += await act("snapshot");
+      return after.includes("[Downloaded");
+    });
     const [, id = ""] = /\[Downloaded report\.csv \(8B\) to output:\/\/(\w+)\]/.exec(after) ?? [after];
     const read = plainText(await toolkit.call({ name: "file_read", input: { path: `output://${id}` } }));
     expect(read).toContain("a,b\n1,2");
@@ -96,8 +101,11 @@ describe.skipIf(mustHaveChromium() !== undefined)("the browser", () => {
 
   test("refuses a download that a person does not want, and reports it", async () => {
     const { act, open } = await browsing({ approver: async () => ({ answer: "refuse" }) });
-    const after = await act("click", { ref: refOf(await open("/download"), '"Report"') });
-    expect(after).toContain("[The download report.csv was not kept: ");
+    let after = await act("click", { ref: refOf(await open("/download"), '"Report"') });
+    await until("the download is reported", async () => {
+      if (!after.includes("[The download")) after += await act("snapshot");
+      return after.includes("[The download report.csv was not kept: ");
+    });
     expect(after).not.toContain("output://");
   });
 
