@@ -1,6 +1,7 @@
 /**
- * Vitest runs this for each test file. Keeps the state and the configuration of the person who runs the tests out of
- * them, restores the environment and the current folder for the next file in the process, and closes what the file opened.
+ * Vitest runs this for each test file. Keeps the state, the configuration and the terminal of the person who runs the
+ * tests out of them. Restores the environment and the current folder for the next file in the process, and closes what
+ * the file opened.
  */
 import { join } from "node:path";
 import { afterAll, inject } from "vitest";
@@ -8,6 +9,9 @@ import { cleanUpAfterFile } from "./after-file.ts";
 
 process.env["XDG_STATE_HOME"] = join(inject("runFolder"), "state");
 process.env["XDG_CONFIG_HOME"] = join(inject("runFolder"), "config");
+process.env["TERM"] = "xterm-256color";
+delete process.env["NO_COLOR"];
+delete process.env["FORCE_COLOR"];
 
 const env = { ...process.env };
 const folder = process.cwd();
