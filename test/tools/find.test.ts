@@ -11,15 +11,7 @@ import { cases } from "../support/cases.ts";
 import { mustBeHere } from "../support/here.ts";
 import { layout } from "../support/layout.ts";
 import { until } from "../support/until.ts";
-import {
-  boundByPermissions,
-  dataOf,
-  filesNamed,
-  permissionsUntested,
-  processesNaming,
-  searchTools,
-  textForBound,
-} from "./searching.ts";
+import { dataOf, filesNamed, permissionsUntested, processesNaming, searchTools, textForBound } from "./searching.ts";
 import type { Tools } from "./tools.ts";
 
 type Data = { total: number; sensitive_files: number; complaints: string; paths: readonly string[] };
@@ -403,7 +395,7 @@ describe("what is left out", () => {
             .filter((path) => path !== "");
           const found = async (type: "file" | "dir") => (await dataOfFind(tools, { type })).paths.toSorted();
           // What is all ignored is searched all the same, because the caller named it.
-          if (files.length > 0) expect(await found("file")).toEqual(files.toSorted());
+          expect(files.length === 0 ? [] : await found("file")).toEqual(files.toSorted());
           const every = [
             ...new Set(
               ["a", ...folders.map((path) => `${path}/empty`)].flatMap((path) =>
@@ -418,7 +410,7 @@ describe("what is left out", () => {
           ];
           const ignored = new Set(git("check-ignore", "--no-index", ...every).split("\n"));
           const open = every.filter((path) => !ignored.has(path)).map((path) => `${path}/`);
-          if (open.length > 0) expect(await found("dir")).toEqual(open.toSorted());
+          expect(open.length === 0 ? [] : await found("dir")).toEqual(open.toSorted());
           await tools.toolkit.close();
         },
       ),
@@ -633,19 +625,17 @@ describe("when things go wrong", () => {
   test.skipIf(permissionsUntested !== undefined)(
     "what may not be read is reported, and the rest is found",
     async () => {
-      await boundByPermissions(async () => {
-        const place = await layout();
-        vi.stubEnv("XDG_CONFIG_HOME", place.home);
-        for (const file of ["a.txt", "locked/b.txt", "c.txt"]) await place.file(file);
-        chmodSync(join(place.workDir, "locked"), 0);
-        chmodSync(join(place.workDir, "c.txt"), 0);
-        const text = (input: object) => textForBound("find", input, place);
-        const NOTICE = "\n\n[Not everything could be searched: locked: Permission denied]";
-        expect(text({})).toBe(`a.txt\nc.txt\nlocked/${NOTICE}`);
-        expect(text({ type: "dir" })).toBe(`locked/${NOTICE}`);
-        expect(text({ type: "file" })).toBe(`a.txt\nc.txt${NOTICE}`);
-        chmodSync(join(place.workDir, "locked"), 0o700);
-      });
+      const place = await layout();
+      vi.stubEnv("XDG_CONFIG_HOME", place.home);
+      for (const file of ["a.txt", "locked/b.txt", "c.txt"]) await place.file(file);
+      chmodSync(join(place.workDir, "locked"), 0);
+      chmodSync(join(place.workDir, "c.txt"), 0);
+      const text = (input: object) => textForBound("find", input, place);
+      const NOTICE = "\n\n[Not everything could be searched: locked: Permission denied]";
+      expect(text({})).toBe(`a.txt\nc.txt\nlocked/${NOTICE}`);
+      expect(text({ type: "dir" })).toBe(`locked/${NOTICE}`);
+      expect(text({ type: "file" })).toBe(`a.txt\nc.txt${NOTICE}`);
+      chmodSync(join(place.workDir, "locked"), 0o700);
     },
   );
 });

@@ -17,7 +17,6 @@ import { layout } from "../support/layout.ts";
 import { until } from "../support/until.ts";
 import { workspace } from "../support/workspace.ts";
 import {
-  boundByPermissions,
   dataOf,
   filesNamed,
   openFilesOf,
@@ -921,25 +920,23 @@ describe("when things go wrong", () => {
   test.skipIf(permissionsUntested !== undefined)(
     "what may not be read is reported, and the rest is found",
     async () => {
-      await boundByPermissions(async () => {
-        const place = await layout();
-        vi.stubEnv("XDG_CONFIG_HOME", place.home);
-        for (const file of ["a.txt", "locked/b.txt", "c.txt", "d/e.txt"]) await place.file(file, "needle\n");
-        chmodSync(join(place.workDir, "locked"), 0);
-        chmodSync(join(place.workDir, "c.txt"), 0);
-        const text = (input: object) => textForBound("grep", input, place);
-        expect(text({ pattern: "needle" })).toBe(
-          "a.txt:1: needle\nd/e.txt:1: needle\n\n[Not everything could be searched: c.txt: Permission denied; locked: Permission denied]",
-        );
-        expect(text({ pattern: "needle", path: "c.txt" })).toMatch(/c\.txt: Permission denied/);
-        mkdirSync(join(place.workDir, "many"));
-        for (let index = 0; index < 9; index++) mkdirSync(join(place.workDir, "many", `n${index}`), 0);
-        expect(text({ pattern: "x", path: "many" })).toBe(
-          "No matches found.\n\n[Not everything could be searched: many/n0: Permission denied; many/n1: Permission denied; many/n2: Permission denied; and 6 more]",
-        );
-        for (const path of ["locked", "c.txt", ...Array.from({ length: 9 }, (_, index) => `many/n${index}`)])
-          chmodSync(join(place.workDir, path), 0o700);
-      });
+      const place = await layout();
+      vi.stubEnv("XDG_CONFIG_HOME", place.home);
+      for (const file of ["a.txt", "locked/b.txt", "c.txt", "d/e.txt"]) await place.file(file, "needle\n");
+      chmodSync(join(place.workDir, "locked"), 0);
+      chmodSync(join(place.workDir, "c.txt"), 0);
+      const text = (input: object) => textForBound("grep", input, place);
+      expect(text({ pattern: "needle" })).toBe(
+        "a.txt:1: needle\nd/e.txt:1: needle\n\n[Not everything could be searched: c.txt: Permission denied; locked: Permission denied]",
+      );
+      expect(text({ pattern: "needle", path: "c.txt" })).toMatch(/c\.txt: Permission denied/);
+      mkdirSync(join(place.workDir, "many"));
+      for (let index = 0; index < 9; index++) mkdirSync(join(place.workDir, "many", `n${index}`), 0);
+      expect(text({ pattern: "x", path: "many" })).toBe(
+        "No matches found.\n\n[Not everything could be searched: many/n0: Permission denied; many/n1: Permission denied; many/n2: Permission denied; and 6 more]",
+      );
+      for (const path of ["locked", "c.txt", ...Array.from({ length: 9 }, (_, index) => `many/n${index}`)])
+        chmodSync(join(place.workDir, path), 0o700);
     },
   );
 });

@@ -7,7 +7,7 @@ import { find } from "../../src/tools/find.ts";
 import { type GrepOptions, grep } from "../../src/tools/grep.ts";
 import { read } from "../../src/tools/read.ts";
 import type { ToolkitOptions } from "../../src/toolkit-options.ts";
-import { secondUserProblem } from "../support/here.ts";
+import { programProblem } from "../support/here.ts";
 import { temporaryFolder, workspace } from "../support/workspace.ts";
 import { type Tools, toolsOn } from "./tools.ts";
 
@@ -74,51 +74,27 @@ function argumentsOf(pid: string): string {
 
 const CLI = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 
-/**
- * Returns what a model reads of a call of the command line, made as a user with limited permissions, who owns `home`.
- */
+/** Returns what a model reads of a call of the command line that is bound by permissions. */
 export function textForBound(
   name: string,
   input: object,
   { workDir, home }: { workDir: string; home: string },
 ): string {
   const options = ["--preset", "readonly", "--autonomy", "full", "--work-dir", workDir];
-  const [group, user] = [process.getegid?.() ?? 0, process.geteuid?.() ?? 0];
-  process.seteuid?.(process.getuid?.() ?? user); // only root may start what runs as another user
-  process.setegid?.(process.getgid?.() ?? group);
-  const { stdout, stderr, error } = spawnSync(
-    process.execPath,
-    [CLI, "call", name, JSON.stringify(input), ...options],
-    {
-      ...(process.getuid?.() === 0 && { uid: NOBODY, gid: NOBODY }),
-      cwd: workDir,
-      env: { PATH: process.env["PATH"], HOME: home },
-      encoding: "utf8",
-    },
-  );
-  process.setegid?.(group);
-  process.seteuid?.(user);
+  const command = [process.execPath, CLI, "call", name, JSON.stringify(input), ...options];
+  const [program = "", ...args] = process.getuid?.() === 0 ? [...BOUND, ...command] : command;
+  const { stdout, stderr, error } = spawnSync(program, args, {
+    cwd: workDir,
+    env: { PATH: process.env["PATH"], HOME: home },
+    encoding: "utf8",
+  });
   if (error !== undefined) throw error;
   return `${stdout}${stderr}`.trimEnd();
 }
 
-const NOBODY = 65_534;
+/** Root is bound by permissions without two of its capabilities (capabilities(7)). */
+const LESS = "-dac_override,-dac_read_search";
+const BOUND = ["setpriv", `--bounding-set=${LESS}`, `--inh-caps=${LESS}`];
 
 /** Returns why permissions cannot be tested; `undefined` if they can. */
-export const permissionsUntested = process.getuid?.() === 0 ? secondUserProblem() : undefined;
-
-/**
- * Runs work as a user with limited permissions: root becomes "nobody" meanwhile. Everything it touches must be created
- * within.
- */
-export async function boundByPermissions<T>(work: () => Promise<T>): Promise<T> {
-  if (process.getuid?.() !== 0) return work();
-  process.setegid?.(NOBODY);
-  process.seteuid?.(NOBODY);
-  try {
-    return await work();
-  } finally {
-    process.seteuid?.(0);
-    process.setegid?.(0);
-  }
-}
+export const permissionsUntested = process.getuid?.() === 0 ? programProblem("setpriv") : undefined;
