@@ -79,9 +79,11 @@ const GEMINI: ProviderRules = {
       "minContains maxContains unevaluatedItems unevaluatedProperties prefixItems $defs definitions $anchor $dynamicAnchor",
   ),
   inlines: true,
-  // "required[0]: property is not defined", also in the branches of a union.
+  // "required[0]: property is not defined", also in the branches of a union:
+  // https://github.com/probelabs/probe/issues/569
   closed: true,
-  // "enum[2]: cannot be empty"; a choice of `Schema` has texts only: https://ai.google.dev/api/caching#Schema
+  // "enum[3]: cannot be empty": https://github.com/sbroenne/mcp-server-excel/issues/607
+  // A choice of `Schema` has texts only: https://ai.google.dev/api/caching#Schema
   textChoices: true,
   // "only 'enum' and 'date-time' are supported for STRING type": https://github.com/google-gemini/gemini-cli/issues/5021
   formats: set("enum date-time int32 int64 float double"),
