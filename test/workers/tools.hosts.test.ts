@@ -24,6 +24,8 @@ const DIFFERENT: { readonly [title: string]: string } = {
   "is what a terminal would show at the end, and the saved output keeps all": "ids of jobs begin with their worker's",
   "in results: a job, without it": "its id begins with that of its worker",
   "is not replaced: the difference is shown, and the next write replaces it": NO_DIFFERENCE,
+  'shell {"command":"npm test"} with {"autonomy":"supervised"}: Security policy violation: Medium-risk command requires approval':
+    "a worker refuses what nobody can be asked about, in its own words",
   "is noticed whether a read, a write or an edit saw it, and whether a person or a command changed it": NO_DIFFERENCE,
   "and that was seen whole before a part of it was, is compared with the whole": NO_DIFFERENCE,
   "in another encoding is compared as text; one that became binary must be read": NO_DIFFERENCE,
