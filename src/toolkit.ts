@@ -439,11 +439,11 @@ function privateFiles({ seenAt }: NonNullable<Backend["sandbox"]>): BeforeAct {
   return async ({ effects }) => {
     if (effects.some(({ kind }) => kind === "exec")) return undefined;
     for (const effect of effects) {
-      const place = effect.kind === "write" && effect.real !== undefined ? await seenAt?.(effect.real) : undefined;
-      if (place === undefined || effect.kind !== "write") continue;
-      return {
-        notice: `${effect.path} is in the private /tmp of this session, until it ends. People find it at ${place}`,
-      };
+      if (effect.kind !== "write" || effect.real === undefined) continue;
+      const place = await seenAt?.(effect.real);
+      if (place === undefined) continue;
+      const notice = `${effect.path} is in the private /tmp of this session, until it ends. People find it at ${place}`;
+      return { notice };
     }
     return undefined;
   };

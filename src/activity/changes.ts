@@ -15,8 +15,9 @@ type Field = (typeof FIELDS)[number];
  * while the call runs. Secrets are masked. The status follows from how the call ends: one that agrees with it is taken,
  * and while the call runs any of the three.
  *
- * @throws TypeError for a field or a status that cannot be set; ToolFailure for an unknown call, for the display message
- * of a call that has ended, and for another status than it ended with; Error when the change cannot be recorded.
+ * @throws TypeError for a field or a status that cannot be set; ToolFailure for an unknown call, for the display
+ * message of a call that has ended, and for another status than it ended with; Error when the change cannot be
+ * recorded.
  */
 export async function updateToolActivity(
   toolkit: Pick<Toolkit, "store" | "mask">,

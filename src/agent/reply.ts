@@ -128,7 +128,9 @@ function opaque(metadata: SharedV3ProviderMetadata | undefined): { provider?: Js
 }
 
 /**
- * Gemini refuses a conversation whose calls lack their signatures (https://ai.google.dev/gemini-api/docs/thought-signatures).
+ * Gemini refuses a conversation whose calls lack their signatures:
+ * https://ai.google.dev/gemini-api/docs/thought-signatures
+ *
  * The package for the OpenAI format reports them under the provider's name, and sends those that it gets as Google's.
  */
 function withGoogleSignature(metadata: SharedV3ProviderMetadata): SharedV3ProviderMetadata {

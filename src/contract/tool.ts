@@ -60,8 +60,8 @@ export interface Tool<Input = unknown, Data extends Json = Json> {
    */
   mend?(raw: unknown): unknown;
   /**
-   * Returns the names of parameters that this input needs and lacks, where the schema cannot require them: one of two
-   * forms, or one that another parameter asks for. The call is then invalid, as for a parameter that the schema requires.
+   * Returns the names of parameters that this input lacks, where the schema cannot require them: it has one of two
+   * forms, or another parameter demands them. The call is then invalid, as for a parameter that the schema requires.
    */
   missing?(input: Input): readonly string[];
   /** Returns exactly what this call will touch, for the policy. Pure and fast. */
@@ -76,8 +76,8 @@ export interface Tool<Input = unknown, Data extends Json = Json> {
   /** Returns the text for the model. Default: a string as it is, anything else as JSON. */
   render?(data: Data, input: Input): string | readonly Content[];
   /**
-   * Returns the text of a refusal or a failure in the tool's own words. Gets the reason of a result "denied" that is not
-   * a person's, or the message of a result "failed". Default: the text as it is.
+   * Returns the text of a refusal or a failure in the tool's own words. Gets the reason of a result "denied", unless a
+   * person gave it, or the message of a result "failed". Default: the text as it is.
    */
   phrase?(text: string, status: "denied" | "failed"): string;
   /** Returns the same tool with texts for a toolset with these names. Called by `toolset`; see `withToolNames`. */

@@ -24,8 +24,8 @@ const NOTICE_BYTES = 2_048;
  * is put inside a boundary. Notices for the model come last, outside it. Images are saved as well, for people who look
  * at the call later.
  *
- * @throws ToolFailure when a part is none, the data is not JSON, or does not fit the tool's output schema after masking:
- *   with the result in its content. Truncated data may not fit it.
+ * @throws ToolFailure when a part is none, or when the data is not JSON or does not fit the tool's output schema after
+ *   masking. It has the result in its content. Truncated data may not fit the schema.
  */
 export async function fit(
   call: ApprovedCall,

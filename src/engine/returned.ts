@@ -14,7 +14,7 @@ import { takenPart } from "./taken-part.ts";
 export interface Returned {
   readonly data: Json;
   readonly parts: readonly Content[];
-  /** What is wrong with it, as the end of a sentence about the tool. Nothing of it is lost: the parts have what can be read. */
+  /** What is wrong with it, as the end of a sentence about the tool. The parts have what can be read. */
   readonly fault?: string;
 }
 

@@ -19,7 +19,7 @@ import { lineTransport } from "./transport.ts";
 /** The revisions that are served without a handshake, as the SDK names them. */
 const MODERN_REVISIONS: readonly string[] = ["2026-07-28"];
 
-/** How long calls may run on after stdin has ended: clients that leave stop the program within seconds. Milliseconds. */
+/** How long calls may run on after stdin has ended. Clients that leave stop the program sooner. Milliseconds. */
 const FINISH_MS = 10_000;
 
 /** The longest timer of Node, in milliseconds. */
@@ -42,8 +42,8 @@ export interface ServeStdioOptions extends Offering {
   /** True to close the toolkit with the connection. Default false. */
   readonly closeToolkit?: boolean;
   /**
-   * How long calls may still run after stdin has ended, in milliseconds: `printf '…' | handrail mcp` gets their answers.
-   * Default 10,000.
+   * How long calls may still run after stdin has ended, in milliseconds, so that `printf '…' | handrail mcp` gets their
+   * answers. Default 10,000.
    */
   readonly finishMs?: number;
   /** The source of the client's messages. Default: stdin of this process. */
@@ -60,8 +60,9 @@ export interface ServeStdioOptions extends Offering {
 /** A served connection. */
 export interface StdioService {
   /**
-   * Resolves when the connection has ended (stdin ended and `finishMs` passed or nothing runs, stdout failed, or `close`)
-   * and all its calls, which are stopped with it, have ended. Rejects only if `closeToolkit` is set and closing the toolkit fails.
+   * Resolves when the connection and all its calls have ended. The connection ends when stdin has ended and nothing runs
+   * or `finishMs` has passed, when stdout fails, or with `close`. Its calls are stopped then. Rejects only if
+   * `closeToolkit` is set and closing the toolkit fails.
    */
   readonly closed: Promise<void>;
   /** Ends the connection. Settles like `closed`. */

@@ -12,8 +12,8 @@ import { createStates } from "./states.ts";
 import { type UndoOptions, storeOf } from "./store.ts";
 
 /**
- * How long the acts of a turn wait in total for states to be kept, in milliseconds. Mostly it takes a few; reading every
- * file of a large workspace for the first state, or one large file on a busy machine, takes seconds.
+ * How long the acts of a turn wait in total for states to be kept, in milliseconds. Mostly it takes a few. Reading
+ * every file of a large workspace for the first state, or one large file on a busy machine, takes seconds.
  */
 const WAIT_MS = 10_000;
 

@@ -6,6 +6,7 @@ import type { Content } from "../../src/contract/content.ts";
 import { ToolFailure } from "../../src/contract/failure.ts";
 import type { Json } from "../../src/contract/schema.ts";
 import { type Tool, defineTool } from "../../src/contract/tool.ts";
+import { jsonOf } from "../../src/engine/odd-part.ts";
 import { asContent, asText } from "../../src/engine/result.ts";
 import { serveStdio } from "../../src/mcp/serve.ts";
 import { converse, envelope } from "../mcp/connection.ts";
@@ -148,4 +149,8 @@ test("call never rejects, whatever it gets", async () => {
   }
   for (const options of [null, 5, { signal: 5 }, { signal: null }, { onEvent: 5 }, { approver: 5 }])
     expect(await toolkit.call({ name: "odd", input: {} }, options as never)).toHaveProperty("status");
+});
+
+test("JSON for a model leaves out base64, also megabytes of it", () => {
+  expect(jsonOf({ odd: "A".repeat(8_000_000) })).toBe('{"odd":"[8000000 characters of base64]"}');
 });

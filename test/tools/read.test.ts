@@ -380,6 +380,12 @@ async function pageByPage({ text }: Tools, path: string): Promise<string> {
   return whole;
 }
 
+test("a notebook with a picture of megabytes is read", async () => {
+  const notebook = JSON.stringify({ cells: [{ outputs: [{ data: { "image/png": "A".repeat(12_000_000) } }] }] });
+  const { text } = await toolsOn({ "nb.ipynb": notebook });
+  expect(await text("read", { path: "nb.ipynb" })).toContain('"image/png":"[11.4MB of base64 left out]"');
+});
+
 test("a notebook is read without the base64 of its pictures, in the lines that it has", async () => {
   const picture = Buffer.alloc(90_000, "picture").toString("base64");
   const outputs = [

@@ -15,7 +15,7 @@ export const TOOLCHAINS: ReadonlySet<string> = new Set(
 
 const FALLBACK_FOLDERS = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"] as const;
 
-/** What a program prints that opens an editor. It ends with an error, because an empty edit would count as an answer. */
+/** What a program prints that opens an editor. It ends with an error: an empty edit would count as an answer. */
 const NO_EDITOR_TEXT =
   "No editor can be used here, because nobody is at a terminal. Give the text as an argument " +
   "(git commit -m TEXT, git commit --amend --no-edit, git tag -m TEXT, git merge --no-edit); to keep what git " +

@@ -72,7 +72,8 @@ export async function paneTerminal(
     const id = out.toString().trim();
     if (status !== 0) throw new ToolFailure(`tmux could not open a window beside pane ${pane}: ${id}`);
     const lateMs = performance.now() + LONGEST_CLEARING_MS;
-    while (performance.now() < lateMs && (await shows(id, "#{cursor_x}")) === "0") await pause(STAYS_MS); // no prompt yet
+    // Until the shell shows its prompt.
+    while (performance.now() < lateMs && (await shows(id, "#{cursor_x}")) === "0") await pause(STAYS_MS);
     return id;
   };
   const usual = async (target?: string) => at(target ?? (await ownPane()));

@@ -130,7 +130,7 @@ function mendedList(result: Fields, [field, check, what]: List, { checks, isMode
 /** How many characters of a name are shown. */
 const SHOWN = 80;
 
-/** Returns the item with a schema of its input that says that this is an object, and without an odd one of its output. */
+/** Returns the item with an input schema for an object, and without an output schema that cannot be used. */
 function withSchemas({ outputSchema, ...item }: Fields, isModern: boolean): Fields {
   const { inputSchema } = item;
   const isKept = isRecord(outputSchema) && (isModern || outputSchema["type"] === "object");

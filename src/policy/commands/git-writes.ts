@@ -14,7 +14,8 @@ type How = "asked" | "any-key" | "unasked" | "aside";
 
 /**
  * What commands of git write of a repository that is read-only in the sandbox: its configuration. `words`: from the
- * subcommand on; the first row decides. Everything else that git writes in daily work is writable (`WORKING` in git/layout.ts).
+ * subcommand on; the first row decides. Everything else that git writes in daily work is writable (`WORKING` in
+ * git/layout.ts).
  */
 const WRITES: readonly (readonly [files: readonly File[], words: RegExp, how: How])[] = [
   [["config"], /^remote( -\S+)* (add|remove|rm|rename|set-url|set-branches)( |$)/, "asked"],
@@ -65,7 +66,7 @@ export function setsName({ words }: FoundCommand): boolean {
 const LOCAL =
   /^(add|branch|checkout|commit|init|merge|mv|reset|restore|rm|sparse-checkout|stash|status|switch|tag|worktree)$/;
 
-/** Whether a command of git starts nothing in a repository that starts nothing. A strategy of `git merge` is a program. */
+/** Whether a command of git starts no program in an inert repository. A strategy of `git merge` is a program. */
 export function isLocal({ words }: FoundCommand): boolean {
   const [subcommand = "", ...given] = gitWords(words);
   return LOCAL.test(subcommand) && !(subcommand === "merge" && given.some((word) => /^(-\w*s|--strat)/.test(word)));

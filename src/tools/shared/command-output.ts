@@ -13,8 +13,8 @@ const REPORT_EVERY_MS = 100;
 const REPORT_BYTES = 4_096;
 
 /**
- * The end of what a terminal would show of the output between the bytes `from` and `to` (`screenText`). A notice below truncated output names `output://ID`, which
- * has all of it.
+ * Returns the end of what a terminal would show of the output between the bytes `from` and `to` (`screenText`). A
+ * notice below truncated output names `output://ID`, which has all of it.
  *
  * @param to Default: the end of what is kept.
  * @param savedAs The id under which the output is saved already. Default: it is saved now.

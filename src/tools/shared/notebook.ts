@@ -4,8 +4,11 @@ import { formatSize } from "../../output/size.ts";
 /** Larger notebooks are shown as they are. Bytes: 64 MiB. */
 const LARGEST = 67_108_864;
 
-/** Base64 of at least 500 characters, also with line breaks as JSON writes them. */
-const BASE64 = /(?:[A-Za-z0-9+/=]|\\n){500,}/g;
+/** Base64, also with line breaks as JSON writes them. Counting its characters here would take too much stack. */
+const BASE64 = /[A-Za-z0-9+/=\\]+/g;
+
+/** The shortest base64 that is left out, in characters. */
+const SHORTEST = 500;
 
 /**
  * Returns a notebook (`.ipynb`) as a file without the base64 of the pictures in its outputs. Each line stays the line
@@ -14,7 +17,10 @@ const BASE64 = /(?:[A-Za-z0-9+/=]|\\n){500,}/g;
 export async function withoutPictures(path: string, file: OpenFile): Promise<OpenFile | undefined> {
   if (!/\.ipynb$/i.test(path) || file.info.size > LARGEST) return undefined;
   const written = Buffer.from(await file.read(0, file.info.size)).toString("latin1"); // byte for byte
-  const shown = written.replace(BASE64, (found) => `[${formatSize(found.length)} of base64 left out]`);
+  const shown = written.replace(BASE64, (found) => {
+    const end = found.endsWith("\\") ? "\\" : ""; // it belongs to what follows
+    return found.length < SHORTEST ? found : `[${formatSize(found.length)} of base64 left out]${end}`;
+  });
   if (shown === written) return undefined;
   const bytes = Buffer.from(shown, "latin1");
   return { info: file.info, read: async (from, length) => bytes.subarray(from, from + length), close: async () => {} };
