@@ -159,18 +159,6 @@ export const COMMANDS: CommandTable = {
         ],
         load: () => import("./commands/policy-check.ts"),
       },
-      suggest: {
-        summary: "propose rules for commands that people always approved in this folder",
-        flags: [["--against <days>", "look at the last days (default: 30d)", { parse: days }]],
-        load: async () => ({ run: (await import("./commands/policy-hindsight.ts")).suggest }),
-      },
-      import: {
-        summary: "print the permission rules of another agent as rules of the configuration",
-        person: true,
-        args: [["<client>", "whose rules", ["claude-code", "codex", "gemini", "opencode"]], ["[file]"]],
-        flags: [["--write", "add them to your own configuration file"]],
-        load: () => import("./commands/policy-import.ts"),
-      },
       grants: {
         summary: 'list and revoke the grants that people gave with "always"',
         person: true,

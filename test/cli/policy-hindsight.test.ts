@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { sqliteStore } from "../../src/activity/sqlite-store.ts";
 import { createToolkit } from "../../src/toolkit.ts";
 import { commandLine } from "./program.ts";
@@ -34,35 +34,15 @@ const CALLS = [
   ["git push ./gone --force", "refuse"],
 ] as const;
 
-describe("a policy with hindsight", () => {
-  test("policy suggest proposes rules for what was always approved, with examples, and none for what was refused", async () => {
-    const line = await answered(CALLS);
-    const { stdout, code } = await line.here(["policy", "suggest", "--sandbox", "off"]);
-    expect(code).toBe(0);
-    expect(stdout).toBe(`# Of 5 questions, these rules would have answered 3 with yes, as you did.
-# For config.yaml in your configuration folder. Handrail checks the examples each time it reads them.
-policy:
-  commands:
-    allow:
-      - rule: "git fetch *"
-        match: ["git fetch ./gone a","git fetch ./gone b","git fetch ./gone c"]
-        not_match: ["git push ./gone --force"]
-`);
-    await mkdir(join(line.configHome, "handrail"), { recursive: true });
-    await writeFile(join(line.configHome, "handrail/config.yaml"), stdout);
-    const judged = await line.here(["policy", "check", "--command", "git fetch ./gone d", "--sandbox", "off"]);
-    expect(judged.stdout).toMatch(/^\{"verdict":"allow"/);
-  });
-
-  test("policy check --against shows which recorded calls would end otherwise", async () => {
-    const line = await answered(CALLS);
-    const same = await line.here(["policy", "check", "--against", "30d", "--sandbox", "off"]);
-    expect(same.stdout).toBe("5 calls of this folder judged again: 0 would end otherwise.\n");
-    const config = join(line.folder, "new.yaml");
-    await writeFile(config, "policy: { commands: { allow: ['git fetch *'], deny: ['git push *'] } }\n");
-    const other = await line.here(["policy", "check", "--against", "30d", "--sandbox", "off", "--config", config]);
-    expect(other.stdout.replaceAll(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/gm, "TIME"))
-      .toBe(`TIME  asked -> allowed  Run: git fetch ./gone a
+test("policy check --against shows which recorded calls would end otherwise", async () => {
+  const line = await answered(CALLS);
+  const same = await line.here(["policy", "check", "--against", "30d", "--sandbox", "off"]);
+  expect(same.stdout).toBe("5 calls of this folder judged again: 0 would end otherwise.\n");
+  const config = join(line.folder, "new.yaml");
+  await writeFile(config, "policy: { commands: { allow: ['git fetch *'], deny: ['git push *'] } }\n");
+  const other = await line.here(["policy", "check", "--against", "30d", "--sandbox", "off", "--config", config]);
+  expect(other.stdout.replaceAll(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/gm, "TIME"))
+    .toBe(`TIME  asked -> allowed  Run: git fetch ./gone a
 TIME  asked -> allowed  Run: git fetch ./gone b
 TIME  asked -> allowed  Run: git fetch ./gone c
 TIME  asked -> denied  Run: git push ./gone main
@@ -71,5 +51,4 @@ TIME  asked -> denied  Run: git push ./gone --force
     git push ./gone --force: denied by the rule git push *
 5 calls of this folder judged again: 5 would end otherwise.
 `);
-  });
 });
