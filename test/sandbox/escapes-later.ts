@@ -6,6 +6,7 @@ import { type Escape, type Site, type User, tryEscapes } from "./escapes.ts";
 
 const PROTECTED = "what leads programs to other programs is mounted read-only, the folders above it cannot be renamed";
 const MADE_LATER = "what of a new repository leads to programs is held back when the command ends";
+const IN_PACKAGES = `${MADE_LATER}, in installed packages too`;
 
 /** The command of a trap: it creates a file outside. */
 const trap = ({ outside }: Site) => `touch ${outside}/trapped`;
@@ -182,6 +183,32 @@ const ESCAPES: readonly Escape[] = [
       prepare: bare,
       look: "cd sub; git status",
       heldBy: MADE_LATER,
+    },
+  ),
+  ...["node_modules/x", "app/node_modules/a/node_modules/b/lib", "node_modules/@scope/x", "node_modules"].map(
+    (folder) =>
+      git(
+        `a new repository in an installed package, at ${folder}`,
+        (site) => `git init -q ${folder} && git -C ${folder} config core.fsmonitor '${trap(site)}; :'`,
+        { prepare: bare, look: `cd ${folder}; git status`, heldBy: IN_PACKAGES },
+      ),
+  ),
+  git(
+    "a file in an installed package that leads to a repository in another one",
+    (site) =>
+      `mkdir -p node_modules/y && git init -q --separate-git-dir=node_modules/y/store node_modules/x && git -C node_modules/x config core.fsmonitor '${trap(site)}; :'`,
+    { prepare: bare, look: "cd node_modules/x; git status", heldBy: MADE_LATER },
+  ),
+  git(
+    "a repository in an installed package that was there before",
+    (site) => `printf '[core]\nfsmonitor = ${trap(site)}; :\n' >>node_modules/x/.git/config`,
+    {
+      prepare: (site) => {
+        cleared(site);
+        site.person("git init -q node_modules/x");
+        return () => cleared(site);
+      },
+      look: "cd node_modules/x; git status",
     },
   ),
   git(

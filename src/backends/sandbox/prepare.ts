@@ -83,6 +83,7 @@ async function furnish(inner: Backend, program: string, options: Prepared, base:
   const finder = protectedFinder(isProtected, { ...options.search, isSensitive, changes });
   const roots = [base.workDir, ...writable.map((path) => realOf(absolutePath(path, base)))];
   const searched = Promise.all([session.swept, ...roots.map(finder.readWhole)]);
+  const readPackages = async () => void (await Promise.all(roots.map(finder.readPackages)));
   const given = { writable, hidden, isProtected, disk: thisDisk(finder), temporary: temporaryOf(session) };
   const factsFor = factFinder({ ...base, ...given, caches: caches.folder });
   void spawner().catch(() => undefined); // starts meanwhile, which takes as long; the probe reports a failure
@@ -99,7 +100,7 @@ async function furnish(inner: Backend, program: string, options: Prepared, base:
   const first = { ...ALL_FEATURES, filter: filter !== undefined };
   const kept = keptProbe(realOf(folder), program, first);
   const shared = { session, caches, limits, sharedNetwork, filterFile, watcherFile, outputs, failed: kept.forget };
-  const context = { ...shared, inner, program, network, diskFree, settle: changes.settle, factsFor };
+  const context = { ...shared, inner, program, network, diskFree, settle: changes.settle, readPackages, factsFor };
   if (options.oneCommand !== true) void caches.use.cap(limitSettings.caches ?? DEFAULT_CACHE_BYTES);
   const close = async () => {
     finder.close();

@@ -276,7 +276,10 @@ function reading(
     listeningSockets(except) {
       const names = listed(answer("u"));
       const relative = new Set(names.filter((name) => !name.startsWith("/")).map((name) => posix.basename(name)));
-      const finding = [...leavingOut(workDir, own), "-o", "-type", "s", "-print0"];
+      const finding = [
+        ...leavingOut(workDir, own),
+        ...["-o", "-name", "node_modules", "-prune", "-o", "-type", "s", "-print0"],
+      ];
       const inside = relative.size === 0 ? [] : search(workDir, finding);
       const sockets = [
         ...names.filter((name) => name.startsWith("/")),
@@ -293,18 +296,20 @@ function kindIn(answer: Buffer | undefined): "file" | "folder" | "other" | undef
   return word === "file" || word === "folder" || word === "other" ? word : undefined;
 }
 
-/** Arguments of find(1) for a folder without installed packages and without `own`. */
-function leavingOut(root: string, own: string): readonly string[] {
-  const pattern = own.replace(/[\\*?[\]]/g, String.raw`\$&`);
-  return [root, "-path", pattern, "-prune", "-o", "-name", "node_modules", "-prune"];
-}
+/** The pattern of find(1) that matches a path alone. */
+const literal = (path: string) => path.replace(/[\\*?[\]]/g, String.raw`\$&`);
+
+/** Arguments of find(1) for a folder without `own`. */
+const leavingOut = (root: string, own: string) => [root, "-path", literal(own), "-prune"];
 
 const NAMES = START_UP_NAMES.flatMap((name) => ["-o", "-iname", name]);
 
-/** Arguments of find(1): start-up files and repositories in a folder, except in installed packages and in `own`. */
+/** Arguments of find(1): start-up files and repositories in a folder except `own`; in packages only repositories. */
 function findWords(root: string, own: string): readonly string[] {
+  const inPackages = ["/", "/*/"].flatMap((between) => ["-o", "-path", `${literal(root)}${between}node_modules/*`]);
   return [
     ...leavingOut(root, own),
+    ...["-o", "(", ...inPackages.slice(1), ")", "!", "-name", ".git", "!", "-name", "HEAD"],
     ...["-o", "-name", ".git", "-prune", "-print0"],
     ...["-o", "(", "-type", "f", "-o", "-type", "d", ")", "(", "-name", "HEAD", ...NAMES, ")", "-print0"],
   ];

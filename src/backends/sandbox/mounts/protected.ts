@@ -12,8 +12,8 @@ const MOST_FOLDERS = 100_000;
 /** How many files get their own mount. For each further file, the folder of the root that contains it is read-only. */
 const MOST_FILES = 400;
 
-/** Never searched: `.git` has its own rules, and nobody edits installed packages. */
-const SKIPPED = new Set(["node_modules", ".git"]);
+/** Folders of installed packages. They are searched for repositories alone, and by themselves: they have many folders. */
+const PACKAGES = "node_modules";
 
 /** After a change this recent, another one may get the same time: clocks of file systems tick slowly. Milliseconds. */
 const SETTLED_MS = 100;
@@ -39,7 +39,10 @@ const PAUSE_MS = 1;
 const TURN = 256;
 
 export interface ProtectedFiles {
-  /** Real paths of protected files and folders. `repositories`: nested repositories (with `.git`, or bare). */
+  /**
+   * Real paths of protected files and folders. `repositories`: nested repositories (with `.git`, or bare), also those in
+   * installed packages that have been read.
+   */
   readonly paths: readonly string[];
   readonly repositories: readonly string[];
   /** All protected files and folders, and the links with such names. `paths` may have a folder for several of them. */
@@ -84,6 +87,7 @@ interface Listing {
   readonly links: readonly string[];
   readonly sensitivePaths: readonly string[];
   readonly folders: readonly string[];
+  readonly packages: readonly string[];
   readonly hasRepository: boolean;
 }
 
@@ -114,17 +118,56 @@ export interface ProtectedFinder {
    * on in the background: see `unread`. What appears later in a folder that was read is read at once.
    */
   find(folder: string): ProtectedFiles;
-  /** Searches a folder in the background. Resolves when it has been read, or has too many folders. Never rejects. */
+  /**
+   * Searches a folder in the background, then the packages in it. Resolves when it has been read, or has too many
+   * folders. Never rejects.
+   */
   readWhole(folder: string): Promise<void>;
+  /** Reads the packages that are installed in a folder, in the background. Never rejects. */
+  readPackages(folder: string): Promise<void>;
   /** Ends what goes on in the background. */
   close(): void;
 }
 
 /** Creates a finder. `isProtected` and `isSensitive` get absolute paths. */
-export function protectedFinder(
-  isProtected: (path: string) => boolean,
-  { isSensitive = () => false, changes, patienceMs = PATIENCE_MS, later: schedule = inAMoment }: FinderOptions = {},
-): ProtectedFinder {
+export function protectedFinder(isProtected: (path: string) => boolean, options: FinderOptions = {}): ProtectedFinder {
+  const own = treeFinder(isProtected, options);
+  const { isSensitive: _, ...pace } = options;
+  const installed = treeFinder(() => false, { ...pace, patienceMs: 0, isOfPackages: true });
+  const readPackages = async (folder: string) => {
+    await Promise.all(own.find(folder).packages.map(installed.readWhole));
+  };
+  return {
+    find(folder) {
+      const { packages, ...found } = own.find(folder);
+      const inside = packages.flatMap((path) => installed.find(path).repositories);
+      return { ...found, repositories: [...found.repositories, ...inside] };
+    },
+    async readWhole(folder) {
+      await own.readWhole(folder);
+      await readPackages(folder);
+    },
+    readPackages,
+    close() {
+      own.close();
+      installed.close();
+    },
+  };
+}
+
+interface TreeFinderOptions extends FinderOptions {
+  /** Whether the folders searched hold installed packages: then each may be a repository, and nothing is skipped. */
+  readonly isOfPackages?: boolean;
+}
+
+/** Finds what `ProtectedFinder` does, except in `packages`. */
+interface TreeFinder extends Omit<ProtectedFinder, "find" | "readPackages"> {
+  find(folder: string): ProtectedFiles & { readonly packages: readonly string[] };
+}
+
+function treeFinder(isProtected: (path: string) => boolean, options: TreeFinderOptions): TreeFinder {
+  const { isSensitive = () => false, changes, isOfPackages = false } = options;
+  const { patienceMs = PATIENCE_MS, later: schedule = inAMoment } = options;
   const known = new Map<string, Listing>();
   const roots = new Map<string, { readonly id: string; readonly folders: number; readonly quiet?: Quiet }>();
   const readings = new Map<string, Reading>();
@@ -164,9 +207,13 @@ export function protectedFinder(
       // A sensitive folder is listed itself, not its content.
       sensitivePaths: isSensitive(folder) ? [] : entries.map(({ name }) => inside + name).filter(isSensitive),
       folders: entries
-        .filter((entry) => entry.isDirectory() && !SKIPPED.has(entry.name))
+        // `.git` has its own rules.
+        .filter((entry) => entry.isDirectory() && entry.name !== ".git" && (isOfPackages || entry.name !== PACKAGES))
         .map(({ name }) => inside + name)
         .filter((path) => !protectedPaths.includes(path)),
+      packages: isOfPackages
+        ? []
+        : entries.filter((entry) => entry.isDirectory() && entry.name === PACKAGES).map(({ name }) => inside + name),
       hasRepository: names.has(".git") || isRepository((name) => names.has(name)),
     };
     known.set(folder, Date.now() - changedMs > SETTLED_MS ? listing : { ...listing, changedMs: -1 });
@@ -252,15 +299,17 @@ export function protectedFinder(
       const links: string[] = [];
       const repositories: string[] = [];
       const sensitive: string[] = [];
+      const packages: string[] = [];
       const version = changes?.version() ?? 0;
       const { folders, unread, isQuiet } = walk(root, (listing, folder) => {
         paths.push(...listing.protectedPaths);
         links.push(...listing.links);
         sensitive.push(...listing.sensitivePaths);
-        if (listing.hasRepository && folder !== root) repositories.push(folder);
+        packages.push(...listing.packages);
+        if (listing.hasRepository && (isOfPackages || folder !== root)) repositories.push(folder);
       });
-      const found: ProtectedFiles = {
-        ...{ paths: fewer(root, paths), all: [...paths, ...links], repositories, sensitive, old },
+      const found: ReturnType<TreeFinder["find"]> = {
+        ...{ paths: fewer(root, paths), all: [...paths, ...links], repositories, sensitive, old, packages },
         ...(unread.length > 0 && {
           unread: {
             ...coverOf(root, new Set(unread), (folder) => known.get(folder)?.folders ?? []),
@@ -282,7 +331,7 @@ export function protectedFinder(
 interface Quiet {
   /** Of `FolderChanges.version`. */
   readonly version: number;
-  readonly found: ProtectedFiles;
+  readonly found: ReturnType<TreeFinder["find"]>;
 }
 
 function inAMoment(slice: () => void): void {

@@ -144,6 +144,7 @@ async function contain(
     network: shared && { prefix: shared.prefix, folder: context.session.folder },
     async heldBack() {
       await context.settle();
+      if (access.readOnly !== true) await context.readPackages();
       const { gitFolders, startUp } = found.after();
       const git = holdBack(before, gitFolders);
       const { aside, named } = newStartUpFiles(DISK, before, startUp);

@@ -40,6 +40,8 @@ export interface SandboxContext {
   failed(): void;
   /** Await it immediately before `factsFor`: every change until now is known then. */
   settle(): Promise<void>;
+  /** Await it before `CommandFacts.after`: all repositories in installed packages are known then. */
+  readPackages(): Promise<void>;
   factsFor(access: SandboxAccess, extras: Extras): CommandFacts;
 }
 
