@@ -5,6 +5,7 @@ import type { OutputLog } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
 import { byteQueue } from "./byte-queue.ts";
 import { closeWith } from "../util/collected.ts";
+import { KEPT_OF_END, KEPT_OF_START, missingLine } from "./kept.ts";
 import { liveFileName } from "./live-file.ts";
 import { messageOf } from "../util/errors.ts";
 import { createPrivateFile, readRange } from "../util/private-file.ts";
@@ -13,15 +14,16 @@ import { bell } from "../util/promises.ts";
 export interface OutputLogOptions {
   /** The folder of the file, which is created when the output becomes too big for memory. The folder has mode 0700. */
   readonly folder: string;
-  /** The maximum number of bytes kept. Further bytes are counted and dropped. Default 256 MiB. */
-  readonly cap?: number;
+  /** How many bytes are kept of the beginning. Default `KEPT_OF_START`. */
+  readonly start?: number;
+  /** Of a longer output, between one and two times this many bytes of the end are kept too. Default `KEPT_OF_END`. */
+  readonly end?: number;
 }
 
 /** An output log that can be written. */
 export interface WritableOutputLog extends OutputLog {
   /**
-   * Appends a copy of the bytes. Never throws and never waits: bytes that are not on disk yet stay in memory, at most
-   * `cap` bytes. A writer that is faster than the disk should wait for `drained`. Ignored after `end`.
+   * Appends a copy of the bytes. Never throws and never waits: bytes that are not on disk yet stay in memory. A writer that is faster than the disk should wait for `drained`. Ignored after `end`.
    */
   write(chunk: Uint8Array): void;
   /** True while 4 MiB or more wait for the disk. */
@@ -48,7 +50,7 @@ export interface WritableOutputLog extends OutputLog {
    * the log has ended, the file no longer changes and may be linked or moved.
    */
   file(): Promise<string | undefined>;
-  /** Why less than `cap` is kept; `undefined` while writing to the disk succeeds. */
+  /** Why less is kept than could be; `undefined` while writing to the disk succeeds. */
   readonly problem: string | undefined;
   /** Ends the log and removes its file, but not links to it. Reading fails from now on. Never rejects. */
   dispose(): Promise<void>;
@@ -68,14 +70,16 @@ const LOOK_MS = 50;
 
 /**
  * Keeps the output of a process: up to 256 KiB in memory, more in one file (0600). A read combines the file and the
- * memory, so it sees everything written before the call.
+ * memory, so it sees everything written before the call, up to `start` bytes. The end of a longer output, with a line
+ * that says how much is missing before it (`missingLine`), can be read once the log has ended.
  */
-export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOptions): WritableOutputLog {
+export function createOutputLog(options: OutputLogOptions): WritableOutputLog {
+  const most = { start: options.start ?? KEPT_OF_START, end: options.end ?? KEPT_OF_END };
   let size = 0;
   let state: "open" | "ended" | "disposed" = "open";
   /** `change` resolves at the next write, the next batch on disk, the end, or a follower's signal. */
   const { next: change, ring: changed } = bell();
-  const bytes = createSpill(join(resolve(folder), liveFileName()), cap, changed);
+  const bytes = createSpill(join(resolve(options.folder), liveFileName()), most, changed);
 
   const grown = async (beyond: number, signal?: AbortSignal) => {
     signal?.addEventListener("abort", changed);
@@ -131,6 +135,7 @@ export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOp
       if (state === "open") {
         size = Math.max(size, bytes.kept + dropped);
         bytes.takeBack();
+        bytes.addEnd();
         state = "ended";
       }
       changed();
@@ -168,8 +173,10 @@ export function createOutputLog({ folder, cap = 256 * 1024 * 1024 }: OutputLogOp
 interface Spill {
   /** The number of bytes. */
   readonly kept: number;
-  /** Keeps a copy of the bytes, up to the cap. */
+  /** Keeps a copy of the bytes. Those beyond the start are not among the kept ones before `addEnd`. */
   add(chunk: Uint8Array): void;
+  /** Adds what is kept of the end. Call it once, after the last `add`. */
+  addEnd(): void;
   /** Rejects with the system's error. */
   read(start: number, end: number): Promise<Uint8Array>;
   /** Resolves when all bytes kept now are in the file, or never will be. */
@@ -191,9 +198,13 @@ interface Spill {
  * memory once they are in the file. If that fails, nothing more is kept and `problem` describes the failure; what is in
  * memory stays readable. `changed` is called after each batch.
  */
-function createSpill(path: string, cap: number, changed: () => void): Spill {
+function createSpill(path: string, most: Readonly<Record<"start" | "end", number>>, changed: () => void): Spill {
   /** The bytes after the first `inFile` ones. */
   const waiting = byteQueue();
+  /** The last bytes of those beyond the start. */
+  const ending = byteQueue();
+  /** How many bytes between the start and `ending` were dropped. */
+  let missing = 0;
   let inFile = 0;
   let file: FileHandle | undefined;
   let writing: Promise<void> | undefined;
@@ -201,8 +212,7 @@ function createSpill(path: string, cap: number, changed: () => void): Spill {
   let writer: "us" | "another" | "nobody" = "us";
 
   const kept = () => {
-    // Another writer may exceed the cap a little; this process never does.
-    if (writer === "another" && file !== undefined) inFile = Math.min(fstatSync(file.fd).size, cap);
+    if (writer === "another" && file !== undefined) inFile = fstatSync(file.fd).size;
     return inFile + waiting.size;
   };
   const writeBatch = async () => {
@@ -236,9 +246,20 @@ function createSpill(path: string, cap: number, changed: () => void): Spill {
       return kept();
     },
     add(chunk) {
-      const room = problem === undefined ? cap - kept() : 0;
-      if (room > 0) waiting.add(chunk.subarray(0, room));
+      if (problem !== undefined) return;
+      const room = clamp(most.start - kept(), chunk.length);
+      waiting.add(chunk.subarray(0, room));
+      ending.add(chunk.subarray(room));
+      if (ending.size > 2 * most.end) {
+        missing += ending.size - most.end;
+        ending.drop(ending.size - most.end);
+      }
       writeOn(BATCH);
+    },
+    addEnd() {
+      if (missing > 0) waiting.add(new TextEncoder().encode(missingLine(missing)));
+      for (const piece of ending.front(Infinity)) waiting.add(piece);
+      ending.drop(ending.size);
     },
     async read(start, end) {
       const from = clamp(start, kept());
@@ -283,6 +304,7 @@ function createSpill(path: string, cap: number, changed: () => void): Spill {
       writer = "nobody";
       await writing;
       waiting.drop(waiting.size);
+      ending.drop(ending.size);
       if (file === undefined) return;
       await file.close().catch(() => {});
       await unlink(path).catch(() => {});

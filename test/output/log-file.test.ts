@@ -30,7 +30,7 @@ test("a log as a file has its length at that time, whatever is added later", asy
 });
 
 test("of a log beyond its cap, the file is the kept part", async () => {
-  const log = createOutputLog({ folder: await newFolder(), cap: 4 });
+  const log = createOutputLog({ folder: await newFolder(), start: 4 });
   log.write(Buffer.from("0123456789"));
   const file = logFile(log, "output://job-1", 0);
   expect(file.info.size).toBe(4);

@@ -377,9 +377,9 @@ function keepingAtMost(inner: Backend, cap: number): Backend {
     home: inner.home,
     files: inner.files,
     async spawn() {
-      const output = createOutputLog({ folder: temporaryFolder(), cap });
-      output.write(Buffer.alloc(512_000, `${"x".repeat(99)}\n`));
-      await output.end();
+      const output = createOutputLog({ folder: temporaryFolder() });
+      output.write(Buffer.alloc(Math.min(cap, 512_000), `${"x".repeat(99)}\n`));
+      await output.end(Math.max(0, 512_000 - cap));
       return {
         id: "1",
         output,

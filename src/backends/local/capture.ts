@@ -7,9 +7,6 @@ import { parseProcessStatus } from "../../util/process-status.ts";
 import { pipeToRead } from "./pipe.ts";
 import type { Copying, Spawner } from "../spawner/connection.ts";
 
-/** Bytes of an output that are kept: 256 MiB. Further output is read, counted and discarded. */
-export const MOST_KEPT = 268_435_456;
-
 /** Bytes that pass through Node before another program copies the output to the file: 256 KiB. */
 const MUCH = 262_144;
 
@@ -48,7 +45,7 @@ export interface CaptureOptions {
 
 /** Creates a capture. @throws ToolFailure when no pipe can be created. */
 export async function capture({ spawner, folder, mayLeaveNode }: CaptureOptions): Promise<Capture> {
-  const log = createOutputLog({ folder, cap: MOST_KEPT });
+  const log = createOutputLog({ folder });
   let handingOver: Promise<Copying | undefined> | undefined;
   let released = false;
   const reading = { bytes: 0, lastChunk: 0, heldUp: false };
@@ -82,8 +79,7 @@ export async function capture({ spawner, folder, mayLeaveNode }: CaptureOptions)
 
   const handOver = async (): Promise<Copying | undefined> => {
     const file = await log.handOver();
-    const copying =
-      file === undefined ? undefined : await spawner.drain(`/proc/${process.pid}/fd/${reader.fd}`, file, MOST_KEPT);
+    const copying = file === undefined ? undefined : await spawner.drain(`/proc/${process.pid}/fd/${reader.fd}`, file);
     if (copying === undefined) takeBack();
     // the program was killed, or has read everything: in both cases this process continues to read
     else void copying.ended.then(() => released || takeBack());
@@ -153,14 +149,12 @@ async function quietFile(log: WritableOutputLog, pid: number): Promise<"quiet"> 
   }
 }
 
-/** False while the copying program runs or waits for the disk ("R", "D" in proc(5)). It is a child of this shell. */
+/** False while this process or a descendant, which copy, runs or waits for the disk ("R", "D" in proc(5)). */
 async function isAsleep(pid: number): Promise<boolean> {
   if (process.platform !== "linux") return true;
-  const children = await readFile(`/proc/${pid}/task/${pid}/children`, "latin1").catch(() => "");
-  const statuses = await Promise.all(
-    [String(pid), ...children.split(" ").filter((child) => child !== "")].map((each) =>
-      readFile(`/proc/${each}/stat`, "latin1").catch(() => ""),
-    ),
-  );
-  return statuses.every((line) => !/^[RD]/.test(parseProcessStatus(line)?.state ?? ""));
+  const read = (name: string) => readFile(`/proc/${pid}/${name}`, "latin1").catch(() => "");
+  const [status, children] = await Promise.all([read("stat"), read(`task/${pid}/children`)]);
+  if (/^[RD]/.test(parseProcessStatus(status)?.state ?? "")) return false;
+  const asleep = await Promise.all((children.match(/\d+/g) ?? []).map((child) => isAsleep(Number(child))));
+  return asleep.every(Boolean);
 }

@@ -1,18 +1,14 @@
 import type { JobCommand } from "../../contract/job.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import { KEPT_OF_END, KEPT_OF_START } from "../../output/kept.ts";
 import { quoteWord } from "../../util/quote.ts";
 import { type ContainedScript, commandFunctions, startFailure, unreadyFailure } from "./command-script.ts";
 import JOB_BEGIN from "./job-begin.sh";
 import JOB from "./job.sh";
 import PROCESSES from "./processes.sh";
+import SPOOL from "../process/spool.sh";
 import READY from "./ready.sh";
 import type { Shells } from "./shells.ts";
-
-/** Bytes of an output that are kept: 256 MiB. */
-const MOST_KEPT = 268_435_456;
-
-/** The unit of `ulimit -f` in POSIX. */
-const BLOCK = 512;
 
 export interface StartOptions {
   /** The job's folder; it is created. */
@@ -28,7 +24,7 @@ export interface StartOptions {
 
 /**
  * Starts a job. A shell on the remote host, in its own session, watches it, so it needs no connection. The job's folder
- * contains `out`, its output (up to 256 MiB, or what the disk takes), `in`, its stdin, and its notes (`JobNotes`).
+ * contains `out`, its output (the beginning and the end of a long one, or what the disk takes), `in`, its stdin, and its notes (`JobNotes`).
  * Resolves to its PID.
  *
  * @throws ToolFailure when it cannot be started.
@@ -48,7 +44,7 @@ export async function startInFolder(
     before: `${quoteWord(JOB_BEGIN)} sh ${at} "$hr_me"`,
     input: stdin === "pipe" ? `<${at}/in` : "</dev/null",
   })}`;
-  const watch = `${READY}\n${PROCESSES}\n${functions}\nhr_watch ${at} ${stdin} ${MOST_KEPT / BLOCK}; exit`;
+  const watch = `${READY}\n${PROCESSES}\n${SPOOL}\n${functions}\nhr_watch ${at} ${stdin} ${KEPT_OF_START} ${KEPT_OF_END}; exit`;
   const script = `${functions}\nhr_job ${at} ${stdin} ${quoteWord(plan)} ${quoteWord(watch)}`;
 
   const { out } = await shells.askAside(script, { again: false, doing: `starting ${program}` });

@@ -22,8 +22,8 @@ hr_job() {
   else printf 'failed ' >&7; head -c 2000 "$hr_folder/out" >&7; rm -rf "$hr_folder"; fi
 }
 
-# hr_watch FOLDER pipe|closed BLOCKS: runs in the shell that watches the job, in its own session. Keeps that many blocks
-# of output, holds stdin open, and notes the end.
+# hr_watch FOLDER pipe|closed START END: runs in the shell that watches the job, in its own session. Keeps its output as
+# hr_spool does, holds stdin open, and notes the end.
 hr_watch() {
   cd "$1" || exit
   hr_holder=
@@ -33,5 +33,5 @@ hr_watch() {
     hr_code=$?
     mv -f running "exited-$hr_code-$(date +%s)"
     [ -z "$hr_holder" ] || kill "$hr_holder"
-  } | hr_spool "$3"
+  } | { hr_missing=$(hr_spool out end "$3" "$4"); mv -f filling "dropped-$hr_missing"; }
 }

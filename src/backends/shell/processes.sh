@@ -58,15 +58,6 @@ hr_copy() {
   } 5<&0 </dev/null 2>/dev/null
 }
 
-# hr_spool BLOCKS: keeps that many blocks of 512 bytes of stdin in the file "out", or what fits on the disk, and notes
-# how many bytes followed.
-hr_spool() {
-  # shellcheck disable=SC3045 # every shell has it
-  ( ulimit -c 0; ulimit -f "$1"; exec cat ) >out
-  hr_rest=$(wc -c)
-  mv -f filling "dropped-$((hr_rest))"
-}
-
 # hr_lives PID START: true if the process runs and is no zombie. START may be empty.
 hr_lives() {
   [ -r /proc/self/stat ] || { kill -0 "$1" 2>/dev/null; return; }

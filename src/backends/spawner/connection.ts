@@ -27,7 +27,7 @@ export interface Spawner {
   /** The name of a new pipe. The user of the name removes it. */
   takePipe(): Promise<string>;
   /** Copies a pipe to the end of a file in another process. `undefined` if it cannot. Never rejects. */
-  drain(pipe: string, file: string, most: number): Promise<Copying | undefined>;
+  drain(pipe: string, file: string): Promise<Copying | undefined>;
   /** Ends every process whose mark contains the text, and a process group with its descendants. As `Child.stop`. */
   sweep(tree: { readonly mark?: string; readonly group?: number }): Promise<boolean>;
   /** Resolves when the spawner has died. */
@@ -167,11 +167,11 @@ async function connect(onDeath: () => void): Promise<Spawner> {
         hint: "Is the temporary folder full, or not writable? `handrail doctor` shows the cause.",
       });
     },
-    drain: (pipe, file, most) =>
+    drain: (pipe, file) =>
       new Promise((resolve) => {
         const ended = later<number | undefined>();
         let pid: number | undefined;
-        const drain = ask({ op: "drain", pipe, file, most }, (answer) => {
+        const drain = ask({ op: "drain", pipe, file }, (answer) => {
           if (answer?.type === "draining") {
             ({ pid } = answer);
             const { pid: group } = answer;

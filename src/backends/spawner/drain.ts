@@ -1,17 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, constants, openSync, statSync } from "node:fs";
+import { closeSync, constants, openSync, realpathSync } from "node:fs";
+import { KEPT_OF_END, KEPT_OF_START } from "../../output/kept.ts";
 import { tried } from "../../util/errors.ts";
+import SPOOL from "../process/spool.sh";
 
 const { O_NONBLOCK, O_RDONLY, O_RDWR } = constants;
 
-// `tee` does not buffer: it writes to the file at once, while other programs keep their last few kilobytes until their
-// buffer is full. `ulimit` (in blocks of 512 bytes, POSIX) limits the file. When that limit is reached or the disk is
-// full, `tee` continues without the file: the rest must be read, since a full pipe would stop the command and a closed
-// one end it. `wc` counts, and reports when `tee` is stopped, so it ignores the signal that stops `tee`.
-const SCRIPT = '(trap "" XFSZ; ulimit -f "$1"; exec tee -a "$2") | (trap "" INT; exec wc -c)';
-
-/** The unit of `ulimit -f`, in bytes. */
-const BLOCK = 512;
+// A full pipe would stop the command and a closed one end it, so everything is read. The signal that releases the pipe
+// ends only `cat`: the rest ignores it, and so writes and counts everything that `cat` has read.
+const SCRIPT = `${SPOOL}\ncat | (trap "" INT; hr_spool "$@")`;
 
 /** A copy by another process. No byte passes through Node. */
 export interface Drain {
@@ -22,21 +19,22 @@ export interface Drain {
 }
 
 /**
- * Copies from a pipe to the end of a file, until all writers have closed the pipe. The file grows up to `most` bytes, a
- * multiple of 512.
+ * Copies from a pipe to the end of a file, until all writers have closed the pipe. The file gets the beginning of the
+ * output, and at last its end (`spool.sh`).
  *
  * @throws The system's error when the pipe is gone or no process can be started.
  */
-export function drain(pipe: string, file: string, most: number): Drain {
-  const before = statSync(file).size;
-  // `tee` needs its own, blocking reading end: that of the backend does not block. Opening one waits for a writing end.
+export function drain(pipe: string, file: string): Drain {
+  // `cat` needs its own, blocking reading end: that of the backend does not block. Opening one waits for a writing end.
   // So both ends are opened at once first, which always works, even if all others have died.
   const both = openSync(pipe, O_RDWR | O_NONBLOCK);
   let child: ChildProcess;
   try {
     const reader = openSync(pipe, O_RDONLY);
     try {
-      child = spawn("sh", ["-c", SCRIPT, "sh", String(Math.floor(most / BLOCK)), file], {
+      // What will be the end is in files beside it. `file` may be the name of a descriptor.
+      const beside = tried(() => realpathSync(file)) ?? file;
+      child = spawn("sh", ["-c", SCRIPT, "sh", file, beside, `${KEPT_OF_START}`, `${KEPT_OF_END}`], {
         detached: true,
         env: { PATH: process.env["PATH"] ?? "/usr/bin:/bin", LC_ALL: "C" },
         stdio: [reader, "pipe", "ignore"],
@@ -55,11 +53,7 @@ export function drain(pipe: string, file: string, most: number): Drain {
   return {
     pid,
     ended: new Promise((resolve) => {
-      child.once("close", () => {
-        const isCounted = /^\s*\d+\s*$/.test(counted);
-        const after = tried(() => statSync(file).size);
-        resolve(isCounted && after !== undefined ? Math.max(0, Number(counted) - (after - before)) : undefined);
-      });
+      child.once("close", () => resolve(/^\d+\n$/.test(counted) ? Number(counted) : undefined));
     }),
     release() {
       tried(() => process.kill(-pid, "SIGINT"));

@@ -29,9 +29,6 @@ const { O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 /** How long a job's output may take to reach the file: a child may hold the pipe open. Milliseconds. */
 const JOB_DRAIN_MS = 500;
 
-/** Bytes of a job's output that are kept: 256 MiB. */
-const JOB_KEPT = 268_435_456;
-
 /** The longest time that every sleep(1) accepts: 68 years, in seconds. */
 const FOREVER = "2147483647";
 
@@ -70,7 +67,7 @@ async function answer(request: Request): Promise<void> {
       return say({ type: "stopped", id: request.id, all });
     }
     case "drain":
-      return startDrain(request.id, request.pipe, request.file, request.most);
+      return startDrain(request.id, request.pipe, request.file);
     case "release":
       drains.get(request.drain)?.release();
       return say({ type: "done", id: request.id });
@@ -185,7 +182,7 @@ interface Helpers {
 }
 
 function helpersOf({ stdin, stdout, mark = "" }: StartRequest, folder: string): Helpers {
-  const copying = drain(stdout, join(folder, "out"), JOB_KEPT);
+  const copying = drain(stdout, join(folder, "out"));
   return { copying, holder: stdin === undefined ? undefined : holdOpen(stdin, mark) };
 }
 
@@ -233,9 +230,9 @@ function renameIn(folder: string, from: string, to: string): void {
   tried(() => renameSync(join(folder, from), join(folder, to))); // nothing needs a folder that was removed
 }
 
-function startDrain(id: number, pipe: string, file: string, most: number): void {
+function startDrain(id: number, pipe: string, file: string): void {
   try {
-    const copying = drain(pipe, file, most);
+    const copying = drain(pipe, file);
     drains.set(id, copying);
     say({ type: "draining", id, pid: copying.pid });
     void copying.ended.then((dropped) => {

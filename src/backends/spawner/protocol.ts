@@ -10,8 +10,8 @@ export type Request =
   | { readonly op: "stop"; readonly id: number; readonly command: number }
   /** Ends all processes whose mark contains this text, and a group with its descendants, in the same way. "stopped". */
   | { readonly op: "sweep"; readonly id: number; readonly mark?: string; readonly group?: number }
-  /** Copies a pipe to the end of a file up to `most` bytes, and counts the rest. "draining", then "drained". */
-  | { readonly op: "drain"; readonly id: number; readonly pipe: string; readonly file: string; readonly most: number }
+  /** Copies a pipe to the end of a file, as `spool.sh` does. "draining", then "drained". */
+  | { readonly op: "drain"; readonly id: number; readonly pipe: string; readonly file: string }
   /** Ends a drain, by its number, before its pipe ends. "done", and "drained" for the drain. */
   | { readonly op: "release"; readonly id: number; readonly drain: number }
   /** Creates pipes. "pipes". */

@@ -1,5 +1,6 @@
 import type { OutputLog } from "../../contract/backend.ts";
 import { decodeOutput } from "../../output/decode.ts";
+import { KEPT_OF_START } from "../../output/kept.ts";
 import { screenText } from "../../output/screen-text.ts";
 import { formatSize } from "../../output/size.ts";
 import { type Truncation, savedNotice, truncateHead, truncateTail } from "../../output/truncate.ts";
@@ -79,9 +80,13 @@ function mostBytes({ bytes, characters = Infinity }: Limit): number {
   return (bytes ?? 4 * characters) + 4;
 }
 
-/** A log keeps only the beginning of an output that is too large, or that the disk could not take. */
+/**
+ * What is missing in an output. Its end is kept when the command has ended, unless the disk did not take the beginning.
+ */
 function lossNotice({ size, kept }: Pick<OutputLog, "size" | "kept">): string {
-  return `\n[Only the first ${formatSize(kept)} of ${formatSize(size)} were kept. This is the end of that part.]`;
+  return kept > KEPT_OF_START
+    ? `\n[Of ${formatSize(size)} of output, ${formatSize(kept)} were kept: the beginning and this end.]`
+    : `\n[Only the first ${formatSize(kept)} of ${formatSize(size)} were kept. This is the end of that part.]`;
 }
 
 /** The kept size without a UTF-8 character at the end that is still incomplete. */
@@ -130,7 +135,7 @@ export async function reportOutput(
   }
   const { size } = output;
   const { kept } = output; // read in this order, because both grow
-  if (size > kept) report({ output: `\n${skippedNotice(size - kept)}\n` });
+  if (size > kept && kept <= KEPT_OF_START) report({ output: `\n${skippedNotice(size - kept)}\n` });
 }
 
 function skippedNotice(bytes: number): string {
