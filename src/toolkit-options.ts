@@ -200,6 +200,7 @@ const POLICY: Shape<PolicySettings> = {
   shellConfirm: flag,
   askInSandbox: oneOf(...ASK_IN_SANDBOX),
   forbiddenInSandbox: flag,
+  wholeMachine: flag,
   network: object(NETWORK),
 };
 

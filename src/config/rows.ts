@@ -258,7 +258,13 @@ export const ROWS = {
     flag: { name: "autonomy", value: "level", help: "what runs without a question (default: supervised)" },
   }),
   "policy.workspace_only": row(yesOrNo, true, LOOSE_IF_FALSE, {
-    doc: "`false`: paths outside the workspace need approval instead of being refused",
+    doc: "`false`: paths outside the workspace need approval instead of being refused; none with the autonomy `full`",
+  }),
+  "policy.whole_machine": row(yesOrNo, false, notLooser([true, false]), {
+    doc:
+      "`true`: [a person administers the machine](policy.md#a-person-who-administers-the-machine): what only looks runs " +
+      "unasked, commands of high risk need approval instead of being refused",
+    otherwise: "`false`; `true` with the preset `operator`",
   }),
   "policy.allowed_roots": row(
     list(policyPath),

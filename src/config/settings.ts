@@ -38,12 +38,13 @@ export type Given = { readonly [K in Key]?: SettingOf<K> };
 
 /** The defaults, for the user's choice of preset. */
 export function defaultsFor(preset: string | undefined): Given {
-  const { workspaceOnly, forbiddenPaths } = presetPolicy(preset) ?? {};
-  if (workspaceOnly === undefined && forbiddenPaths === undefined) return DEFAULTS;
+  const { workspaceOnly, forbiddenPaths, wholeMachine } = presetPolicy(preset) ?? {};
+  if ((workspaceOnly ?? forbiddenPaths ?? wholeMachine) === undefined) return DEFAULTS;
   return {
     ...DEFAULTS,
     ...(workspaceOnly !== undefined && { "policy.workspace_only": workspaceOnly }),
     ...(forbiddenPaths !== undefined && { "policy.forbidden_paths": forbiddenPaths }),
+    ...(wholeMachine !== undefined && { "policy.whole_machine": wholeMachine }),
   };
 }
 

@@ -3,8 +3,11 @@ import type { SandboxState } from "../contract/containment.ts";
 import { type Decision, stricter } from "../contract/decision.ts";
 import type { Effect } from "../contract/effect.ts";
 import { type CommandJudge, createCommandJudge } from "./commands/judge.ts";
+import { findCommands } from "./commands/find-commands.ts";
 import { worksElsewhere } from "./commands/risk.ts";
+import { nameOf } from "./commands/search.ts";
 import type { LookUps } from "./look-ups.ts";
+import { looksAtMachine } from "./plain/programs.ts";
 import { beforeApproval, sandboxRequestJudge, realNeeds, withMore } from "./sandbox-requests.ts";
 import type { PathJudge } from "./paths.ts";
 import type { Rules } from "./rules/rules.ts";
@@ -35,7 +38,7 @@ export function execJudge(
   rules: Rules["command"],
 ): ExecJudge {
   const { sandbox } = backend;
-  const { autonomy = "supervised" } = settings;
+  const { autonomy = "supervised", wholeMachine = false } = settings;
   const judgeSandboxRequest = sandboxRequestJudge(settings, backend, own);
   const judgeCommand: CommandJudge = createCommandJudge(settings, backend, rules);
 
@@ -48,12 +51,26 @@ export function execJudge(
     return { ...decision, reason: `${decision.reason ?? ""}; there is no sandbox here${why}` };
   };
 
+  /**
+   * How a command is about the machine itself, of which the sandbox shows only a part and changes nothing: it only
+   * looks, or a person decides about it. `undefined`: it is not.
+   */
+  const concernOf = async (effect: Exec, given: Pick<GivenToJudge, "judgePath" | "look"> & { typed: boolean }) => {
+    const { decision } = await judgeCommand(effect, { ...given, contained: false });
+    if (decision.verdict === "ask" && decision.rule === "high_risk") return "changes";
+    const isPlain = decision.verdict !== "deny" && decision.runs?.some((run) => "argv" in run) === true;
+    const { commands } = findCommands(effect.command, backend);
+    return isPlain && commands.some((each) => looksAtMachine(nameOf(each))) ? "looks" : undefined;
+  };
+
   return async (asked, { judgePath, judgeContained, look, typed = false }) => {
     const state = await sandbox?.state();
-    const leaves = state?.works === true && worksElsewhere(asked.command, backend.home);
+    const works = state?.works === true;
+    const concern = works && wholeMachine ? await concernOf(asked, { judgePath, look, typed }) : undefined;
+    const leaves = works && (concern !== undefined || worksElsewhere(asked.command, backend.home));
     const effect: Exec = leaves ? { ...asked, within: "none" } : asked;
     const isDetached = effect.lifetime === "detached" && sandbox?.lacks?.what.includes("detached") === true;
-    const contained = state?.works === true && effect.within !== "none" && !isDetached;
+    const contained = works && effect.within !== "none" && !isDetached;
     // Both are requested at once, so that their look-ups share a round trip.
     const [folder, { decision: command, needs }] = await Promise.all([
       judgePath("cwd", effect.cwd ?? ".", effect.real),
@@ -63,7 +80,7 @@ export function execJudge(
     const decision = (folder.verdict === "allow" ? undefined : stricter(command, folder)) ?? command;
     if (sandbox === undefined || state === undefined) return decision;
     if (!state.works) return sandbox.required ? noSandbox(state) : withoutSandbox(decision, state);
-    const requested = await judgeSandboxRequest(effect, look);
+    const requested = concern === "looks" ? undefined : await judgeSandboxRequest(effect, look);
     // Leaving the sandbox is granted for as long as the command itself.
     const isLasting = decision.verdict === "ask" ? longestGrant(decision) === "always" : decision.rule === "plain";
     const request =

@@ -1,4 +1,4 @@
-import type { Backend } from "../contract/backend.ts";
+import type { Backend, FileInfo } from "../contract/backend.ts";
 import type { Decision, Scope } from "../contract/decision.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
 import { type LookUps, MAX_PATH_BYTES } from "./look-ups.ts";
@@ -24,15 +24,16 @@ const DEFAULTS: ReadonlySet<string> = new Set(DEFAULT_FORBIDDEN_PATHS);
  * Creates the judge of paths: a path is judged by what it is, then by where it is. Keys, and start-up files to write,
  * are asked about everywhere unless they are forbidden. The workspace, the allowed roots and the forbidden paths: the
  * longest one that contains the real path decides; a tie forbids. Elsewhere `workspaceOnly` denies, or a person is
- * asked. A path that is forbidden as written stays forbidden. `own` are Handrail's own folders, which are never
+ * asked, unless the autonomy is full or `wholeMachine` opens it to read. A path that is forbidden as written stays forbidden. `own` are Handrail's own folders, which are never
  * reachable. For file tools the session's temporary folders count like the workspace.
  */
 export function pathJudge(
-  { workspaceOnly = true, allowedRoots = [], forbiddenPaths = DEFAULT_FORBIDDEN_PATHS }: PolicySettings,
+  settings: PolicySettings,
   backend: Backend,
   own: readonly string[] = [],
   user: PathUser = "file tools",
 ): (look: LookUps) => PathJudge {
+  const { workspaceOnly = true, allowedRoots = [], forbiddenPaths = DEFAULT_FORBIDDEN_PATHS } = settings;
   const findRoots = rootFinder(backend, allowedRoots, forbiddenPaths, own);
   const hasTheirOwn = user === "file tools" && backend.outside !== undefined;
   const temporary = hasTheirOwn ? (backend.sandbox?.temporary ?? []) : [];
@@ -72,10 +73,14 @@ export function pathJudge(
       const named = { path, real: target };
       const what = operation === "cwd" ? undefined : kindOf(operation, named, at?.path);
       if (at === undefined) {
+        if (!workspaceOnly && what !== undefined && operation !== "cwd")
+          return withExceptions(special(operation, written, named, what, "outside"), roots, target);
+        const isOpen = !workspaceOnly && settings.wholeMachine === true && operation !== "write";
+        const owners = isOpen ? await keptByOwner(written, target, look) : undefined;
+        const unasked = isOpen ? (owners ?? OF_MACHINE) : undefined;
+        const isFull = !workspaceOnly && settings.autonomy === "full";
         const decision =
-          workspaceOnly || what === undefined || operation === "cwd"
-            ? outside(written, target, workspaceOnly, backend.workDir)
-            : special(operation, written, named, what, "outside");
+          unasked ?? (isFull ? OUTSIDE_IN_FULL : outside(written, target, workspaceOnly, backend.workDir));
         return withExceptions(decision, roots, target);
       }
       if (operation === "cwd") return { verdict: "allow", risk: "low", rule: at.rule };
@@ -172,6 +177,24 @@ function outside(written: string, real: string, workspaceOnly: boolean, workDir:
   if (!workspaceOnly) return ask("outside", `Access to ${path} requires approval: it is ${where}`, "medium");
   const advice = "Use a path inside it, or have its folder added to allowed_roots.";
   return deny("workspace_only", `${NOT_ALLOWED} ${path} is ${where}. ${advice}`);
+}
+
+const OUTSIDE_IN_FULL: Decision = { verdict: "allow", risk: "medium", rule: "autonomy" };
+
+/** What a person who administers the machine lets tools read. */
+const OF_MACHINE: Decision = { verdict: "allow", risk: "low", rule: "whole_machine" };
+
+/** Asks about what its owner keeps from all others, and about devices and pipes. */
+async function keptByOwner(written: string, real: string, look: LookUps): Promise<Decision | undefined> {
+  const info = await look.infoAt(real).catch(() => "unknown" as const);
+  if (info === undefined || (info !== "unknown" && (info.kind === "folder" || isForOthers(info)))) return undefined;
+  const why = info !== "unknown" && info.kind === "file" ? "only its owner may read it" : "it is no ordinary file";
+  const decision = ask("sensitive_files", `Access to ${written} requires approval: ${why}`, "high");
+  return { ...decision, scopes: [scopeOfPath("read", real, { onlyPerson: true })] };
+}
+
+function isForOthers({ kind, mode }: FileInfo): boolean {
+  return kind === "file" && (mode & 0o044) !== 0;
 }
 
 function unknownTarget(written: string, { message }: Error): Decision {

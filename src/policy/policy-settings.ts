@@ -6,7 +6,10 @@ import { KEY_FOLDERS } from "../provenance/keys.ts";
 export interface PolicySettings {
   /** Default "supervised". */
   readonly autonomy?: Autonomy;
-  /** True (the default): paths outside the workspace and the allowed roots are denied. False: people are asked. */
+  /**
+   * True (the default): paths outside the workspace and the allowed roots are denied. False: people are asked, but not
+   * with the autonomy "full".
+   */
   readonly workspaceOnly?: boolean;
   /** Folders that may be used like the workspace. */
   readonly allowedRoots?: readonly string[];
@@ -32,7 +35,20 @@ export interface PolicySettings {
    * default): it may name the system folders of the default list, which the sandbox shows read-only.
    */
   readonly forbiddenInSandbox?: boolean;
+  /**
+   * True: a person administers this machine with the tools. Commands of high risk are asked about in every autonomy,
+   * never refused, and run outside the sandbox. What only reads runs unasked outside the workspace too, except keys,
+   * secrets and files that only their owner may read; and so do commands that only look at the machine (`ps aux`).
+   * Default false.
+   */
+  readonly wholeMachine?: boolean;
   readonly network?: NetworkSettings;
+}
+
+/** The settings with which paths outside the workspace are asked about, where they would be refused. */
+export function askingOutside(settings: PolicySettings): PolicySettings {
+  if (settings.workspaceOnly === false) return settings;
+  return { ...settings, workspaceOnly: false, autonomy: "supervised", wholeMachine: false };
 }
 
 export const ASK_IN_SANDBOX = ["nothing", "all"] as const;

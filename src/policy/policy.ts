@@ -14,7 +14,7 @@ import { createLookUps } from "./look-ups.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
 import { type Rules, type Ruling, createRules } from "./rules/rules.ts";
 import { scopeOf, withScopes } from "./scopes.ts";
-import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy-settings.ts";
+import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings, askingOutside } from "./policy-settings.ts";
 import type { Lifetime } from "../contract/lifetime.ts";
 
 /**
@@ -36,7 +36,7 @@ export function createPolicy(
   const judgeFetch = fetchJudge(settings.network, autonomy, facts);
   const pathJudgeInSandbox =
     settings.forbiddenInSandbox === true
-      ? pathJudge({ ...settings, workspaceOnly: false }, backend, own)
+      ? pathJudge(askingOutside(settings), backend, own)
       : pathJudge(inSandbox(settings), backend, own, "commands");
   let judges: Promise<CommandJudges> | undefined;
   /** Loaded for the first command: the shell grammar is a third of what a start would load. */
@@ -145,7 +145,7 @@ const NO_FACTS: NetworkFacts = {
 function inSandbox({ forbiddenPaths = [], ...settings }: PolicySettings): PolicySettings {
   const isBuiltIn = KEY_FOLDERS.every((path) => forbiddenPaths.includes(path));
   const left = new Set(DEFAULT_FORBIDDEN_PATHS.filter((path) => isBuiltIn || !KEY_FOLDERS.includes(path)));
-  return { ...settings, workspaceOnly: false, forbiddenPaths: forbiddenPaths.filter((path) => !left.has(path)) };
+  return askingOutside({ ...settings, forbiddenPaths: forbiddenPaths.filter((path) => !left.has(path)) });
 }
 
 /**

@@ -8,7 +8,7 @@ import type { UrlJudge } from "../network/url.ts";
 import { absolutePath, isInside } from "../util/paths.ts";
 import type { LookUps } from "./look-ups.ts";
 import { pathJudge } from "./paths.ts";
-import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy-settings.ts";
+import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings, askingOutside } from "./policy-settings.ts";
 
 type Exec = Extract<Effect, { kind: "exec" }>;
 type Use = "read" | "write";
@@ -30,7 +30,7 @@ export function sandboxRequestJudge(
   const { autonomy = "supervised", network = {}, forbiddenPaths = DEFAULT_FORBIDDEN_PATHS } = settings;
   const allowed = hostRules(network.allowHosts ?? [], "network.allowHosts");
   const judgeWith = (forbidden: readonly string[]) =>
-    pathJudge({ ...settings, workspaceOnly: false, forbiddenPaths: forbidden }, backend, own, "commands");
+    pathJudge({ ...askingOutside(settings), wholeMachine: false, forbiddenPaths: forbidden }, backend, own, "commands");
   const usual = judgeWith(forbiddenPaths);
   const inHome = judgeWith(forbiddenPaths.filter((path) => !isInside(backend.home, absolutePath(path, backend))));
   let judge: Promise<UrlJudge> | undefined;

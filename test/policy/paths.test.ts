@@ -134,14 +134,14 @@ describe("which root decides", () => {
     );
   });
 
-  test("with workspaceOnly off, what is outside is asked about, what is forbidden stays forbidden", async () => {
+  test("with workspaceOnly off, what is outside is asked about except in full, what is forbidden stays forbidden", async () => {
     const policy = { workspaceOnly: false, forbiddenPaths: ["/etc"] };
     for (const autonomy of ["supervised", "full"] as const) {
-      expect(await judge(world, world.outside, "read", { ...policy, autonomy })).toMatchObject({
-        verdict: "ask",
-        risk: "medium",
-        rule: "outside",
-      });
+      expect(await judge(world, world.outside, "read", { ...policy, autonomy })).toMatchObject(
+        autonomy === "full"
+          ? { verdict: "allow", rule: "autonomy" }
+          : { verdict: "ask", risk: "medium", rule: "outside" },
+      );
       expect(await judge(world, "/etc/hostname", "read", { ...policy, autonomy })).toMatchObject({ verdict: "deny" });
     }
   });
@@ -589,7 +589,7 @@ describe("Handrail's own folders", () => {
     try {
       const world = await layout();
       const toolkit: Toolkit = await world.toolkit({
-        policy: { autonomy: "full", workspaceOnly: false, forbiddenPaths: [] },
+        policy: { workspaceOnly: false, forbiddenPaths: [] },
       });
       expect(await toolkit.judge([{ kind: "write", path: join(config, "handrail/config.yaml") }])).toMatchObject({
         verdict: "deny",

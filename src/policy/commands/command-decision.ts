@@ -21,7 +21,7 @@ export interface CommandFacts {
 export function decideCommand(command: FoundCommand, facts: CommandFacts, settings: PolicySettings): Decision {
   const { ruling, refusal, named, problem, isPlain, contained } = facts;
   const { autonomy = "supervised", blockHighRiskCommands = true, askInSandbox = "nothing" } = settings;
-  const { requireApprovalForMediumRisk = true, shellConfirm = false } = settings;
+  const { requireApprovalForMediumRisk = true, shellConfirm = false, wholeMachine = false } = settings;
   const { text } = command;
   const own = isPlain ? undefined : riskOf(command);
   const risk: Risk = refusal === undefined ? (own?.risk ?? "low") : "high";
@@ -31,13 +31,16 @@ export function decideCommand(command: FoundCommand, facts: CommandFacts, settin
   const ask = (rule: string, reason: string): Decision => ({ verdict: "ask", risk, rule, reason });
   if (refusal?.answersForPerson) return { verdict: "deny", risk, rule: "answers_for_person", reason: FOR_PERSON };
   if (ruling?.verdict === "deny") return { ...ruling, risk };
-  const isRemote = why === REMOTE; // a person decides about their own machines: asked about, never refused
-  const isBlocked = risk === "high" && blockHighRiskCommands && !isRemote && !(contained && isHeldByKernel(why));
-  if (named !== undefined && !(isBlocked && named.verdict === "ask" && ruling === undefined))
-    return { ...named, reason: `${named.reason ?? ""} (\`${shown}\`)` };
+  // A person decides about their own machines: asked about in every autonomy, never refused.
+  const isPersons = why === REMOTE || (wholeMachine && autonomy !== "readonly");
+  const isForPerson = risk === "high" && blockHighRiskCommands && isPersons;
+  const isBlocked = risk === "high" && blockHighRiskCommands && !isForPerson && !(contained && isHeldByKernel(why));
+  const isAskedAnyway = (isBlocked || isForPerson) && named?.verdict === "ask" && ruling === undefined;
+  if (named !== undefined && !isAskedAnyway) return { ...named, reason: `${named.reason ?? ""} (\`${shown}\`)` };
   if (ruling?.verdict === "ask" || (ruling !== undefined && !shellConfirm)) return { ...ruling, risk };
   if (isBlocked) return highRisk({ text, why }, true);
-  if (isRemote && blockHighRiskCommands) return highRisk({ text, why }, false);
+  if (isForPerson)
+    return { ...highRisk({ text, why }, false), ...(named?.scopes !== undefined && { scopes: named.scopes }) };
   if (shellConfirm)
     return ask("shell_confirm", `Command requires approval: every command is asked about (\`${shown}\`)`);
   const lost = contained ? throwsAway(command) : undefined;

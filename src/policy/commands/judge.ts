@@ -46,7 +46,7 @@ export function createCommandJudge(settings: PolicySettings, backend: Backend, r
   const { workDir, home } = backend;
   const open = [workDir, ...(settings.allowedRoots ?? []).map((path) => absolutePath(path, backend))];
   const programs = programsOf(backend, open);
-  const judgePlain = createPlainJudge({ backend, programs });
+  const judgePlain = createPlainJudge({ backend, programs, wholeMachine: settings.wholeMachine === true });
   const allows = (words: readonly string[]) => rules({ words, text: words.join(" ") })?.verdict === "allow";
 
   return async (effect, { judgePath, look, contained, typed }) => {

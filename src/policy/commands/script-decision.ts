@@ -78,10 +78,11 @@ function notUnderstood(whole: Whole): readonly Decision[] {
 
 function decisionsOnWhole(whole: Whole): readonly Decision[] {
   const { effect, command, contained, typed, settings, problem, refusal, redirected } = whole;
-  const { autonomy, askInSandbox = "nothing", blockHighRiskCommands = true } = settings;
+  const { autonomy, askInSandbox = "nothing", blockHighRiskCommands = true, wholeMachine = false } = settings;
   const isFull = autonomy === "full";
   const found: Decision[] = redirected === undefined ? [] : [redirected];
-  if (refusal !== undefined && (blockHighRiskCommands || !isFull)) found.push(highRisk(refusal, blockHighRiskCommands));
+  if (refusal !== undefined && (blockHighRiskCommands || !isFull))
+    found.push(highRisk(refusal, blockHighRiskCommands && !wholeMachine));
   const ask = (rule: string, risk: Risk, why: string) =>
     found.push({ verdict: "ask", risk, rule, reason: `Command requires approval: \`${shorten(command)}\` ${why}` });
   if (effect.lifetime === "detached" && !isFull)

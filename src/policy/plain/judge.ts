@@ -41,6 +41,8 @@ export interface Problem {
 
 interface PlainJudgeOptions {
   readonly backend: Backend;
+  /** Whether programs that look at the whole machine are on the list. Default false. */
+  readonly wholeMachine?: boolean;
   /** Default: all programs that are not in the workspace. */
   readonly programs?: Programs;
 }
@@ -69,13 +71,14 @@ const MOST_BYTES = 131_071;
  */
 export function createPlainJudge({
   backend,
+  wholeMachine = false,
   programs = programsOf(backend, [backend.workDir]),
 }: PlainJudgeOptions): PlainJudge {
   const repository = gitRepository(backend);
 
   return async (script, { cwd, judgePath, look, allows = () => false }) => {
     const found = once((name) => programs.find(name, look));
-    const given = { backend, judgePath, look, allows, found, trusted: programs.trusted, repository };
+    const given = { backend, wholeMachine, judgePath, look, allows, found, trusted: programs.trusted, repository };
     const context = (folder: string): Context => ({ ...given, folder });
     if (script.cd === undefined) return judgeIn(script, context(cwd));
     const written = pathOf(script.cd, cwd);
@@ -91,6 +94,7 @@ export function createPlainJudge({
 
 interface Context {
   readonly backend: Backend;
+  readonly wholeMachine: boolean;
   readonly folder: string;
   readonly judgePath: PathJudge;
   readonly look: LookUps;
@@ -108,7 +112,7 @@ async function judgeIn(script: PlainScript, context: Context): Promise<PlainVerd
   const { commands, separators } = script;
   const { backend, folder, look, allows, found, trusted } = context;
   const isAllowed = commands.map(({ words }) => allows(words.map(({ value }) => value)));
-  const readings = commands.map(({ words }) => readByList(words));
+  const readings = commands.map(({ words }) => readByList(words, context));
   const judgeOperand = operandJudge(context);
   const judgedHere = context.judgePath("read", shown(folder, backend), folder);
   const shellName = backend.shell ?? "bash";
@@ -186,7 +190,7 @@ async function judgeListed(
   if (reading.looksBelow === true && here.except !== undefined) return isClosedBelow(folder);
   if (keepsOut === "grep" && posix.basename(program.real) === "busybox")
     return { why: "busybox grep cannot leave out files" };
-  const out = [program.path, ...(git === undefined ? [] : repository.surroundings.options)];
+  const out = [program.path, ...(reading.adds ?? []), ...(git === undefined ? [] : repository.surroundings.options)];
   const kept = keepsOut === undefined ? [] : KEEPS_OUT[keepsOut];
   for (const [index, operand] of operands.entries()) {
     if (!isWords(operand)) return operand;
@@ -248,7 +252,7 @@ function operandJudge({ backend, folder, judgePath, look }: Context): OperandJud
   const judge = async (
     path: string,
     real: string | undefined,
-    { isRecursive, onlyFiles, git }: Reading,
+    { isRecursive, onlyFiles, git, keepsOut }: Reading,
   ): Promise<Problem | undefined> => {
     const [decision, info, target] = await Promise.all([
       judgePath("read", shown(path, backend), real),
@@ -257,6 +261,8 @@ function operandJudge({ backend, folder, judgePath, look }: Context): OperandJud
     ]);
     if (decision.verdict !== "allow") return against(decision);
     if (isRecursive === true && decision.except !== undefined) return isClosedBelow(path);
+    if (keepsOut !== undefined && decision.rule === "whole_machine")
+      return { why: `${path} is outside the workspace, and everything below it would be read` };
     if (info === "unknown" || (info !== undefined && info.kind !== "file")) return { why: `${path} is not a file` };
     const isWithin = target === undefined || (typeof target === "string" && isInside(target, backend.workDir));
     return isWithin

@@ -9,6 +9,8 @@ interface Program {
   readonly operands?: "paths" | RegExp;
   /** The first operand is not a path, and must match this. */
   readonly first?: RegExp;
+  /** Like `first`, where `operands` is a pattern. */
+  readonly verb?: RegExp;
   /** With one of these options, the first operand is a path too. */
   readonly noFirstWith?: readonly string[];
   readonly least?: number;
@@ -24,6 +26,8 @@ interface Program {
   readonly isNotGlued?: true;
   /** Whether the program does not end its options at `--`. */
   readonly hasNoEnd?: true;
+  /** Words to insert behind the name. */
+  readonly adds?: readonly string[];
 }
 
 const ANY = /^/;
@@ -92,6 +96,65 @@ const PROGRAMS: { readonly [names: string]: Program } = {
   },
 };
 
+const SYSTEMD = { hasNoEnd: true, adds: ["--no-pager"] } as const;
+
+/**
+ * Programs that look at the whole machine: its processes, services, logs, disks and connections. They show what belongs
+ * to other users and programs, so they are on the list only where a person administers the machine (`wholeMachine`).
+ * Not on it: what shows variables of processes (`ps e`), waits for more (`-f`), or asks another machine (`-H`).
+ */
+const MACHINE_PROGRAMS: { readonly [names: string]: Program } = {
+  ps: {
+    options: "-e -A -a -f -F -l -L -H -w -x -y -o: -p: -u: -C: --sort= --no-headers --forest",
+    operands: /^[aflmrTuvwxXj]+$/,
+  },
+  pgrep: { options: "-a -l -f -x -n -o -c -i -u: -P:", operands: ANY, most: 1 },
+  pidof: { options: "-s -x", operands: ANY },
+  top: { options: "-b -n# -d#", needs: "-b", most: 0 },
+  journalctl: {
+    options:
+      "-u: -n# -b -k -p: -r -x -e -a -q -o: -t: -g: -S: -U: --since= --until= --unit= --lines=# --boot --dmesg " +
+      "--priority= --reverse --output= --no-pager --no-hostname --utc --list-boots --disk-usage",
+    most: 0,
+    ...SYSTEMD,
+  },
+  systemctl: {
+    options:
+      "-a -l -q -n# -t: -p: --all --full --failed --plain --no-legend --no-pager --type= --state= --property= --user",
+    // The first word decides; a unit may have any name.
+    operands: /^[\w@.:\\-]+$/,
+    verb: /^(status|show|cat|is-(active|enabled|failed)|list-[a-z-]+|get-default)$/,
+    ...SYSTEMD,
+  },
+  "loginctl timedatectl hostnamectl": {
+    options: "--no-pager",
+    operands: /^(status|list-(sessions|users|seats))$/,
+    most: 1,
+  },
+  ss: { options: "-t -u -x -l -n -p -a -e -i -m -o -r -s -4 -6 -H", operands: ANY },
+  netstat: { options: "-t -u -x -l -n -p -a -e -i -r -s -4 -6", most: 0 },
+  ip: {
+    options: "-br -brief -c -d -h -j -o -p -s -4 -6",
+    operands: /^(a|addr|address|l|link|r|route|n|neigh|rule|s|show|ls|list)$/,
+    most: 2,
+  },
+  lsof: { options: "-P -n -i -U -t -p: -u: -c:" },
+  "w who users": { options: "-a -b -H -q -u -h -s", most: 0 },
+  "last lastb lastlog": { options: "-n# -a -F -i -w -x -#", most: 0 },
+  dmesg: { options: "-T -t -k -u -x -l: -L", most: 0 },
+  "lscpu lsmod lspci lsusb": { most: 0 },
+  lsblk: { options: "-a -b -d -f -J -l -m -n -o: -p -S -t", most: 0 },
+  "mount findmnt": { most: 0 },
+  vmstat: { options: "-s -d -m -a -w", operands: /^\d{1,2}$/, most: 2 },
+  sysctl: { options: "-a -n", operands: /^[\w./-]+$/ },
+  crontab: { options: "-l", needs: "-l", most: 0 },
+  hostname: { options: "-f -i -I -s -d", most: 0 },
+  uptime: { options: "-p -s", most: 0 },
+  free: { options: "-h -m -g -b -k -t -w", most: 0 },
+  groups: { most: 0 },
+  lsns: { most: 0 },
+};
+
 /** Programs for which `--version` is accepted too. Other programs ask files of the project which program to run. */
 const VERSIONS: ReadonlySet<string> = new Set(
   "git node python3 bash make gcc clang cmake tar curl jq rg tmux".split(" "),
@@ -99,24 +162,40 @@ const VERSIONS: ReadonlySet<string> = new Set(
 
 type ListedProgram = Program & { readonly table: OptionTable };
 
-const BY_NAME: ReadonlyMap<string, ListedProgram> = new Map(
-  Object.entries(PROGRAMS).flatMap(([names, program]) => {
-    const listed = { ...program, table: optionTable(program.options ?? "") };
-    return names.split(" ").map((name) => [name, listed]);
-  }),
-);
+const byName = (programs: { readonly [names: string]: Program }): ReadonlyMap<string, ListedProgram> =>
+  new Map(
+    Object.entries(programs).flatMap(([names, program]) => {
+      const listed = { ...program, table: optionTable(program.options ?? "") };
+      return names.split(" ").map((name) => [name, listed]);
+    }),
+  );
+
+const BY_NAME = byName(PROGRAMS);
+const OF_MACHINE = byName(MACHINE_PROGRAMS);
+
+/** True for the name of a program that looks at the whole machine, of which a sandbox shows only a part. */
+export function looksAtMachine(name: string): boolean {
+  return OF_MACHINE.has(name);
+}
 
 /** True for the name of a program that only looks, whatever its options. */
 export function isListed(name: string): boolean {
   return BY_NAME.has(name) || name === "find";
 }
 
-export function readByList(words: readonly [PlainWord, ...PlainWord[]]): Reading | string {
+/**
+ * Reads a command by the list. A string tells why it is not on the list. `wholeMachine`: programs that look at the
+ * whole machine are on it too.
+ */
+export function readByList(
+  words: readonly [PlainWord, ...PlainWord[]],
+  { wholeMachine = false }: { readonly wholeMachine?: boolean } = {},
+): Reading | string {
   const [{ value: name }, second] = words;
   if (words.length === 2 && second?.value === "--version" && VERSIONS.has(name)) return { paths: [], end: 2 };
   if (name === "find") return readFind(words);
   if (name === "git") return readGit(words);
-  const program = BY_NAME.get(name);
+  const program = (wholeMachine ? OF_MACHINE.get(name) : undefined) ?? BY_NAME.get(name);
   if (program === undefined) return `${name} is not on the list of programs that only look`;
   return program.options === "any" ? readAny(words, program) : readProgram(words, program);
 }
@@ -134,7 +213,7 @@ function readProgram(words: readonly [PlainWord, ...PlainWord[]], program: Liste
   const read = readOptions(words, 1, program.table, program.isNotGlued === true ? "next word" : "glued");
   if (typeof read === "string") return read;
   const { options, operands, late, end } = read;
-  const { operands: kind = "paths", first, noFirstWith = [], least = 0, most = Infinity } = program;
+  const { operands: kind = "paths", first, verb, adds, noFirstWith = [], least = 0, most = Infinity } = program;
   if (program.hasNoEnd === true && end < words.length) return `${name} does not support "--"`;
   if (program.needs !== undefined && !options.has(program.needs)) return `${name} only looks with ${program.needs}`;
   if (operands.length < least) return `${name} has too few operands`;
@@ -146,6 +225,9 @@ function readProgram(words: readonly [PlainWord, ...PlainWord[]], program: Liste
     const pattern = kind === "paths" ? first : kind;
     if (word.wildcards !== undefined || pattern?.test(word.value) === false) return wrong(name, word);
   }
+  const [at] = operands;
+  if (verb !== undefined && at !== undefined && !verb.test(words[at]?.value ?? ""))
+    return wrong(name, words[at] as PlainWord);
   const paths = kind === "paths" ? [...operands.slice(texts.length), ...late] : [];
   const wild = program.patterns ? undefined : paths.find((index) => words[index]?.wildcards !== undefined);
   if (wild !== undefined) return wrong(name, words[wild] as PlainWord);
@@ -157,6 +239,7 @@ function readProgram(words: readonly [PlainWord, ...PlainWord[]], program: Liste
     isRecursive,
     looksBelow: isRecursive && operands.length === texts.length,
     onlyFiles: program.onlyFiles === true,
+    ...(adds !== undefined && { adds }),
     ...(isRecursive && program.keepsOut !== undefined && { keepsOut: program.keepsOut }),
   };
 }

@@ -18,6 +18,8 @@ export interface Reading {
   readonly onlyFiles?: boolean;
   /** The program by whose options the command excludes files with sensitive names. */
   readonly keepsOut?: "grep" | "rg";
+  /** Words to insert behind the program's name. */
+  readonly adds?: readonly string[];
   /** The index at which added words are inserted. */
   readonly end: number;
   readonly git?: GitReading;

@@ -2,7 +2,7 @@ import type { PolicySettings } from "../../policy/policy-settings.ts";
 import { KEY_FOLDERS } from "../../provenance/keys.ts";
 
 /** The policy settings that a preset may change. */
-type PresetPolicy = Pick<PolicySettings, "workspaceOnly" | "forbiddenPaths" | "forbiddenInSandbox">;
+type PresetPolicy = Pick<PolicySettings, "workspaceOnly" | "forbiddenPaths" | "forbiddenInSandbox" | "wholeMachine">;
 
 /**
  * The policy defaults of a preset, below the user's own settings. `undefined` when it has none. Call it only with the
@@ -13,8 +13,8 @@ export function presetPolicy(preset: string | undefined): PresetPolicy | undefin
 }
 
 const PRESET_POLICIES: ReadonlyMap<string, PresetPolicy> = new Map([
-  // Works on the whole machine: outside the working directory a person is asked. Key folders stay forbidden.
-  ["operator", { workspaceOnly: false, forbiddenPaths: KEY_FOLDERS }],
+  // A person administers the machine: asked about what changes it, never refused. Key folders stay forbidden.
+  ["operator", { workspaceOnly: false, forbiddenPaths: KEY_FOLDERS, wholeMachine: true }],
   // As their seed has it, a command that names a forbidden path is refused, wherever it runs.
   ["default", { forbiddenInSandbox: true }],
   ["assistant", { forbiddenInSandbox: true }],
