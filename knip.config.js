@@ -11,6 +11,7 @@ export default {
     "scripts/*.mjs",
     "examples/*",
     "examples/plugins/*",
+    "examples/tool/*",
     "bench/spawning-parent.mjs",
     "bench/sandboxing-parent.mjs",
     "bench/peers.mjs",
@@ -28,7 +29,7 @@ export default {
   ignoreBinaries: [
     ...["bwrap", "mkfifo", "shellcheck", "mount", "script", "umount", "unshare"],
     ...["dockerd", "ldd", "script", "ssh-keygen", "useradd", "userdel", "usermod"],
-    "redis-server",
+    ...["go", "redis-server"],
   ],
   // Started by their names: by scripts/check.mjs, and what bench/workloads/latency.mjs compares with; and the linter's helper program.
   ignoreDependencies: [

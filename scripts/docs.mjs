@@ -25,7 +25,7 @@ for (const name of readdirSync(pages, { recursive: true, encoding: "utf8" }).fil
 rmSync(join(pages, "README.md"));
 for (const [page, source] of Object.entries(BESIDE)) writePage(page, source);
 // Not below these folders: the packages of sdks/ have a link to the project itself.
-const examples = ["", "sdks", "plugins"].flatMap((folder) =>
+const examples = ["", "sdks", "plugins", "tool"].flatMap((folder) =>
   readdirSync(join(projectRoot, "examples", folder)).map((name) => posix.join(folder, name)),
 );
 for (const name of examples.filter((each) => /\.(mjs|html)$/.test(each))) {
@@ -62,7 +62,7 @@ function linkTo(page, target) {
   if (target === "docs/README.md") return relative(page, "index.md");
   if (/^docs\/.*\.md$/.test(target)) return relative(page, target.slice("docs/".length));
   if (/^docs\/decisions\/?$/.test(target)) return relative(page, "decisions/README.md");
-  if (/^examples\/(?:(?:sdks|plugins)\/)?[^/]+\.(mjs|html)$/.test(target)) return relative(page, pageOf(target));
+  if (/^examples\/(?:(?:sdks|plugins|tool)\/)?[^/]+\.(mjs|html)$/.test(target)) return relative(page, pageOf(target));
   return `${repository}/tree/main/${target}`;
 }
 

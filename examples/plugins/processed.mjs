@@ -1,25 +1,38 @@
-// A plugin: a program that provides a tool over its stdin and stdout, one JSON object a line. 12-custom-tools.mjs uses it.
+#!/usr/bin/env node
 import process from "node:process";
+import { createInterface } from "node:readline";
 
-const tool = {
-  name: "my_plugin_tool",
-  description: "Does something useful.",
-  parameters: { type: "object", properties: { input: { type: "string" } }, required: ["input"] },
-};
+const TOOLS = [
+  {
+    name: "my_plugin_tool",
+    description: "Does something useful.",
+    params_hint: "input (required)", // for people
+    parameters: {
+      type: "object",
+      properties: { input: { type: "string", description: "What to work on" } },
+      required: ["input"],
+      examples: [{ input: "hello" }],
+    },
+  },
+];
+
+/** The work of a tool. What it throws becomes the call's error. @param {string} name @param {{ input: string }} params */
+async function run(name, params) {
+  if (name !== "my_plugin_tool") throw new Error(`unknown tool: ${name}`);
+  return `Processed: ${params.input}`;
+}
 
 /** @param {object} message */
 const send = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);
 
-/** @param {{ type: string, call_id: string, params: { input: string } }} message */
-function answer({ type, call_id, params }) {
-  if (type === "init") send({ type: "init", tools: [tool] });
-  if (type !== "call") return; // messages of types that it does not know are ignored
-  send({ type: "result", call_id, content: [{ type: "text", text: `Processed: ${params.input}` }], is_error: false });
+// stdout is for messages only: log with console.error.
+for await (const line of createInterface({ input: process.stdin })) {
+  const message = JSON.parse(line);
+  if (message.type === "init") send({ type: "init", tools: TOOLS });
+  if (message.type !== "call") continue; // a type that this plugin does not know
+  const { call_id, name, params } = message;
+  run(name, params).then(
+    (text) => send({ type: "result", call_id, content: [{ type: "text", text }], is_error: false }),
+    (error) => send({ type: "result", call_id, content: [{ type: "text", text: String(error) }], is_error: true }),
+  );
 }
-
-let rest = "";
-process.stdin.setEncoding("utf8").on("data", (chunk) => {
-  const lines = (rest + chunk).split("\n");
-  rest = lines.pop() ?? "";
-  for (const line of lines) answer(JSON.parse(line));
-});

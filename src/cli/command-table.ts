@@ -387,7 +387,7 @@ export const COMMANDS: CommandTable = {
     load: () => import("./commands/new.ts"),
     commands: {
       tool: {
-        summary: "write a tool in JavaScript, its tests and its MCP server to a new folder",
+        summary: "copy the example of a tool in JavaScript, its tests and its MCP server to a new folder",
         args: [["<name>", "its name, such as line-count"]],
       },
     },
@@ -397,7 +397,7 @@ export const COMMANDS: CommandTable = {
     load: () => import("./commands/plugin.ts"),
     commands: {
       new: {
-        summary: "write a working plugin and its test to a new folder",
+        summary: "copy the example of a plugin that works to a new folder",
         args: [["<name>", "its name, such as weather"]],
         flags: [["--lang <language>", "the language", { choices: LANGUAGES, default: "python" }]],
       },

@@ -57,8 +57,9 @@ export const TOOL_FORMATS: readonly ("table" | DefinitionFormat)[] = [
   "mcp",
 ];
 
-/** Languages in which `handrail plugin new` writes a plugin. */
-export const LANGUAGES = ["ts", "python", "go", "bash"] as const;
+/** Languages of the plugins that `handrail plugin new` copies. */
+export const LANGUAGES = ["js", "python", "go", "bash"] as const;
+export type Language = (typeof LANGUAGES)[number];
 
 /** The programs whose files `handrail mcp install` writes. */
 export const MCP_CLIENT_NAMES = ["claude-code", "cursor", "vscode", "zed", "goose", "opencode", "opencode-1"] as const;

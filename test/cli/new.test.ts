@@ -9,7 +9,7 @@ import { projectRoot } from "../../scripts/lib/project.mjs";
 import { temporaryFolder } from "../support/workspace.ts";
 import { commandLine } from "./program.ts";
 
-test("handrail new tool writes a project whose tests pass, and whose server an MCP client uses", async () => {
+test("handrail new tool copies a project whose tests pass, and whose server an MCP client uses", async () => {
   const line = await commandLine({ "notes.txt": "one\ntwo\nthree\n" });
   const made = await line.here(["new", "tool", "line-count"]);
   expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining("npm install && npm test") as string });

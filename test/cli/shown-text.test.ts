@@ -127,7 +127,7 @@ describe("what is printed for people", () => {
 
   /** Files that write to the streams themselves: the owner, machines' protocols, and faces that draw on the terminal. */
   const WRITERS = new Set([
-    ...["src/cli/say.ts", "src/cli/main.ts", "src/cli/guard/hook-client.ts", "src/cli/plugin-templates.ts"],
+    ...["src/cli/say.ts", "src/cli/main.ts", "src/cli/guard/hook-client.ts"],
     ...["src/cli/chat/input.ts", "src/cli/chat/terminal-face.ts", "src/cli/commands/store.ts", "src/cli/progress.ts"],
   ]);
 

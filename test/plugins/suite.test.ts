@@ -1,36 +1,36 @@
-// The plugin suite passes for those that `handrail plugin new` writes, the one of the docs, and one of the older form.
+// The plugin suite passes for the examples, which `handrail plugin new` copies, the one of the docs, and one of the older form.
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { projectRoot } from "../../scripts/lib/project.mjs";
-import { LANGUAGES } from "../../src/cli/options.ts";
-import { pluginTemplate } from "../../src/cli/plugin-templates.ts";
 import { pluginSuite } from "../suites/index.ts";
 import { plugin } from "../../src/plugins/plugin.ts";
 import { mustBeHere, programProblem } from "../support/here.ts";
 import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
 
-const NEEDS = { ts: "node", python: "python3", go: "go", bash: "jq" } as const;
 const runner = { describe, test, afterAll };
 
-test.skipIf(programProblem("go") !== undefined)("Go is here to try a new plugin in it, as it need not be", () => {
+test.skipIf(programProblem("go") !== undefined)("Go is here to try the plugin in it, as it need not be", () => {
   expect(programProblem("go")).toBeUndefined();
 });
 
-for (const language of LANGUAGES) {
-  const problem = programProblem(NEEDS[language]);
-  if (language !== "go") mustBeHere(`a new plugin in ${language}`, problem);
+for (const [program, needs] of [
+  ["processed.mjs", "node"],
+  ["processed.py", "python3"],
+  ["processed.go", "go"],
+  ["processed.sh", "jq"],
+] as const) {
+  const problem = programProblem(needs);
+  if (needs !== "go") mustBeHere(`the plugin ${program}`, problem);
   if (problem !== undefined) continue;
-  const folder = temporaryFolder();
-  const { files, program, build } = pluginTemplate(language, "my-plugin-tool", "my_plugin_tool");
-  for (const { name, text } of files) writeFileSync(join(folder, name), text, { mode: 0o755 });
-  if (build !== undefined) execFileSync("sh", ["-c", build], { cwd: folder });
-  pluginSuite({ name: `a new plugin in ${language}`, path: join(folder, program), withinMs: 20_000 }, runner);
+  const example = join(projectRoot, "examples/plugins", program);
+  const path = needs === "go" ? join(temporaryFolder(), "processed") : example;
+  if (path !== example) execFileSync("go", ["build", "-o", path, example]);
+  pluginSuite({ name: program, path, withinMs: 20_000 }, runner);
 
-  test(`the seed's tool in ${language} processes its input`, async () => {
-    const sources = [plugin({ path: join(folder, program) })];
-    const toolkit = await toolkitWith({ preset: "none", sources, policy: { autonomy: "full" } });
+  test(`the seed's tool in ${program} processes its input`, async () => {
+    const toolkit = await toolkitWith({ preset: "none", sources: [plugin({ path })], policy: { autonomy: "full" } });
     await toolkit.ready;
     const given = `a "quoted"\nline, and ü`;
     expect(plainText(await toolkit.call({ name: "my_plugin_tool", input: { input: given } }))).toBe(

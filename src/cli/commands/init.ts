@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { PROJECT_FILE, findProjectFile } from "../../config/find.ts";
 import { configFolder } from "../../config/state.ts";
 import { configTemplate } from "../../config/template.ts";
 import { codeOf } from "../../util/errors.ts";
 import { makePrivateFolder } from "../../util/private-file.ts";
 import type { GlobalOptions } from "../options.ts";
+import { packageFile } from "../package-file.ts";
 import { say } from "../say.ts";
 
 /** The schema for editors, in a project that has Handrail as a dependency. */
@@ -34,10 +34,8 @@ function schemaIn(folder: string): string | undefined {
   return existsSync(join(folder, SCHEMA_OF_PROJECT)) ? SCHEMA_OF_PROJECT : undefined;
 }
 
-/** The schema of this installation: dist/chunks and src/cli/commands are below its folder. */
+/** The schema of this installation. */
 function ownSchema(): string | undefined {
-  const places = ["../..", "../../.."].map((up) =>
-    fileURLToPath(new URL(`${up}/handrail.schema.json`, import.meta.url)),
-  );
-  return places.find((place) => existsSync(place));
+  const schema = packageFile("handrail.schema.json");
+  return existsSync(schema) ? schema : undefined;
 }

@@ -9,9 +9,8 @@ import { messageOf } from "../../util/errors.ts";
 import { plural } from "../../util/text.ts";
 import { quoteWords } from "../../util/quote.ts";
 import { EXIT } from "../exit.ts";
-import { requireName, writeFolder } from "../new-folder.ts";
-import type { GlobalOptions, LANGUAGES } from "../options.ts";
-import { pluginTemplate } from "../plugin-templates.ts";
+import { newFolder } from "../new-folder.ts";
+import type { GlobalOptions, Language } from "../options.ts";
 import { loadedSettings } from "../settings.ts";
 import { trustFor } from "../sources.ts";
 import { say, sayJson } from "../say.ts";
@@ -20,30 +19,28 @@ import type { Io } from "../io.ts";
 /** The commands of `handrail plugin`. */
 export const run = { new: newPlugin, test: testPlugin, list: listPlugins };
 
-/** Creates a working plugin and its test in a new folder with the plugin's name, in the current folder. */
-async function newPlugin(
-  name: string,
-  { io, lang }: GlobalOptions & { readonly lang: (typeof LANGUAGES)[number] },
-): Promise<void> {
-  requireName(name, "plugin new");
-  const { needs, build, program, files } = pluginTemplate(lang, name, name.replaceAll("-", "_"));
-  const building = build === undefined ? "" : `${build} || exit 1\n`;
-  const test =
-    `#!/bin/sh\n# Tests the plugin against the protocol. Exit code 0: it passes.\ncd "$(dirname "$0")" || exit ` +
-    `1\n${building}command -v handrail >/dev/null || exec npx handrail plugin test ./${program}\n` +
-    `exec handrail plugin test ./${program}\n`;
-  const written = await writeFolder(
-    io.cwd,
-    name,
-    [...files, { name: "test.sh", text: test, isProgram: true }],
-    "plugin new",
-  );
+/** How a plugin of a language is copied and used: the end of its file's name, what it needs, and how it is built. */
+const COPIES: {
+  readonly [L in Language]: { readonly ending: string; readonly needs: string; readonly isBuilt?: true };
+} = {
+  js: { ending: ".mjs", needs: "Node" },
+  python: { ending: ".py", needs: "Python 3" },
+  go: { ending: ".go", needs: "Go", isBuilt: true },
+  bash: { ending: ".sh", needs: "bash and jq" },
+};
+
+/** Copies a plugin of the examples that works to a new folder with the plugin's name, in the current folder. */
+async function newPlugin(name: string, { io, lang }: GlobalOptions & { readonly lang: Language }): Promise<void> {
+  const { ending, needs, isBuilt = false } = COPIES[lang];
+  const files = [{ from: `plugins/processed${ending}`, to: name + ending }];
+  const written = await newFolder(io.cwd, name, files, { tool: "my_plugin_tool", command: "plugin new" });
+  const program = `./${name}/${isBuilt ? name : name + ending}`;
   say(
     io,
-    `Wrote ${written}. It ` +
-      `needs ${needs}.\n` +
-      `Test it:  sh ${name}/test.sh\nUse it, in handrail.yaml:\n  tools:\n    plugins:\n      - path: ` +
-      `./${name}/${program}\nThen:     handrail trust`,
+    `Wrote ${written}. It needs ${needs}.\n` +
+      (isBuilt ? `Build it: go build -o ${program} ${written}\n` : "") +
+      `Test it:  handrail plugin test ${program}\n` +
+      `Use it, in handrail.yaml:\n  tools:\n    plugins:\n      - path: ${program}\nThen:     handrail trust`,
   );
 }
 
