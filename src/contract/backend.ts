@@ -62,6 +62,11 @@ export interface Backend {
   /** Processes that outlive the backend, if it supports them. */
   readonly detached?: DetachedProcesses;
   /**
+   * Why commands lack a variable: "withheld" if it is set in the user's environment and is not passed to commands,
+   * "missing" for one that toolchains need and that is not set. `undefined`: commands may have it, or it is not known.
+   */
+  lacks?(name: string): "withheld" | "missing" | undefined;
+  /**
    * Returns sentences for models and people about events of the backend since the last call ("the connection to … was
    * lost and is open again"). Each is returned once. Absent on backends without such events.
    */

@@ -1,5 +1,6 @@
-import type { Backend, Command, Process } from "../contract/backend.ts";
+import type { Backend, Command, OutputLog, Process } from "../contract/backend.ts";
 import type { Refusal } from "../contract/containment.ts";
+import { type UnsetVariable, unsetVariables } from "../output/unset-variables.ts";
 import { type Stop, onAbort } from "../util/abort.ts";
 import type { Tie } from "./confine-jobs.ts";
 
@@ -11,9 +12,20 @@ export interface CallProcesses {
   tieOf(process: Process): Tie | undefined;
   /** Whether a pane shows a process of this call. */
   shows(pane: string): boolean;
-  /** Stops all processes of the call and releases their logs. Resolves to what the sandbox refused to the processes. */
-  end(): Promise<readonly Refusal[]>;
+  /** Stops all processes of the call and releases their logs. */
+  end(): Promise<ProcessesEnd>;
 }
+
+/** What is known about the processes of a call once they have ended. */
+export interface ProcessesEnd {
+  /** What the sandbox refused to them. */
+  readonly refusals: readonly Refusal[];
+  /** Variables that they reported as not set, and do not get. */
+  readonly unset: readonly UnsetVariable[];
+}
+
+/** How much of the end of an output is searched for variables that are not set, in bytes. */
+const END_BYTES = 4_096;
 
 /** `stop` stops the call; `alive` throws when it has ended. */
 export function callProcesses(inner: Backend, stop: Pick<Stop, "signal">, alive: () => void): CallProcesses {
@@ -64,15 +76,32 @@ export function callProcesses(inner: Backend, stop: Pick<Stop, "signal">, alive:
     },
     tieOf: (process) => ties.get(process),
     shows: (pane) => [...ties.keys()].some(({ place }) => place === `pane ${pane}`),
-    end: async () => (started.size === 0 ? [] : (await Promise.all([...started].map(letGo))).flat()),
+    async end() {
+      const ends = await Promise.all([...started].map((process) => letGo(process, inner)));
+      return { refusals: ends.flatMap(({ refusals }) => refusals), unset: ends.flatMap(({ unset }) => unset) };
+    },
   };
 }
 
-async function letGo(starting: Promise<Process>): Promise<readonly Refusal[]> {
+async function letGo(starting: Promise<Process>, { lacks }: Pick<Backend, "lacks">): Promise<ProcessesEnd> {
   const process = await starting.catch(() => undefined);
-  if (process === undefined) return []; // it never ran
+  if (process === undefined) return { refusals: [], unset: [] }; // it never ran
   await process.kill();
-  const refusals = await process.refusals; // before the output is disposed, from which the refusals are read
+  // Before the output is disposed, from which both are read.
+  const [refusals = [], unset] = await Promise.all([
+    process.refusals,
+    lacks === undefined ? [] : unsetIn(process, lacks),
+  ]);
   await Promise.all([process.output.dispose(), process.errors?.dispose()]);
-  return refusals ?? [];
+  return { refusals, unset };
+}
+
+async function unsetIn({ output, errors }: Process, lacks: NonNullable<Backend["lacks"]>) {
+  const endOf = async (log: OutputLog | undefined) =>
+    Buffer.from((await log?.tail(END_BYTES).catch(() => undefined)) ?? []).toString("utf8");
+  const names = unsetVariables((await Promise.all([output, errors].map(endOf))).join("\n"));
+  return names.flatMap((name) => {
+    const why = lacks(name);
+    return why === undefined ? [] : [{ name, why }];
+  });
 }

@@ -1,7 +1,6 @@
 import type { Store } from "../contract/activity.ts";
 import type { Backend, Command, OpenFile, ToolBackend } from "../contract/backend.ts";
 import type { ApprovedCall } from "../contract/call.ts";
-import type { Refusal } from "../contract/containment.ts";
 import type { Decision } from "../contract/decision.ts";
 import type { Effect } from "../contract/effect.ts";
 import { NotReal, ToolFailure } from "../contract/failure.ts";
@@ -14,7 +13,7 @@ import { countWrite } from "./ahead.ts";
 import { approvedCommands } from "./confine-commands.ts";
 import { jobsOfCall } from "./confine-jobs.ts";
 import { type PathUse, createReach } from "./confine-paths.ts";
-import { callProcesses } from "./confine-processes.ts";
+import { type ProcessesEnd, callProcesses } from "./confine-processes.ts";
 import { confinedTerminal } from "./confine-terminal.ts";
 import type { Host } from "./host.ts";
 
@@ -30,10 +29,9 @@ export interface Confined {
   /** Adds an effect that was permitted while the call ran, with the policy's decision. */
   allow(effect: Effect, decision: Decision): void;
   /**
-   * Ends the call: refuses all further access, closes its files, stops its processes and releases their logs. Resolves
-   * to what the sandbox refused to its commands.
+   * Ends the call: refuses all further access, closes its files, stops its processes and releases their logs.
    */
-  end(): Promise<readonly Refusal[]>;
+  end(): Promise<ProcessesEnd>;
 }
 
 /** The parts that `confine` wraps. */

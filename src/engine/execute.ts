@@ -12,6 +12,7 @@ import type { Json } from "../contract/schema.ts";
 import type { Closed, Outputs, ToolContext, ToolJobs, ToolSchedules } from "../contract/tool.ts";
 import type { SeenFiles } from "../contract/seen.ts";
 import { describeRefusals } from "../output/describe-refusals.ts";
+import { describeUnset } from "../output/unset-variables.ts";
 import { isInside } from "../util/paths.ts";
 import { type Stop, onAbort } from "../util/abort.ts";
 import { linksOfBody } from "../provenance/links-of-body.ts";
@@ -84,12 +85,16 @@ function learnApproved({ decision, effects, request }: ApprovedCall, { conversat
     if (effect.kind === "fetch") conversations.add(request.thread, { kind: "approved", url: effect.url });
 }
 
-/** Ends the confinement. Returns notices for the model: the sandbox's refusals to commands, and notices of hooks. */
+/**
+ * Ends the confinement. Returns notices for the model: the sandbox's refusals to commands, variables that they lack, and
+ * notices of hooks.
+ */
 async function end(running: Running): Promise<readonly Content[]> {
   running.over = true;
-  const refusals = running.confined === undefined ? [] : await running.confined.end();
+  const { refusals, unset } = (await running.confined?.end()) ?? { refusals: [], unset: [] };
   for (const { ended } of running.followUps) ended?.();
   const notices = running.followUps.flatMap(({ notice: words }) => (words === undefined ? [] : [notice(`[${words}]`)]));
+  if (unset.length > 0) notices.unshift(notice(`[${describeUnset(unset)}]`));
   if (refusals.length === 0) return notices;
   running.record.refused(refusals);
   const { within } = running.call.decision;

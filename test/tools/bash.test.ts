@@ -142,6 +142,28 @@ describe("the environment of a command", () => {
     expect(await text("bash", { command: 'echo "[$MY_API_KEY]"' })).toBe("[]\n");
   });
 
+  test.each([
+    [
+      "bash",
+      "set -u; echo $SHOP_REGION",
+      "has SHOP_REGION, but commands do not get it. The user passes it with policy",
+    ],
+    ["shell", "echo 'SHOP_REGION must be set' >&2; exit 1", "has SHOP_REGION, but commands do not get it"],
+    [
+      "run_shell",
+      "echo 'The JAVA_HOME environment variable is not defined correctly'",
+      "does not have JAVA_HOME either",
+    ],
+    ["bash", "echo 'OTHER is not set, CC is not set'", undefined],
+  ])("%s: `%s` is told how a variable is passed that its output misses", async (tool, command, sentence) => {
+    const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], SHOP_REGION: "eu-4711", CC: "clang" };
+    const { text } = await toolsOn({}, { env });
+    const shown = await text(tool, { command });
+    if (sentence === undefined) expect(shown).not.toContain("user's environment");
+    else expect(shown).toContain(`[The user's environment ${sentence}`);
+    expect(shown).not.toContain("eu-4711");
+  });
+
   test("accepts any script as written: quotes, several lines, here-documents", async () => {
     const { text } = await toolsOn();
     const command = `x='it''s "fine"'\ncat <<'END'\n$x \\ \`y\` é\nEND\necho "$x" $((1+1))`;

@@ -7,7 +7,7 @@ import type { Env } from "../../contract/effect.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { JobCommand } from "../../contract/job.ts";
 import type { JobHandle } from "../process/folder.ts";
-import { commandEnvironment, programFolders } from "./environment.ts";
+import { commandEnvironment, lacksVariable, programFolders } from "./environment.ts";
 import { realCwd } from "../process/command.ts";
 import { createSearching } from "../search/searching.ts";
 import { ripgrepPath } from "./ripgrep.ts";
@@ -99,6 +99,7 @@ export async function local({
     programFolders: programFolders(own),
     files,
     detached: detachedIn(jobFolder),
+    lacks: (name) => lacksVariable(own, passEnv, name),
     async spawn(command) {
       const cwd = await realCwd(command, files);
       const env = environmentOf(command);

@@ -54,13 +54,21 @@ export const UNATTENDED: Env = {
   },
 };
 
+function isPassed(name: string, pass: readonly string[]): boolean {
+  return PASSED.includes(name) || TOOLCHAINS.has(name) || name.startsWith("LC_") || pass.includes(name);
+}
+
+/** `Backend.lacks` for commands that get variables of `from`. */
+export function lacksVariable(from: NodeJS.ProcessEnv, pass: readonly string[], name: string) {
+  if (from[name] === undefined) return TOOLCHAINS.has(name) ? "missing" : undefined;
+  return isPassed(name, pass) ? undefined : "withheld";
+}
+
 /** The environment of a command: the allowed variables of `from`, those named in `pass`, and `added`. */
 export function commandEnvironment(from: NodeJS.ProcessEnv, pass: readonly string[], added: Env): Env {
   const kept: { [name: string]: string } = {};
   for (const [name, value] of Object.entries(from)) {
-    if (value === undefined) continue;
-    if (PASSED.includes(name) || TOOLCHAINS.has(name) || name.startsWith("LC_") || pass.includes(name))
-      kept[name] = value;
+    if (value !== undefined && isPassed(name, pass)) kept[name] = value;
   }
   return { ...UNATTENDED, ...kept, PATH: programFolders(kept).join(":"), ...added };
 }

@@ -27,6 +27,7 @@ export function withMachineFiles(inner: Backend): Backend {
     ...(sandbox !== undefined && { sandbox }),
     ...(detached !== undefined && { detached }),
     ...(inner.standby !== undefined && { standby: inner.standby }),
+    ...(inner.lacks !== undefined && { lacks: inner.lacks }),
     ...(inner.notices !== undefined && { notices: inner.notices }),
     close: inner.close,
   };

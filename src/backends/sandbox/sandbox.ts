@@ -144,6 +144,7 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
       },
     },
     ...(inner.detached !== undefined && { detached: inner.detached }),
+    ...(inner.lacks !== undefined && { lacks: inner.lacks }),
     async close() {
       closed = true;
       const tested = works ? await ready : undefined;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Backend, Command, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import { quoteWord } from "../../util/quote.ts";
-import { UNATTENDED } from "../local/environment.ts";
+import { TOOLCHAINS, UNATTENDED } from "../local/environment.ts";
 import { type Facts, askFacts } from "./facts.ts";
 import FILES from "./files.sh";
 import { remoteFiles } from "./files.ts";
@@ -76,7 +76,7 @@ export async function remote(transport: Transport, options: RemoteOptions = {}):
   try {
     // from the first shell: no command runs in it, so it may have the whole environment
     facts = await askFacts(shells, passEnv);
-    const { home } = facts;
+    const { home, secrets } = facts;
     const workDir = await workDirAt(options.workDir, { shells, facts });
     const files = remoteFiles({ shells, facts, base: { workDir, home } });
     processes = createProcesses({ shells, facts, transport, outputFolder, detachedOwner });
@@ -106,6 +106,7 @@ export async function remote(transport: Transport, options: RemoteOptions = {}):
       search: searching.search,
       find: searching.find,
       detached,
+      lacks: (name) => (secrets.includes(name) ? "withheld" : TOOLCHAINS.has(name) ? "missing" : undefined),
       notices: () => notices.splice(0),
       async close() {
         await close();

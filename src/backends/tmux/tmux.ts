@@ -128,6 +128,7 @@ export async function tmux(
     find: (query) => inner.find(query),
     terminal,
     ...(inner.detached !== undefined && { detached: inner.detached }),
+    ...(inner.lacks !== undefined && { lacks: inner.lacks }),
     notices: () => [...(inner.notices?.() ?? []), ...notices.splice(0)],
     close,
   };

@@ -59,6 +59,7 @@ export function farSandbox(inner: Backend, options: FarSandboxOptions): Backend 
       },
     },
     ...(inner.detached !== undefined && { detached: inner.detached }),
+    ...(inner.lacks !== undefined && { lacks: inner.lacks }),
     notices: () => inner.notices?.() ?? [],
     async close() {
       const state = await ready;
