@@ -198,9 +198,9 @@ export const COMMANDS: CommandTable = {
         flags: [JSON_LINES],
       },
       export: {
-        summary: "print a thread as Markdown, as one safe HTML file, or as JSON",
+        summary: "print a thread as Markdown or JSON",
         args: [["<id>"]],
-        flags: [["--format <format>", "the format", { choices: ["md", "html", "json"], default: "md" }]],
+        flags: [["--format <format>", "the format", { choices: ["md", "json"], default: "md" }]],
       },
     },
   },

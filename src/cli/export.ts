@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { stripVTControlCharacters } from "node:util";
 import { type ThreadMessage, readThread } from "../activity/messages.ts";
 import type { Store, ThreadSummary } from "../contract/activity.ts";
@@ -7,7 +6,7 @@ import { parseJson } from "../util/json.ts";
 import { localTime } from "./local-time.ts";
 
 /** The forms in which a thread is exported. */
-export const EXPORT_FORMATS = ["md", "html", "json"] as const;
+export const EXPORT_FORMATS = ["md", "json"] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 /**
@@ -15,7 +14,6 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number];
  * and bidi characters are written out, except in JSON.
  *
  * - `md`: Markdown. Output of calls is in fences that it cannot close.
- * - `html`: one file that loads nothing and runs nothing: everything is escaped, and its policy allows its style alone.
  * - `json`: `{ format: "handrail-thread", version: 1, thread: ThreadSummary, messages: ThreadMessage[] }`.
  */
 export async function exportThread(
@@ -27,8 +25,7 @@ export async function exportThread(
   if (format === "json") {
     return `${JSON.stringify({ format: "handrail-thread", version: 1, thread, messages }, undefined, 2)}\n`;
   }
-  const pieces = messages.filter(isShown).map(pieceOf);
-  return format === "md" ? markdownOf(thread, pieces) : htmlOf(thread, pieces);
+  return markdownOf(thread, messages.filter(isShown).map(pieceOf));
 }
 
 /** A message or a call, as people read it. Texts are raw. */
@@ -91,7 +88,7 @@ function markdownOf(thread: ThreadSummary, pieces: readonly Piece[]): string {
     return [heading, fenced(call.input), ...(text === "" ? [] : [fenced(text)])].join("\n\n");
   });
   const text = [`# ${titleOf(thread)}`, placeOf(thread), ...parts, ""].join("\n\n").replace(/\n+$/, "\n");
-  return plain(text);
+  return stripVTControlCharacters(terminalSafe(text));
 }
 
 /** Puts a text into a fence that is longer than any run of backticks in it. */
@@ -99,54 +96,4 @@ function fenced(text: string): string {
   const runs = (text.match(/`+/g) ?? []).map(({ length }) => length);
   const fence = "`".repeat(Math.max(3, ...runs.map((length) => length + 1)));
   return `${fence}\n${text.trimEnd()}\n${fence}`;
-}
-
-const STYLE =
-  ":root{color-scheme:light dark}" +
-  "body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}" +
-  "pre{white-space:pre-wrap;overflow-wrap:anywhere;font:14px/1.45 ui-monospace,monospace;margin:.5rem 0}" +
-  "section{margin:1.5rem 0}.you{border-left:3px solid;padding-left:1rem}small{opacity:.7}" +
-  "details{border:1px solid #8886;border-radius:6px;padding:.5rem 1rem}summary{cursor:pointer}p{white-space:pre-wrap}";
-
-function htmlOf(thread: ThreadSummary, pieces: readonly Piece[]): string {
-  const hash = createHash("sha256").update(STYLE).digest("base64");
-  const policy = `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'`;
-  const sections = pieces.map(({ who, at, text, call }) => {
-    const time = `<small>${escaped(localTime(at).slice(0, 16))}</small>`;
-    if (call === undefined) {
-      return `<section${who === "You" ? ' class="you"' : ""}><b>${who}</b> ${time}<p>${escaped(text)}</p></section>`;
-    }
-    const input = escaped(oneLine(call.input.replace(/\s+/g, " "), 100));
-    const summary = `<b>${escaped(call.name)}</b> ${input} <small>${escaped(call.status)}</small>`;
-    const output = text === "" ? "" : `<hr><pre>${escaped(text)}</pre>`;
-    return `<details><summary>${summary}</summary><pre>${escaped(call.input)}</pre>${output}</details>`;
-  });
-  return [
-    "<!doctype html>",
-    '<html lang="en"><head><meta charset="utf-8">',
-    `<meta http-equiv="Content-Security-Policy" content="${escaped(policy)}">`,
-    '<meta name="referrer" content="no-referrer"><meta name="viewport" content="width=device-width">',
-    `<title>${escaped(titleOf(thread))}</title><style>${STYLE}</style></head><body>`,
-    `<h1>${escaped(titleOf(thread))}</h1><p><small>${escaped(placeOf(thread))}</small></p>`,
-    ...sections,
-    "</body></html>",
-    "",
-  ].join("\n");
-}
-
-/** Text without colours, with control and bidi characters written out. */
-function plain(text: string): string {
-  return stripVTControlCharacters(terminalSafe(text));
-}
-
-const ENTITIES: { readonly [character: string]: string } = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-function escaped(text: string): string {
-  return plain(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "");
 }

@@ -78,7 +78,7 @@ test("the list of conversations says when, what about, where, how many calls, an
 
 describe("an export", () => {
   const evil = "</pre><script>alert(1)</script>\x1b]0;x\x07 ```\n# not a heading\u202e";
-  async function exported(format: "md" | "html" | "json") {
+  async function exported(format: "md" | "json") {
     const store = memoryStore();
     const script = [calls({ name: "echo", input: { value: evil } }), answer(`Done: ${evil}`)];
     const { agent } = await scripted(script, { toolkit: { store, tools: [echo] } });
@@ -86,14 +86,6 @@ describe("an export", () => {
     const [thread] = await store.threads();
     return { text: await exportThread(store, thread as ThreadSummary, format), thread: agent.thread };
   }
-
-  test("as HTML is one file that loads and runs nothing, and every text is escaped", async () => {
-    const { text } = await exported("html");
-    expect(text).toMatch(/^<!doctype html>/);
-    expect(text).toMatch(/Content-Security-Policy" content="default-src &#39;none&#39;; style-src &#39;sha256-/);
-    expect(text).not.toMatch(/<script|src=|href=|[\x00-\x08\x0b-\x1f\u202e]/);
-    expect(text.match(/&lt;script&gt;/g)?.length).toBeGreaterThan(3);
-  });
 
   test("as Markdown keeps output inside its fences", async () => {
     const { text } = await exported("md");

@@ -86,7 +86,7 @@ test("in a chat /undo names messages and restores with yes, /diff shows the chan
     "/undo of everything",
     "/undo 2 yes",
   ];
-  const text = await chat(...words, "/diff", "/rewind", "/export html thread.html", "/context", "/resume");
+  const text = await chat(...words, "/diff", "/rewind", "/export thread.md", "/context", "/resume");
   expect(text).toMatch(/^ {2}2 {2}\d\d:\d\d {2}"Repair the failing test" +1 file {2}\+1 −1$/m);
   expect(text).toMatch(/^-  return a - b;\n\+  return a \+ b;$/m);
   expect(text).toMatch(/^Back to before "Repair the failing test"\n +restore +sum\.mjs\nTo restore: \/undo 2 yes$/m);
@@ -100,7 +100,7 @@ test("in a chat /undo names messages and restores with yes, /diff shows the chan
   );
   expect(text).toMatch(/^ 1 {2}\d\d:\d\d {2}Hello .* \d+ calls?\nTo continue one: \/resume NUMBER$/m);
   expect(readFileSync(join(line.folder, "sum.mjs"), "utf8")).toBe(SUM["sum.mjs"]);
-  expect(readFileSync(join(line.folder, "thread.html"), "utf8")).toContain("<b>You</b>");
+  expect(readFileSync(join(line.folder, "thread.md"), "utf8")).toContain("**You**");
   const [, thread = ""] = /^(\w+) /.exec((await line.here(["threads"])).stdout) ?? [];
   expect((await line.here(["threads", "export", thread])).stdout).toMatch(/^# Hello\n\nThread /);
 });

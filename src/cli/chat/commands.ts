@@ -134,7 +134,7 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
     run: async (chat, words) => (await import("./undo.ts")).fork(pastOf(chat), words),
   },
   export: {
-    takes: "[md|html|json] [FILE]",
+    takes: "[md|json] [FILE]",
     does: "write this thread to a file",
     run: exportChat,
   },
