@@ -13,7 +13,6 @@ import { type OpenAgent, createAgents } from "./agents.ts";
 import type { BrowserSessions } from "./browser-sessions.ts";
 import { createDrafts } from "./drafts.ts";
 import { isPeerPerson } from "./peer.ts";
-import type { Finding } from "./finding.ts";
 import { openApi } from "./openapi.ts";
 import { createOverview } from "./overview.ts";
 import { createPageFiles } from "./page-files.ts";
@@ -21,7 +20,6 @@ import { Problem, problemResponse } from "./problem.ts";
 import { type Route, route, runRoute } from "./route.ts";
 import { createMetrics } from "./metrics.ts";
 import { approvalRoutes } from "./routes/approvals.ts";
-import { doctorRoutes } from "./routes/doctor.ts";
 import { heldBackRoutes } from "./routes/held-back.ts";
 import { keptRoutes } from "./routes/kept.ts";
 import { metricsRoutes } from "./routes/metrics.ts";
@@ -50,8 +48,6 @@ export interface ServerOptions {
   readonly mcp?: McpEndpoint;
   /** The permanent grants of people. Default: the API does not serve them. */
   readonly grants?: KeptGrants;
-  /** Returns the results of `handrail doctor`. Default: the API does not serve them. */
-  readonly doctor?: () => Promise<readonly Finding[]>;
   /** Authorizes its holder to use the whole API. */
   readonly token: string;
   /** The address to listen on. Default "127.0.0.1". */
@@ -163,7 +159,7 @@ interface Surroundings {
 
 /** The routes, and what runs beside them until it is closed. */
 function servedParts(
-  { toolkit, openAgent, mcp, grants, doctor, browsers }: Omit<ServerOptions, "token">,
+  { toolkit, openAgent, mcp, grants, browsers }: Omit<ServerOptions, "token">,
   { access, phoneUrl, signal }: Surroundings,
 ) {
   const drafts = createDrafts(toolkit.mask);
@@ -189,7 +185,6 @@ function servedParts(
         ...outputRoutes(toolkit),
         ...keptRoutes(grants, toolkit.memories),
         ...heldBackRoutes(toolkit),
-        ...doctorRoutes(doctor),
         ...scheduleRoutes(toolkit),
         ...(browsers === undefined ? [] : sessionRoutes({ browsers, access, phoneUrl })),
       ];

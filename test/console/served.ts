@@ -48,7 +48,7 @@ export async function served(
     ...more
   }: { readonly script?: readonly ScriptedReply[]; readonly model?: LanguageModelV3 } & Pick<
     ServerOptions,
-    "grants" | "doctor" | "host" | "tls" | "users" | "origins"
+    "grants" | "host" | "tls" | "users" | "origins"
   > = {},
 ): Promise<Served> {
   if (options.terminal !== undefined) useOwnTmux();

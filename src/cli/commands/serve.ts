@@ -14,8 +14,6 @@ import { agentSettings } from "../agent-settings.ts";
 import { apiToken, tokenFile } from "../api-token.ts";
 import { skillsOf } from "../agent-parts.ts";
 import { approveAll } from "../approver.ts";
-import { runChecks } from "../doctor/check.ts";
-import { checks } from "../doctor/checks.ts";
 import { messageOf } from "../../util/errors.ts";
 import type { GlobalOptions } from "../options.ts";
 import { scheduleRunner } from "../schedules.ts";
@@ -62,10 +60,6 @@ export async function run(options: ServeOptions): Promise<void> {
         origins: serve.origins,
         browsers: browserSessions(browsersFolder(stateFolder(options.io.env))),
         users,
-        async doctor() {
-          const asked = checks(options).filter(({ name }) => name !== "approvals"); // the page itself asks about these
-          return (await runChecks(asked)).map(({ timedOut: _, ...finding }) => finding);
-        },
         show: (url) => `${url}/?token=${token}`,
       });
     } finally {

@@ -305,11 +305,7 @@ describe.skipIf(problem !== undefined)("interaction", () => {
   test.each(["light", "dark"] as const)("no page has a serious accessibility fault: %s", async (colorScheme) => {
     const grants = keptGrants(temporaryFolder());
     await grants.keep({ workspace: { backend: "local", folder: "/project" }, key: "a", label: "make", since: 1 });
-    const doctor = async () => [
-      { name: "bash", required: true, status: "ok", detail: "5.2" } as const,
-      { name: "git", required: false, status: "missing", detail: "not found", fix: "apt install git" } as const,
-    ];
-    const api = await served({ preset: "none", tools: [order] }, { grants, doctor });
+    const api = await served({ preset: "none", tools: [order] }, { grants });
     await api.toolkit.memories.store([{ key: "deploys", content: "On Tuesdays", category: "core" }]);
     const output = await saveOutput(api, "one\n\x1b[33mtwo\x1b[0m\n");
     const { page, faults } = await openPage(addressOf(api, "#/tools/order"), { colorScheme });
@@ -318,7 +314,6 @@ describe.skipIf(problem !== undefined)("interaction", () => {
       ["#/grants", "Revoke"],
       ["#/memory", "On Tuesdays"],
       ["#/browsers", "this browser"],
-      ["#/doctor", "apt install git"],
       [`#/output/${output}`, "two"],
     ] as const) {
       await page.goto(`${api.url}/${hash}`);

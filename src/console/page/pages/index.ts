@@ -21,6 +21,5 @@ export const PAGES: readonly Page[] = [
   { id: "schedules", title: "Schedules", load: async () => (await import("./schedules.tsx")).Schedules },
   { id: "workers", title: "Workers", load: async () => (await import("./workers.tsx")).Workers },
   { id: "memory", title: "Memory", load: async () => (await import("./memory.tsx")).MemoryPage },
-  { id: "doctor", title: "Doctor", load: async () => (await import("./doctor.tsx")).Doctor },
   { id: "output", title: "Output", isHidden: true, load: async () => (await import("./output.tsx")).OutputPage },
 ];
