@@ -231,8 +231,8 @@ async function begin(turn: Turn, first: Message | undefined): Promise<Ending | u
 
 /** Asks the hooks of the user about something in the turn. Resolves to `undefined` without such hooks. */
 async function askHooks({ toolkit, thread, over }: Turn, event: TurnEvent): Promise<TurnAnswer | undefined> {
-  const { backend, mask, hooks } = toolkit;
-  return hooks?.on(event, { workDir: backend.workDir, thread, mask, signal: over });
+  const { backend, hooks } = toolkit;
+  return hooks?.on(event, { workDir: backend.workDir, thread, signal: over });
 }
 
 /** Asks the hooks about a message, if a person wrote it. */

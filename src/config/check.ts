@@ -136,8 +136,8 @@ function adviceOn(schema: JsonSchema, value: unknown): string {
   if (value === null && (format === "path" || format === "policy-path"))
     return 'In YAML a bare ~ is nothing: for the home folder write "~".';
   if (typeof value !== "string") return "";
-  if (Array.isArray(words)) return didYouMean(value, words as readonly string[]);
-  const hint = typeof format === "string" ? FORMATS[format]?.(value) : undefined;
+  const check = typeof format === "string" ? FORMATS[format] : undefined;
+  const hint = Array.isArray(words) ? didYouMean(value, words as readonly string[]) : check?.(value);
   return hint || (type === "string" && typeof advice === "string" ? advice : "");
 }
 

@@ -1,26 +1,30 @@
 import { HOOK_EVENTS, type HookGroup, type HookSettings, labelOf } from "../guard/hook-settings.ts";
 import { messageOf } from "../util/errors.ts";
 import type { Complaint } from "./project-rules.ts";
-import { type ValueOf, choice, fields, list, positive, record, text, variable, webUrl, yesOrNo } from "./schemas.ts";
+import { type Schema, type ValueOf, choice, fields, list, positive, record, text, yesOrNo } from "./schemas.ts";
 import { type Owner, mapped, markEach } from "./values.ts";
 
-/** A shell, or the sender of a request, replaces the variables in it. */
+/** A shell replaces the variables in it. */
 const literal = (title: string) => text(title, { literal: true });
+
+/** The types `http`, `prompt`, `agent` and `mcp_tool` of Claude Code do not exist here. */
+const kind: Schema<"command"> = {
+  ...choice(["command"]),
+  title: '"command"',
+  advice: "A hook is a program; for a URL, write a command such as curl.",
+};
 
 const handler = fields(
   {
-    type: choice(["command", "http"]),
+    type: kind,
     command: literal("a command"),
     args: list(literal("an argument")),
-    url: webUrl("the URL of a hook"),
-    headers: record("a map of names, each with a string", text("a name"), literal("text")),
-    allowedEnvVars: list(variable),
     timeout: positive(86_400, "seconds"),
     onFailure: choice(["block"]),
     async: yesOrNo,
     statusMessage: text("text for people"),
   },
-  ["type"],
+  ["type", "command"],
 );
 
 /** The hooks of a file: events, each with groups of handlers, as in the settings of Claude Code. */
@@ -30,17 +34,12 @@ export const hooksSchema = record(
   list(fields({ matcher: text("a matcher"), hooks: list(handler) }, ["hooks"])),
 );
 
-/** Complains about a handler without what its type needs, and about a matcher that is no regular expression. */
+/** Complains about a matcher that is no regular expression. */
 export function complaintsOfHooks(written: ValueOf<typeof hooksSchema>): readonly Complaint[] {
   return Object.entries(written).flatMap(([event, groups]) =>
-    groups.flatMap(({ matcher = "", hooks }, index) => [
-      ...(problemOf(matcher) === "" ? [] : [{ at: [event, `${index}`, "matcher"], message: problemOf(matcher) }]),
-      ...hooks.flatMap(({ type, command, url }, at): readonly Complaint[] => {
-        const needed = type === "command" ? "command" : "url";
-        if ((type === "command" ? command : url) !== undefined) return [];
-        return [{ at: [event, `${index}`, "hooks", `${at}`], message: `a hook of the type "${type}" needs ${needed}` }];
-      }),
-    ]),
+    groups.flatMap(({ matcher = "" }, index) =>
+      problemOf(matcher) === "" ? [] : [{ at: [event, `${index}`, "matcher"], message: problemOf(matcher) }],
+    ),
   );
 }
 

@@ -20,8 +20,6 @@ export interface HookPlace {
   /** The working directory of the call or agent. */
   readonly workDir: string;
   readonly thread: ThreadId;
-  /** Masks secrets, for what leaves this machine. */
-  readonly mask: <T>(value: T) => T;
   readonly signal: AbortSignal;
   /** Shows people what a hook does; `null` removes it. Default: nobody is shown. */
   readonly show?: (text: string | null) => void;

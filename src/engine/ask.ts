@@ -90,13 +90,13 @@ function shownOf(call: CheckedCall, { mask }: Pick<Host, "mask">): CheckedCall {
 }
 
 /** Tells hooks that a person is asked. Waits for none. */
-function notifyHooks({ tool, request: { thread } }: CheckedCall, { hooks, backend, mask }: Host, signal: AbortSignal) {
+function notifyHooks({ tool, request: { thread } }: CheckedCall, { hooks, backend }: Host, signal: AbortSignal) {
   const event = {
     event: "Notification",
     message: `${tool.name} waits for approval`,
     about: "permission_prompt",
   } as const;
-  void hooks?.on(event, { workDir: backend.workDir, thread, mask: mask.json, signal })?.catch(() => undefined);
+  void hooks?.on(event, { workDir: backend.workDir, thread, signal })?.catch(() => undefined);
 }
 
 /** The answer that counts: the first one. `unstored`: the store does not have it. */

@@ -89,7 +89,7 @@ export async function remarked(
 
 function placeOf({ request }: CheckedCall, host: Host, record: Recorder, { signal }: Stop): HookPlace {
   const show = (displayMessage: string | null) => record.updated({ displayMessage });
-  return { workDir: host.backend.workDir, thread: request.thread, mask: host.mask.json, signal, show };
+  return { workDir: host.backend.workDir, thread: request.thread, signal, show };
 }
 
 function withContext(reason: string, context: readonly string[]): string {

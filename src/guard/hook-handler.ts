@@ -20,11 +20,10 @@ const DEFAULT_S = 600;
 const PROMPT_S = 30;
 
 /**
- * Runs a handler with an event, as Claude Code does: a command gets the event on stdin, exit code 2 blocks with its
- * stderr, every other code than 0 is a failure. An address gets the event as the body of a POST, and only its JSON can
- * block. Source: https://code.claude.com/docs/en/hooks. Never rejects.
+ * Runs a handler with an event, as Claude Code does: it gets the event on stdin, exit code 2 blocks with its stderr,
+ * every other code than 0 is a failure. Source: https://code.claude.com/docs/en/hooks. Never rejects.
  *
- * @param folder where commands start
+ * @param folder where it starts
  */
 export async function runHandler(
   handler: HookHandler,
@@ -34,7 +33,7 @@ export async function runHandler(
   const seconds = handler.timeout ?? (event["hook_event_name"] === "UserPromptSubmit" ? PROMPT_S : DEFAULT_S);
   const limited = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
   try {
-    return await (handler.type === "http" ? post(handler, event, limited) : run(handler, event, folder, limited));
+    return await run(handler, event, folder, limited);
   } catch (error) {
     const isLate = limited.aborted && !signal.aborted;
     return { how: "failed", why: isLate ? `no answer within ${seconds} s` : messageOf(error) };
@@ -81,7 +80,7 @@ interface Ended {
 }
 
 /** Returns the words that start a command. */
-function argvOf({ command = "", args }: HookHandler, folder: string): readonly [string, ...string[]] {
+function argvOf({ command, args }: HookHandler, folder: string): readonly [string, ...string[]] {
   const shell = existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh";
   if (args === undefined) return [shell, "-c", command];
   const placed = (word: string) => word.replaceAll("${CLAUDE_PROJECT_DIR}", folder);
@@ -94,29 +93,6 @@ function endGroup(pid: number): void {
   } catch {
     // it has ended
   }
-}
-
-async function post(
-  { url = "", headers = {}, allowedEnvVars = [] }: HookHandler,
-  event: ToolInput,
-  signal: AbortSignal,
-): Promise<HookOutput> {
-  const filled = Object.entries(headers).map(([name, value]) => [
-    name,
-    value.replaceAll(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced?: string, bare?: string) => {
-      const variable = braced ?? bare ?? "";
-      return allowedEnvVars.includes(variable) ? (process.env[variable] ?? "") : "";
-    }),
-  ]);
-  const response = await fetch(url, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...Object.fromEntries(filled) },
-    body: JSON.stringify(event),
-    redirect: "manual",
-    signal,
-  });
-  const text = (await response.text()).slice(0, MOST_READ);
-  return response.ok ? outputOf(text) : { how: "failed", why: `${url} answered with status ${response.status}` };
 }
 
 /** Reads the output of a handler that succeeded: a JSON object, or text. */

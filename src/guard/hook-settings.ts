@@ -18,14 +18,10 @@ export type HookSettings = { readonly [event in HookEvent]?: readonly HookGroup[
 
 /** One handler of an event, as configured: its names and meanings are those of Claude Code. */
 export interface HookHandler {
-  readonly type: "command" | "http";
-  /** For "command": a script for bash or, with `args`, a program. */
-  readonly command?: string;
+  readonly type: "command";
+  /** A script for bash or, with `args`, a program. */
+  readonly command: string;
   readonly args?: readonly string[];
-  /** For "http": where the event is posted. Headers may have variables that `allowedEnvVars` names. */
-  readonly url?: string;
-  readonly headers?: { readonly [name: string]: string };
-  readonly allowedEnvVars?: readonly string[];
   /** In seconds. */
   readonly timeout?: number;
   /** "block": a handler that fails blocks what it is about. Default: the failure is shown. */
@@ -36,7 +32,7 @@ export interface HookHandler {
   readonly statusMessage?: string;
 }
 
-/** A handler for people: its command or address. */
-export function labelOf({ command, args = [], url }: HookHandler): string {
-  return clip(url ?? [command, ...args].join(" ").replaceAll(/\s+/g, " "), 120);
+/** A handler for people: its command. */
+export function labelOf({ command, args = [] }: HookHandler): string {
+  return clip([command, ...args].join(" ").replaceAll(/\s+/g, " "), 120);
 }

@@ -56,12 +56,12 @@ export function createHooks({ settings, isLocal, mode, except, mayStart, tell }:
   };
 
   const run = async (handler: HookHandler, event: HookEvent, about: ToolInput, place: HookPlace): Promise<Outcome> => {
-    const { workDir, thread, mask, signal, show } = place;
+    const { workDir, thread, signal, show } = place;
     const folder = isLocal && existsSync(workDir) ? workDir : homedir();
     const common = { session_id: thread, transcript_path: "/dev/null", cwd: workDir, permission_mode: mode };
     const given = { ...common, hook_event_name: event, ...about };
     const by = labelOf(handler);
-    const held = handler.type === "http" ? undefined : await mayStart(handler, event, folder);
+    const held = await mayStart(handler, event, folder);
     const problem = (why: string, blocks: boolean): Outcome => {
       tell(`the ${event} hook ${by} ${why}`);
       return { by, context: [], ...(blocks && { verdict: "deny", reason: `The ${event} hook ${by} ${why}` }) };
@@ -69,7 +69,7 @@ export function createHooks({ settings, isLocal, mode, except, mayStart, tell }:
     // A model must not be able to switch off a check by changing its program.
     if (held !== undefined) return problem(held, event === "PreToolUse" || event === "UserPromptSubmit");
     if (handler.statusMessage !== undefined) show?.(handler.statusMessage);
-    const running = runHandler(handler, handler.type === "http" ? mask(given) : given, { folder, signal });
+    const running = runHandler(handler, given, { folder, signal });
     if (handler.async === true) return { by, context: [] };
     const output = await running;
     if (handler.statusMessage !== undefined) show?.(null);

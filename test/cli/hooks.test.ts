@@ -82,11 +82,15 @@ describe("hooks of the configuration", () => {
 
   test("that cannot work are errors of the file, and doctor finds missing programs", async () => {
     const wrong = await withHooks(
-      "hooks:\n  PreToolUsed: []\n  Stop:\n    - matcher: '('\n      hooks: [{ type: http }, { type: prompt }]\n",
+      "hooks:\n  PreToolUsed: []\n  Stop:\n    - matcher: '('\n      hooks: [{ type: http, url: https://x.example }, { type: prompt, command: x }, { type: command }]\n",
     );
     const { stderr } = await wrong.here(["tools"]);
     expect(stderr).toMatch(/PreToolUsed/);
-    expect(stderr).toMatch(/one of command, http/);
+    expect(stderr).toMatch(
+      /hooks\[0\]\.type: expected "command", got "http"\. A hook is a program; for a URL, write a comm/,
+    );
+    expect(stderr).toMatch(/hooks\[1\]\.type: expected "command", got "prompt"/);
+    expect(stderr).toMatch(/hooks\[2\]: .*command/);
     const missing = await withHooks(hooksOf("no-such-program --check | cat"));
     const doctor = await missing.here(["doctor"]);
     expect(doctor.stdout + doctor.stderr).toContain("PreToolUse: there is no program no-such-program");

@@ -1,8 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { HookGroup, HookHandler, HookSettings } from "../../src/guard/hook-settings.ts";
 import { createHooks } from "../../src/guard/own-hooks.ts";
 import { asText } from "../../src/engine/result.ts";
@@ -142,31 +140,6 @@ describe("a hook before a call", () => {
   test("whose program may not be started blocks the call", async () => {
     const { text } = await hooking({ PreToolUse: [on("Read", command("./check.sh"))] }, { held: "is not started" });
     expect(await text("read", { path: "a.txt" })).toBe("The PreToolUse hook ./check.sh is not started");
-  });
-
-  test("is an address: its JSON decides, and any other answer is a failure", async () => {
-    const got: object[] = [];
-    const server = createServer((request, response) => {
-      let body = "";
-      request.on("data", (piece) => (body += String(piece)));
-      request.on("end", () => {
-        got.push({ ...(JSON.parse(body) as object), key: request.headers["x-key"] });
-        response.statusCode = request.url === "/wrong" ? 500 : 200;
-        response.end(JSON.stringify({ decision: "block", reason: "by the server" }));
-      });
-    });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void server.close());
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    process.env["HOOK_KEY"] = "k1";
-    const headers = { "x-key": "$HOOK_KEY-${HOME}" };
-    const asks = (path: string) =>
-      ({ type: "http", url: `${url}${path}`, headers, allowedEnvVars: ["HOOK_KEY"] }) as const;
-    const { text, told } = await hooking({ PreToolUse: [on("Bash", asks("/")), on("Read", asks("/wrong"))] });
-    expect(await text("bash", { command: "ls" })).toBe("by the server");
-    expect(got).toMatchObject([{ tool_name: "Bash", tool_input: { command: "ls" }, key: "k1-" }]);
-    expect(await text("read", { path: "a.txt" })).toBe("one\n");
-    expect(told).toEqual([`the PreToolUse hook ${url}/wrong failed: ${url}/wrong answered with status 500`]);
   });
 });
 
