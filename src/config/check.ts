@@ -34,10 +34,10 @@ const MOST_LEVELS = 32;
 
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
-/** Returns a function that checks values. It reports what does not fit, and then returns `undefined`. */
+/** Returns functions that check values. `check` reports what does not fit. */
 export async function loadCheck() {
   const compile = await loadCompiler(FORMATS);
-  return (schema: JsonSchema, raw: unknown, path: readonly string[], reading: Reading): Checked | undefined => {
+  const check = (schema: JsonSchema, raw: unknown, path: readonly string[], reading: Reading): Result => {
     const { value, leftOut, replaced, isFine } = fill(schema, raw, path, reading);
     const compiled = compile(schema);
     const all = compiled.Check(value) ? [] : misfits(schema, compiled.Errors(value)[1]);
@@ -48,8 +48,35 @@ export async function loadCheck() {
       // Values of the environment are never valueText.
       if (!isTold) explain(misfit, raw, path, { report: reading.report, advises: !replaced.has(pointer) });
     }
-    return isFine && found.length === 0 ? { value, leftOut } : undefined;
+    if (isFine && found.length === 0) return { value, leftOut };
+    return { wrong: new Set(found.map(({ pointer }) => pointer)) };
   };
+  /** As `check`, without the items of lists that do not fit, and for one item that should be in a list. */
+  const salvage = (schema: JsonSchema, raw: unknown, wrong: ReadonlySet<string>, env: Reading["env"]): Result => {
+    const isItem = schema["type"] === "array" && !Array.isArray(raw);
+    const rest = isItem ? [raw] : withoutItems(raw, wrong);
+    return check(schema, rest, [], { env, report: () => undefined, leftOut: () => undefined });
+  };
+  return { check, salvage };
+}
+
+/** A value that fits, or the JSON pointers of what does not fit. */
+type Result = (Checked & { readonly wrong?: never }) | { readonly wrong: ReadonlySet<string> };
+
+/** Removes what JSON pointers lead to: each with the item of the innermost list that it is part of. */
+export function withoutItems(value: unknown, pointers: ReadonlySet<string>): unknown {
+  const items = [...pointers].map((pointer) => {
+    const parts = pointer.split("/");
+    const isItem = (_: string, index: number) => Array.isArray(valueAt(value, parts.slice(0, index).join("/")));
+    return parts.slice(0, parts.findLastIndex(isItem) + 1).join("/");
+  });
+  const walk = (each: unknown, pointer: string): unknown => {
+    if (typeof each !== "object" || each === null) return each;
+    const inner = Object.entries(each).filter(([name]) => !items.includes(`${pointer}/${pointerPart(name)}`));
+    const left = inner.map(([name, one]) => [name, walk(one, `${pointer}/${pointerPart(name)}`)] as const);
+    return Array.isArray(each) ? left.map(([, one]) => one) : Object.fromEntries(left);
+  };
+  return items.length === 0 ? value : walk(value, "");
 }
 
 /** Reports what was expected, what came, and what to do. */

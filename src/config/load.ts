@@ -4,7 +4,9 @@ import { stateFolder } from "./state.ts";
 import { plural } from "../util/text.ts";
 
 const MOST_WARNINGS = 5;
-const INSTEAD = "What is wrong has no effect: your own settings apply, and what was and is valid in this file";
+const INSTEAD =
+  "Wrong entries of a list have no effect, a wrong value of the policy counts as the strictest one; otherwise your own " +
+  "settings apply, and what was and is valid in this file";
 
 /** The settings of one run, and notices for people. */
 export interface Loaded {

@@ -49,7 +49,7 @@ export async function readMcpFile(
   const parsed = read.ok ? await parseYaml(read.source.text) : undefined; // JSON is YAML
   for (const { message } of parsed?.faults.slice(0, 1) ?? [])
     problems.push(`${path}: ${message.replace("broken YAML", "broken JSON")}`);
-  const check = await loadCheck();
+  const { check } = await loadCheck();
   const folder = { workDir: dirname(real) };
   const reading: Reading = {
     env: standing === "trusted" ? env : undefined,
@@ -63,7 +63,7 @@ export async function readMcpFile(
     if (!isServerName(name)) return reading.report(at, `expected ${serverNames.title}`) ?? [];
     if (type === "sse") return reading.report(at, "the older HTTP+SSE transport is not supported") ?? [];
     const checked = check(jsonServerSchema, Object.fromEntries(known), at, reading);
-    if (checked === undefined) return [];
+    if (checked.wrong !== undefined) return [];
     const { command, env: setEnv, ...others } = checked.value as ValueOf<typeof jsonServerSchema>;
     if ((command === undefined) === (others.url === undefined))
       return reading.report(at, "expected a map with either command or url") ?? [];

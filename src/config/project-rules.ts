@@ -18,6 +18,8 @@ export type ProjectRule<T> =
       readonly note: string;
       /** @param own what applies without the project's file */
       complaints(value: T, own: unknown, around: Around): readonly Complaint[];
+      /** What counts when the value does not fit. Default: the value has no effect. */
+      readonly strictest?: T;
       /** Returns the paths as they were checked. */
       real?(value: T, around: Around): T;
     }
@@ -55,6 +57,7 @@ export const never = (note = ""): ProjectRule<never> => ({ rule: "never", note }
 export const notLooser = <T>(order: readonly T[], note = "not looser than yours"): ProjectRule<T> => ({
   rule: "tightens",
   note,
+  strictest: order.at(-1) as T,
   complaints(value, own) {
     const least = order.findIndex((each) => each === own);
     return order.indexOf(value) >= least
@@ -67,6 +70,7 @@ export const notLooser = <T>(order: readonly T[], note = "not looser than yours"
 export const notMore: ProjectRule<number | null> = {
   rule: "tightens",
   note: "not more than yours",
+  strictest: 0,
   complaints: (value, own) =>
     typeof own === "number" && (value ?? Infinity) > own ? looser(`${value ?? "no limit"} is looser than ${own}`) : [],
 };

@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { valueAt, pointerPart } from "../util/json-pointer.ts";
 import { displayPath } from "../util/paths.ts";
-import { type Reading, loadCheck, valueText } from "./check.ts";
+import { type Reading, loadCheck, valueText, withoutItems } from "./check.ts";
 import { putAt, unitOf, variableOf } from "./names.ts";
 import { didYouMean } from "../util/nearest.ts";
 import type { Place, Problem } from "./problem.ts";
@@ -70,7 +70,7 @@ export async function readConfigFile(
       : { ok: true as const, source: sourceOf(content) };
   if (!read.ok) problems.push({ file: name, message: read.message });
   const { text, sha256 } = read.ok ? read.source : { text: "", sha256: "" };
-  const { value, faults, placeOf } = await parseYaml(text);
+  const { value, part, faults, placeOf } = await parseYaml(text);
   for (const { path: to, ...fault } of faults)
     problems.push({ file: name, ...fault, ...(to !== undefined && isNamed(to) && { key: keyOf(to) }) });
   const problem: ConfigFile["problem"] = (to, message, of) => {
@@ -79,7 +79,8 @@ export async function readConfigFile(
   const env = await envFor({ path: real, sha256 });
   const home = homeOf(here.env);
   const file = { shown: name, path: real, sha256, text, problem };
-  return readAll(file, { value, folder: dirname(real), home, env }, problems);
+  // What could be read of a broken file still tightens. That it is broken says enough.
+  return readAll(file, { value: value ?? part, folder: dirname(real), home, env }, part === undefined ? problems : []);
 }
 
 /** Reads the variables of keys, such as HANDRAIL_POLICY_AUTONOMY, whose values are YAML. Never rejects. */
@@ -133,24 +134,36 @@ async function readAll(
   return { ...file, given, leftOut, written: (to) => valueText(at(value, to)) };
 }
 
-/** Validates the content of a file, key by key. Reports everything that is invalid, and returns what is valid. */
+/**
+ * Validates the content of a file, key by key. Reports everything that is invalid, and returns what is valid. A mistake
+ * in what a project tightens loosens nothing: the other items of a list count, and the strictest value of a choice.
+ */
 async function readGiven(root: unknown, base: { workDir: string; home: string }, reading: Reading): Promise<Given> {
-  const check = await loadCheck();
+  const { check, salvage } = await loadCheck();
   const given: { [key: string]: unknown } = {};
   const readKey = async (key: string, raw: unknown) => {
     const row = ROW_OF[key];
     if (row === undefined) return;
     const { schema, read, check: further, project } = row;
     const path = key.split(".");
-    const checked = check(schema, raw, path, reading);
-    if (checked === undefined || checked.leftOut.has("")) return;
+    const put = (value: unknown) => {
+      const setting = read === undefined ? value : read(value, base);
+      given[key] = typeof setting === "number" ? setting * unitOf(key) : setting;
+    };
+    const strictest = project.rule === "tightens" ? project.strictest : undefined;
+    const tightens = project.rule === "free" || project.rule === "tightens";
+    const first = check(schema, raw, path, reading);
+    const checked = first.wrong !== undefined && tightens ? salvage(schema, raw, first.wrong, reading.env) : first;
+    if (checked.wrong !== undefined || checked.leftOut.has(""))
+      return strictest === undefined ? undefined : put(strictest);
     // What waits for trust is shown to people as it is written. From the rest, items with ${NAME} are removed.
-    const value = project.rule === "trusted" ? checked.value : without(checked.value, checked.leftOut);
+    const value = project.rule === "trusted" ? checked.value : withoutItems(checked.value, checked.leftOut);
     const complaints = further === undefined ? [] : (await further())(value);
     for (const { at: inside, message } of complaints) reading.report([...path, ...inside], message);
-    if (complaints.length > 0) return;
-    const setting = read === undefined ? value : read(value, base);
-    given[key] = typeof setting === "number" ? setting * unitOf(key) : setting;
+    if (complaints.length > 0 && !tightens) return;
+    const left = withoutItems(value, new Set(complaints.map(({ at: inside }) => `/${inside.join("/")}`)));
+    const isEmptied = Array.isArray(left) && left.length === 0 && !(Array.isArray(raw) && raw.length === 0);
+    put(isEmptied && strictest !== undefined ? strictest : left);
   };
   const readGroup = async (raw: unknown, path: readonly string[]): Promise<void> => {
     if (raw === null || raw === undefined) return; // nothing after the colon, or an empty file
@@ -177,22 +190,6 @@ async function readGiven(root: unknown, base: { workDir: string; home: string },
   };
   await readGroup(root, []);
   return given;
-}
-
-/** Removes the texts with these JSON pointers: each with the item of the innermost list that it is part of. */
-function without(value: unknown, pointers: ReadonlySet<string>): unknown {
-  const items = [...pointers].map((pointer) => {
-    const parts = pointer.split("/");
-    const isItem = (_: string, index: number) => Array.isArray(valueAt(value, parts.slice(0, index).join("/")));
-    return parts.slice(0, parts.findLastIndex(isItem) + 1).join("/");
-  });
-  const walk = (each: unknown, pointer: string): unknown => {
-    if (typeof each !== "object" || each === null) return each;
-    const inner = Object.entries(each).filter(([name]) => !items.includes(`${pointer}/${pointerPart(name)}`));
-    const left = inner.map(([name, one]) => [name, walk(one, `${pointer}/${pointerPart(name)}`)] as const);
-    return Array.isArray(each) ? left.map(([, one]) => one) : Object.fromEntries(left);
-  };
-  return items.length === 0 ? value : walk(value, "");
 }
 
 /** Returns advice for a known name in the wrong group. */

@@ -126,7 +126,7 @@ async function readProject(
   return { settings, project, warnings: inOrder(problems) };
 }
 
-/** Leaves out the presets and tools of a project's file that do not exist. */
+/** Leaves out the tools of a project's file that do not exist. Instead of an unknown preset, one that only looks counts. */
 function withoutUnknown(given: Given, settings: Given): Given {
   const presets = [...Object.keys(PRESETS), ...Object.keys(settings.toolsets ?? {})];
   const isKnown = (name: string) => hasSources(settings) || toolAdvice(name) === undefined || isOfAgent(name);
@@ -142,7 +142,7 @@ function withoutUnknown(given: Given, settings: Given): Given {
     Object.fromEntries(Object.entries(map).filter(([name, value]) => keeps(name, value)));
   return {
     ...rest,
-    ...(preset !== undefined && presets.includes(preset) && { "tools.preset": preset }),
+    ...(preset !== undefined && { "tools.preset": presets.includes(preset) ? preset : "readonly" }),
     ...(disable && { "tools.disable": disable.filter(isKnown) }),
     ...(options && { "tools.options": filtered(options, isKnown) }),
     ...(toolsets && {

@@ -126,6 +126,8 @@ const rules = list(
 );
 /** A rule that does not satisfy its own examples is invalid. */
 const examples = async (verdict: Verdict) => (await import("./formats.ts")).complaintsOfExamples(verdict);
+/** The list of the only commands that are not refused, when none of it can be read. It runs nothing. */
+const NOTHING = ["/dev/null"];
 const ruleText = (entry: string | CommandRule) => (typeof entry === "string" ? entry : entry.rule);
 
 const chatKey = list(
@@ -288,6 +290,7 @@ export const ROWS = {
     {
       rule: "tightens",
       note: "a part of your list, if you have one",
+      strictest: NOTHING,
       complaints(value, own) {
         const yours = new Set((own as typeof value).map(ruleText));
         if (yours.size === 0) return [];

@@ -12,6 +12,8 @@ export interface Fault {
 export interface Parsed {
   /** Absent if the file cannot be read as data. */
   readonly value?: unknown;
+  /** Of broken YAML, what could be read. */
+  readonly part?: unknown;
   readonly faults: readonly Fault[];
   /** The position of the value that keys and indexes lead to, or of the last key. */
   placeOf(path: readonly string[], of?: "key"): Place;
@@ -47,10 +49,10 @@ export async function parseYaml(text: string): Promise<Parsed> {
       message: SENTENCES[code] ?? sentence(message),
     }));
     const placeOf = placing(yaml, document, lines);
-    if (told.length > 0) return { faults: told, placeOf };
     const { faults, isData } = faultsIn(yaml, document, lines);
-    if (!isData) return { faults, placeOf };
-    return { value: document.toJS({ maxAliasCount: MOST_ALIASES }), faults, placeOf };
+    const value: unknown = isData ? document.toJS({ maxAliasCount: MOST_ALIASES }) : undefined;
+    if (told.length > 0) return { part: value, faults: told, placeOf };
+    return isData ? { value, faults, placeOf } : { faults, placeOf };
   } catch (error) {
     if (error instanceof TooMuch) return broken(error.message);
     if (error instanceof ReferenceError) return broken(`more than ${MOST_ALIASES} aliases`);

@@ -84,8 +84,8 @@ describe("handrail.yaml", () => {
         stderr:
           'handrail: handrail.yaml:2:3: policy.autonomi: unknown key. Did you mean "autonomy"?\n' +
           'handrail: handrail.yaml:3:1: stroe: unknown key. Did you mean "store"?\n' +
-          "handrail: handrail.yaml: 2 problems. What is wrong has no effect: your own settings apply, and what was and " +
-          "is valid in this file\n",
+          "handrail: handrail.yaml: 2 problems. Wrong entries of a list have no effect, a wrong value of the policy " +
+          "counts as the strictest one; otherwise your own settings apply, and what was and is valid in this file\n",
       });
     }
     for (const args of [["--help"], ["--version"]]) expect((await line.here(args)).code).toBe(0);

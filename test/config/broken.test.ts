@@ -33,9 +33,67 @@ describe("a project's file that is broken", () => {
     const ran = await here(["call", "read", '{"path":"README.md"}', "--sandbox", "off"]);
     expect(ran).toMatchObject({ code: 0, stdout: "# Read me\n" });
     expect(ran.stderr).toMatch(warning);
-    expect(ran.stderr).toContain("your own settings apply");
+    expect(ran.stderr).toContain("otherwise your own settings apply");
     for (const args of [["undo", "--list"], ["threads"], ["policy", "check", "--command", "ls"]])
       expect((await here(args)).code).toBe(0);
+  });
+
+  test.each<[string, string, object]>([
+    [
+      "a rule in a list",
+      "policy: { commands: { deny: [rm, 'Bash()', npm] } }",
+      { policy: { commands: { deny: ["rm", "npm"] } } },
+    ],
+    [
+      "a rule that fails its own example",
+      "policy: { commands: { ask: [{ rule: rm, match: [ls] }, npm] } }",
+      { policy: { commands: { ask: ["npm"] } } },
+    ],
+    [
+      "a rule that should be in a list",
+      "policy: { commands: { deny: rm } }",
+      { policy: { commands: { deny: ["rm"] } } },
+    ],
+    ["a rule that is a number", "policy: { commands: { deny: [rm, 7] } }", { policy: { commands: { deny: ["rm"] } } }],
+    [
+      "all of the only commands",
+      "policy: { commands: { only: ['Bash()'] } }",
+      { policy: { commands: { only: ["/dev/null"] } } },
+    ],
+    [
+      "a list after valid rules",
+      "policy: { commands: { deny: [rm] } }\n y: [",
+      { policy: { commands: { deny: ["rm"] } } },
+    ],
+    ["the autonomy", "policy: { autonomy: read-only }", { policy: { autonomy: "readonly" } }],
+    ["the sandbox", "policy: { sandbox: onn }", { policy: { sandbox: "on" } }],
+    ["a switch", "policy: { shell_confirm: yes }", { policy: { shellConfirm: true } }],
+    ["a number", "policy: { max_actions_per_hour: few }", { policy: { maxActionsPerHour: 0 } }],
+    [
+      "a host",
+      "policy: { network: { deny_hosts: [a.example, 'b c'] } }",
+      { policy: { network: { denyHosts: ["a.example"] } } },
+    ],
+    [
+      "a forbidden path",
+      "policy: { forbidden_paths: [keys, 'x/*.pem'] }",
+      { policy: { forbiddenPaths: expect.arrayContaining([expect.stringMatching(/\/keys$/)]) as unknown } },
+    ],
+    [
+      "a tool of a toolset",
+      "tools: { preset: look }\ntoolsets: { look: [read, 'g p'] }",
+      { tools: { preset: "look" } },
+    ],
+    ["the preset", "tools: { preset: redonly }", { tools: { preset: "readonly" } }],
+  ])("that was never valid and has a mistake in %s is not looser than what was meant", async (_, text, expected) => {
+    const { project, trust } = await place();
+    await writeFile(project, `${text}\n`);
+    const { settings, warnings } = await readSettings(
+      { project },
+      { trust, lastValid: lastValidIn(temporaryFolder()) },
+    );
+    expect(settings).toMatchObject(expected);
+    expect(warnings[0]).toMatchObject({ place: { line: expect.any(Number) as number } });
   });
 
   test("loosens nothing: what is valid in it counts, and so does its last valid content", async () => {
