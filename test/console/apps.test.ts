@@ -342,7 +342,7 @@ describe("the protocols of chat libraries", () => {
     for await (const event of api.store.events()) expect(event.type).not.toMatch(/^(call|approval)\./);
   });
 
-  test("every event of an AG-UI run fits the schemas of its package, in the order that the protocol asks for", async () => {
+  test("every event of an AG-UI run has the fields of its protocol, in the order that the protocol asks for", async () => {
     const schemas = JSON.parse(readFileSync(new URL("../fixtures/ag-ui-1.0.json", import.meta.url), "utf8")) as {
       readonly [type: string]: { readonly [keyword: string]: unknown };
     };
