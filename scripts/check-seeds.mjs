@@ -1,7 +1,7 @@
 /**
- * Checks docs/seeds.md, the table of what the requirement documents ask for: each row names a test, and it exists.
+ * Checks test/requirements.md, the table of what the requirement documents ask for: each row names a test, and it exists.
  *
- * In:  docs/seeds.md, or another page (`check-seeds.mjs PAGE`), and the test files that it names with what they import. `--ran FILE`, any number of times: a record
+ * In:  test/requirements.md, or another page (`check-seeds.mjs PAGE`), and the test files that it names with what they import. `--ran FILE`, any number of times: a record
  *      of test runs, which the vitest reporter writes to the file that TEST_RECORD names. `--titles TEXT` prints the titles
  *      that contain TEXT instead, in any test file: what a new row can name.
  * Out: how many rows there are, how many differ on purpose, how many tests they name and how many of those were found;
@@ -29,7 +29,7 @@ const PLACEHOLDER = /\$\{[^}]*\}|%[sdifjo]|\$[a-z]\w*(?:\.\w+)*/gi;
 
 const {
   values: options,
-  positionals: [page = "docs/seeds.md"],
+  positionals: [page = "test/requirements.md"],
 } = parseArgs({
   allowPositionals: true,
   options: { ran: { type: "string", multiple: true }, titles: { type: "string" } },

@@ -74,7 +74,7 @@ const PARTS = [
   },
   { name: "llms", finds: "a stale llms.txt", command: ["node", "scripts/llms.mjs", "--check"] },
   { name: "events", finds: "a stale docs/events.md", command: ["node", "scripts/docs-events.mjs", "--check"] },
-  { name: "seeds", finds: "rows of docs/seeds.md without a test", command: ["node", "scripts/check-seeds.mjs"] },
+  { name: "seeds", finds: "rows of test/requirements.md without a test", command: ["node", "scripts/check-seeds.mjs"] },
   { name: "unused", finds: "unused files, exports and packages", command: ["knip", "--no-progress"] },
   {
     name: "packages",

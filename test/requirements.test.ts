@@ -1,4 +1,4 @@
-// What docs/seeds.md has and no other test shows.
+// What test/requirements.md has and no other test shows.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
