@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { bridged } from "../../src/backends/sandbox/egress/bridge-command.ts";
 import type { EgressProxy } from "../../src/backends/sandbox/egress/proxy.ts";
+import { representatives } from "../support/cases.ts";
 import { mustBeHere, mustRun, programProblem } from "../support/here.ts";
 import { until } from "../support/until.ts";
 import { repository, temporaryFolder } from "../support/workspace.ts";
@@ -299,7 +300,7 @@ with zipfile.ZipFile("${wheel}", "w") as z:
   });
 
   const settings = `mkdir -p p/src && cd p && printf '[package]\\nname="p"\\nversion="0.1.0"\\n[dependencies]\\nx={git="https://registry.example.org/x.git"}\\n' > Cargo.toml && echo > src/lib.rs`;
-  test.for<[program: string, script: string, host: string]>([
+  const clients: readonly (readonly [program: string, script: string, host: string])[] = [
     ["curl", "curl -sS https://registry.example.org/", "registry.example.org:443"],
     ["wget", "wget -q -t 1 https://registry.example.org/", "registry.example.org:443"],
     ["git", "git clone https://registry.example.org/x.git", "registry.example.org:443"],
@@ -320,13 +321,18 @@ with zipfile.ZipFile("${wheel}", "w") as z:
       "echo module x > go.mod; GOFLAGS=-mod=mod GOPATH=$PWD/g GOCACHE=$PWD/c go get registry.example.org/x",
       "proxy.golang.org:443",
     ],
-  ])("%s asks the proxy, is refused, and fails", { timeout: 60_000 }, async ([program, script, host], { skip }) => {
-    skip(!has(program), `${program} is not installed, or does not run`);
-    const proxy = await proxyWith({ hosts: [] });
-    const { code, output } = await sandboxed(proxy, script);
-    expect(code, output).not.toBe(0);
-    expect(proxy.refused(), output).toContainEqual({ host });
-  });
+  ];
+  test.for(representatives(clients, 4))(
+    "%s asks the proxy, is refused, and fails",
+    { timeout: 60_000 },
+    async ([program, script, host], { skip }) => {
+      skip(!has(program), `${program} is not installed, or does not run`);
+      const proxy = await proxyWith({ hosts: [] });
+      const { code, output } = await sandboxed(proxy, script);
+      expect(code, output).not.toBe(0);
+      expect(proxy.refused(), output).toContainEqual({ host });
+    },
+  );
 });
 
 test.skipIf(noCurl !== undefined)("open connections do not keep the bridge alive", async () => {

@@ -6,8 +6,8 @@ import { cases } from "../support/cases.ts";
 import { until } from "../support/until.ts";
 import { type CommandLine, commandLine } from "./program.ts";
 
-/** How often each is killed: once, or a hundred times with TIMES=100. */
-const KILLS = cases(1);
+/** How often each is killed. The system tests run with TIMES=10. */
+const KILLS = Math.ceil(cases(0.3));
 
 const FILES = Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`d${n % 10}/f${n}`, `old ${n}\n`.repeat(500)]));
 const CHANGE = { command: "for f in d*/f*; do sed s/old/new/ $f > t; cat t > $f; done; rm t; touch made" };
@@ -28,7 +28,7 @@ async function killed(line: CommandLine, args: readonly string[], moment: () => 
   await ended;
 }
 
-test("a killed snapshot leaves a working store", { timeout: cases(90_000) }, async () => {
+test("a killed snapshot leaves a working store", { timeout: KILLS * 90_000 }, async () => {
   const line = await commandLine(FILES);
   await line.here(["call", "bash", '{"command":"true"}', "--yes"]);
   const [point = ""] = (await line.here(["undo", "--list"])).stdout.split(" ");
@@ -46,7 +46,7 @@ test("a killed snapshot leaves a working store", { timeout: cases(90_000) }, asy
   }
 });
 
-test("a killed restore leaves complete files, and can be finished", { timeout: cases(90_000) }, async () => {
+test("a killed restore leaves complete files, and can be finished", { timeout: KILLS * 90_000 }, async () => {
   const line = await commandLine(FILES);
   const change = () => line.here(["call", "bash", JSON.stringify(CHANGE), "--yes"]);
   await change();

@@ -6,13 +6,13 @@ import { projectRoot } from "../../scripts/lib/project.mjs";
 import { temporaryFolder } from "../support/workspace.ts";
 
 const HEAD = "| wanted | ours | test |\n| --- | --- | --- |\n";
-const OWN = "`test/checks/seeds.test.ts` ›";
+const OWN = "`test/checks/seeds.system.test.ts` ›";
 const rowOf = (shownBy: string, ours = "the same") => `| this | ${ours} | ${shownBy} |\n`;
 /** A row whose test is one of this file, and the titles of a run. */
 const TITLE = "a page with %s is reported";
 const row = rowOf(`${OWN} ${TITLE}`);
 const ran = (state: string, what = "a row of another form") => ({
-  ...{ file: "test/checks/seeds.test.ts", title: TITLE.replace("%s", what), state },
+  ...{ file: "test/checks/seeds.system.test.ts", title: TITLE.replace("%s", what), state },
 });
 
 const suite = "`test/backends/suite-local.test.ts` › merged streams keep the order in which they were written";

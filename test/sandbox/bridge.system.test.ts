@@ -1,0 +1,2 @@
+// All clients that must ask the proxy, not the first ones.
+import "./bridge.test.ts";

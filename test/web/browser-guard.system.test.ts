@@ -1,0 +1,2 @@
+// All targets, not the first two.
+import "./browser-guard.test.ts";
