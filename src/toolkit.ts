@@ -39,7 +39,7 @@ import { realOf } from "./git/disk.ts";
 import { keepProgramsOutOf } from "./machine/places.ts";
 import { createSeenFiles } from "./files/seen.ts";
 import { openMemories } from "./memory/memories.ts";
-import type { Fetcher } from "./network/fetch.ts";
+import type { Fetcher } from "./contract/fetch.ts";
 import type { NetworkSettings } from "./network/network-settings.ts";
 import { type Mask, NO_MASK, createMask } from "./output/mask.ts";
 import { maskedFile, maskedOutput } from "./output/masked-output.ts";

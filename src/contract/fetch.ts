@@ -32,3 +32,22 @@ export interface Fetched {
   /** Milliseconds from the first request to the end of the body. */
   readonly ms: number;
 }
+
+/** Makes requests through the guard. */
+export interface Fetcher {
+  /**
+   * Makes a request and follows its redirects. Rejects with a `ToolFailure` when there is no response, and with
+   * whatever `permit` rejects with.
+   */
+  fetch(url: string, options: FetchOptions, by: FetchCaller): Promise<Fetched>;
+  /** Closes all connections. */
+  close(): Promise<void>;
+}
+
+/** The caller of a request. */
+export interface FetchCaller {
+  /** Called before every hop. Rejects if the hop is refused. */
+  permit(url: URL): Promise<void>;
+  /** Stops the request. */
+  readonly signal: AbortSignal;
+}

@@ -18,9 +18,9 @@ import type { Outputs } from "../contract/tool.ts";
 import type { SeenFiles, SeenVersion } from "../contract/seen.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import type { Alarms } from "../contract/containment.ts";
-import type { Fetcher } from "../network/fetch.ts";
+import type { Fetcher } from "../contract/fetch.ts";
 import type { Mask } from "../output/mask.ts";
-import type { Conversations } from "../provenance/conversations.ts";
+import type { Conversations } from "../contract/conversations.ts";
 import type { Stop } from "../util/abort.ts";
 import type { Watch } from "./watch.ts";
 

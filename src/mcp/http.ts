@@ -19,7 +19,8 @@ import { randomName } from "../util/identifier.ts";
 import { isRecord } from "../util/record.ts";
 import { idOf, messageIn } from "./incoming.ts";
 import { type Calls, createCalls } from "./calls.ts";
-import type { CallsOptions, Offering } from "./options.ts";
+import type { CallsOptions } from "./options.ts";
+import type { Offering } from "./client/offering.ts";
 import { MAX_MESSAGE_BYTES, createServer, tellChanged } from "./server.ts";
 
 export interface HttpOptions extends CallsOptions, Offering {

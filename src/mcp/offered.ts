@@ -10,7 +10,7 @@ import { text } from "../contract/content.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { formatSize } from "../output/size.ts";
 import { blockOf } from "./blocks.ts";
-import type { OfferedPrompt, OfferedResource, Offering, Values } from "./options.ts";
+import type { OfferedPrompt, OfferedResource, Offering, Values } from "./client/offering.ts";
 
 /** The largest saved output that is read as one resource, in bytes. Tools read any size in parts. */
 const MAX_OUTPUT = 8 * 1024 * 1024;

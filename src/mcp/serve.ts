@@ -11,7 +11,7 @@ import { serveStdio as serveOver } from "@modelcontextprotocol/server/stdio";
 import type { ThreadId } from "../contract/identity.ts";
 import type { Toolkit } from "../contract/toolkit.ts";
 import { createCalls } from "./calls.ts";
-import type { Offering } from "./options.ts";
+import type { Offering } from "./client/offering.ts";
 import { MAX_MESSAGE_BYTES, createServer, tellChanged } from "./server.ts";
 import { reserveStdout } from "./stdout.ts";
 import { lineTransport } from "./transport.ts";

@@ -7,7 +7,7 @@ import {
 import type { Toolkit } from "../contract/toolkit.ts";
 import type { Asking, Calls } from "./calls.ts";
 import { capabilitiesOf, serveOffering } from "./offered.ts";
-import type { Offering } from "./options.ts";
+import type { Offering } from "./client/offering.ts";
 
 /** The maximum size of a client's message, which is held in memory, in bytes: 64 MiB. Longer messages are refused. */
 export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;

@@ -1,31 +1,12 @@
 import { STATUS_CODES } from "node:http";
 import { type Dispatcher, request } from "undici";
 import { ToolFailure } from "../contract/failure.ts";
-import type { FetchOptions, Fetched } from "../contract/fetch.ts";
+import type { FetchOptions, Fetcher } from "../contract/fetch.ts";
 import { type AgentOptions, guardedAgent, reachable } from "./agent.ts";
 import { ACCEPT_ENCODING, readBody } from "./body.ts";
 import { createCookies } from "./cookies.ts";
 import { fetchProblem } from "./fetch-problem.ts";
 import { tried } from "../util/errors.ts";
-
-/** Makes requests through the guard. */
-export interface Fetcher {
-  /**
-   * Makes a request and follows its redirects. Rejects with a `ToolFailure` when there is no response, and with
-   * whatever `permit` rejects with.
-   */
-  fetch(url: string, options: FetchOptions, by: FetchCaller): Promise<Fetched>;
-  /** Closes all connections. */
-  close(): Promise<void>;
-}
-
-/** The caller of a request. */
-export interface FetchCaller {
-  /** Called before every hop. Rejects if the hop is refused. */
-  permit(url: URL): Promise<void>;
-  /** Stops the request. */
-  readonly signal: AbortSignal;
-}
 
 const MOST_REDIRECTS = 5;
 const MOST_BYTES = 10_485_760;

@@ -6,7 +6,7 @@ import { hostOf, hostRules } from "../network/hosts.ts";
 import type { NetworkSettings } from "../network/network-settings.ts";
 import type { UrlJudge } from "../network/url.ts";
 import { hasKnownKey } from "../output/mask-keys.ts";
-import type { Conversations } from "../provenance/conversations.ts";
+import type { Conversations } from "../contract/conversations.ts";
 import { tried } from "../util/errors.ts";
 
 export type NetworkEffect = Extract<Effect, { kind: "fetch" | "request" | "search" }>;

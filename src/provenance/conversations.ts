@@ -1,34 +1,9 @@
 import type { Store, StoredEvent } from "../contract/activity.ts";
 import type { CallId, ThreadId } from "../contract/identity.ts";
 import type { Json } from "../contract/schema.ts";
-import {
-  type Leaving,
-  type SeenFact,
-  type SeenJudgement,
-  type SeenState,
-  fold,
-  isKnownHost,
-  judgeSeen,
-  nothingSeen,
-} from "./seen.ts";
+import type { Conversations, SeenFact } from "../contract/conversations.ts";
+import { type SeenState, fold, isKnownHost, judgeSeen, nothingSeen } from "./seen.ts";
 import { linksOf } from "./urls-in-text.ts";
-
-/**
- * What each conversation has seen. A conversation is a thread that a person, a schedule or a program has begun, with
- * the threads of all agents below it: they share what was seen, and the budget.
- */
-export interface Conversations {
-  /** Adds a fact to the conversation of a thread. */
-  add(thread: ThreadId, fact: SeenFact): void;
-  /** Makes a thread part of the conversation of another thread. */
-  join(thread: ThreadId, above: ThreadId): void;
-  /** Whether a message or search result named the host. */
-  isKnown(thread: ThreadId, url: URL): Promise<boolean>;
-  /**
-   * Judges a request. With `take` what it costs is spent at once, so that requests side by side share the budget.
-   */
-  judge(thread: ThreadId, request: Leaving, options: { readonly take: boolean }): Promise<SeenJudgement>;
-}
 
 /**
  * Creates the memory of conversations. A thread that an earlier process has begun is read from the store when it is

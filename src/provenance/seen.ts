@@ -1,27 +1,8 @@
+import type { Leaving, SeenFact, SeenJudgement } from "../contract/conversations.ts";
 import { hostOf, portOf } from "../network/hosts.ts";
 import { openLabels } from "./listed-hosts.ts";
 import { urlsInText } from "./urls-in-text.ts";
 import { tried } from "../util/errors.ts";
-
-/** A request that a model wants to make: what leaves the machine with it. */
-export interface Leaving {
-  readonly url: string;
-  /** The headers that the model has set. */
-  readonly headers?: { readonly [name: string]: string };
-}
-
-/** Something that happened in a conversation. */
-export type SeenFact =
-  /** A person wrote this. */
-  | { readonly kind: "message"; readonly text: string }
-  /** A search engine returned this URL. */
-  | { readonly kind: "found"; readonly url: string }
-  /** A page was fetched, and has these links. */
-  | { readonly kind: "linked"; readonly page: string; readonly links: readonly string[] }
-  /** A person approved a request of this URL, so it may be requested again. */
-  | { readonly kind: "approved"; readonly url: string }
-  /** A request ran without a question, so its cost is spent. */
-  | ({ readonly kind: "sent" } & Leaving);
 
 /** What a conversation has seen, and what has left the machine unasked. Changed only by `fold`. */
 export interface SeenState {
@@ -40,12 +21,6 @@ export interface SeenState {
   /** How many characters of composed URLs have left. */
   readonly spent: { listed: number; others: number };
 }
-
-/** The judgement on a request. `as`: why it needs no question. */
-export type SeenJudgement =
-  | { readonly verdict: "seen"; readonly as: "url" | "link" | "approved" | "composed" }
-  /** `reason`: a clause that names what has not been seen. */
-  | { readonly verdict: "unseen"; readonly reason: string };
 
 /**
  * How many characters of composed URLs may leave unasked in a conversation, and how many links of a host are followed.

@@ -3,9 +3,9 @@ import { createServer as createTlsServer } from "node:https";
 import { createServer } from "node:net";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
-import type { FetchOptions } from "../../src/contract/fetch.ts";
+import type { FetchOptions, Fetcher } from "../../src/contract/fetch.ts";
 import type { AgentOptions } from "../../src/network/agent.ts";
-import { type Fetcher, createFetcher } from "../../src/network/fetch.ts";
+import { createFetcher } from "../../src/network/fetch.ts";
 import { cases } from "../support/cases.ts";
 import { listening, webServer } from "../support/web-server.ts";
 

@@ -1,7 +1,7 @@
 import type { Client, GetPromptResult, Prompt } from "@modelcontextprotocol/client";
 import type { ToolSource } from "../../contract/tool-source.ts";
 import { partText } from "../../output/part-text.ts";
-import type { Offering, PromptMessage } from "../options.ts";
+import type { Offering, PromptMessage } from "./offering.ts";
 import { partOf } from "./content.ts";
 import type { McpPrompt, McpSource } from "./server-settings.ts";
 

@@ -2,7 +2,7 @@ import type { Containment } from "../../contract/containment.ts";
 import type { Env } from "../../contract/effect.ts";
 import type { ToolSource } from "../../contract/tool-source.ts";
 import type { NetworkSettings } from "../../network/network-settings.ts";
-import type { OfferedPrompt, PromptMessage, Values } from "../options.ts";
+import type { OfferedPrompt, PromptMessage, Values } from "./offering.ts";
 
 /** Settings of any server. */
 interface AnyServerSettings {
