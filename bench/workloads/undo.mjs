@@ -82,8 +82,7 @@ async function acting(folder, change) {
 function isActing(stateDir) {
   const [store = ""] = readdirSync(join(stateDir, "undo"));
   const file = join(stateDir, "undo", store, "log.json");
-  const { entries } = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : { entries: [] };
-  return entries.at(-1)?.acting.length !== 0;
+  return !existsSync(file) || JSON.parse(readFileSync(file, "utf8")).acting.length !== 0;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { oneLine } from "../output/terminal-text.ts";
-import { shown } from "../undo/keep.ts";
+import { shown } from "../undo/paths.ts";
 import { localTime } from "./local-time.ts";
 import type { Change } from "../undo/plan.ts";
 import type { Preview, Restored, UndoPoint } from "../undo/points.ts";
@@ -8,14 +8,13 @@ import type { Preview, Restored, UndoPoint } from "../undo/points.ts";
 const MAX_PATHS = 40;
 
 /** Returns a point as one line of a list. */
-export function pointLine({ id, at, by, tool, message, thread, unkept, files }: UndoPoint): string {
+export function pointLine({ id, at, by, tool, message, thread, files }: UndoPoint): string {
   const act = message === undefined ? `${oneLine(tool, 40)}, the first act of a ${by}` : `"${oneLine(message, 60)}"`;
   const what = `before ${by === "undo" ? `the undo of ${tool}` : act}`;
   const named = files.slice(0, 3).map((path) => oneLine(shown(path), 60));
   const more = files.length > named.length ? ` and ${files.length - named.length} more` : "";
   const changed = files.length === 0 ? "changed nothing" : `changed ${named.join(", ")}${more}`;
-  const left = unkept.length === 0 ? "" : `, without ${unkept.length} ${unkept.length === 1 ? "path" : "paths"}`;
-  return `${id}  ${localTime(at)}  ${what} in thread ${oneLine(thread, 60)}: ${changed}${left}`;
+  return `${id}  ${localTime(at)}  ${what} in thread ${oneLine(thread, 60)}: ${changed}`;
 }
 
 /**
@@ -25,7 +24,7 @@ export function pointLine({ id, at, by, tool, message, thread, unkept, files }: 
  * @param options how the choices are written, such as `--force`, and the point. Default: as `pointLine`
  */
 export function previewText(
-  { point, plan, isActing }: Preview,
+  { point, plan, unkept, isActing }: Preview,
   jobs: readonly string[],
   options: { readonly force: string; readonly repository: string; readonly list: string; readonly point?: string },
 ): string {
@@ -42,7 +41,8 @@ export function previewText(
       `Refs, reflogs or index of the git repository changed too: ${count} (${options.repository} restores them).`,
     );
   }
-  for (const sentence of point.unkept) lines.push(`Not kept, so not restored: ${oneLine(sentence, 200)}.`);
+  for (const words of plan.lost) lines.push(`Not kept, so not restored: ${oneLine(words, 200)}.`);
+  if (unkept.length > 0) lines.push(`Of this folder, undo does not keep: ${oneLine(unkept.join(", "), 400)}.`);
   if (isActing) lines.push("A call is still running: its further changes are not restored.");
   for (const job of jobs) lines.push(`A job still runs, and may change files again: ${oneLine(job, 80)}`);
   return lines.join("\n");

@@ -86,6 +86,6 @@ export type BeforeAct = (
 export interface ActFollowUp {
   /** A sentence added to the call's result. */
   readonly notice?: string;
-  /** Called once, when the call has ended. It must not throw. */
-  readonly ended?: () => void;
+  /** Called once, when the call has ended. It must not throw. May return a sentence for the call's result. */
+  readonly ended?: () => string | undefined | void;
 }

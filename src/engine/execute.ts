@@ -92,8 +92,8 @@ function learnApproved({ decision, effects, request }: ApprovedCall, { conversat
 async function end(running: Running): Promise<readonly Content[]> {
   running.over = true;
   const { refusals, unset } = (await running.confined?.end()) ?? { refusals: [], unset: [] };
-  for (const { ended } of running.followUps) ended?.();
-  const notices = running.followUps.flatMap(({ notice: words }) => (words === undefined ? [] : [notice(`[${words}]`)]));
+  const words = running.followUps.flatMap((followUp) => [followUp.notice, followUp.ended?.() ?? undefined]);
+  const notices = words.flatMap((each) => (each === undefined ? [] : [notice(`[${each}]`)]));
   if (unset.length > 0) notices.unshift(notice(`[${describeUnset(unset)}]`));
   if (refusals.length === 0) return notices;
   running.record.refused(refusals);
@@ -130,7 +130,7 @@ async function beginAct(running: Running, call: ApprovedCall, recorded: Promise<
     const followUp = await hook(call, stop.signal, record.updated);
     if (followUp === undefined) continue;
     running.followUps.push(followUp);
-    if (running.over) return followUp.ended?.(); // the call was stopped and did not wait for the hook
+    if (running.over) return void followUp.ended?.(); // the call was stopped and did not wait for the hook
   }
 }
 

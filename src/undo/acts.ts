@@ -1,41 +1,19 @@
-import { createHash, webcrypto } from "node:crypto";
-import {
-  appendFileSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  statfsSync,
-} from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
-import { promisify } from "node:util";
-import { deflate, deflateSync } from "node:zlib";
+import { appendFileSync, lstatSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import type { Effect } from "../contract/effect.ts";
 import { formatSize } from "../output/size.ts";
 import { tried } from "../util/errors.ts";
-import { randomName } from "../util/identifier.ts";
 import { isInside } from "../util/paths.ts";
-import { git } from "./git.ts";
-import { DISK_RESERVE, MAX_FILE_BYTES, parentsOf, pathIn, shown } from "./keep.ts";
+import { type Put, idOf, keepItem, putObject, requireSpace } from "./content.ts";
 import { type Item, type Log, type Point, type UndoStore, readLog, versionOf } from "./log.ts";
+import { parentsOf, pathIn, shown } from "./paths.ts";
 
-const { subtle } = webcrypto;
-
-/** Content of at most this size is kept in the record of its act until a state is stored. In bytes. */
+/** Content of at most this size is kept in the record of its act until the workspace is looked at. In bytes. */
 const RECORDED_BYTES = 16_384;
 
-/** A file of at most this size is read synchronously. In bytes. */
-const SMALL_BYTES = 262_144;
-
-/** A file of at most this size is stored in this process; git stores larger files. In bytes. */
-const IN_MEMORY_BYTES = 16 * 1_048_576;
-
 /**
- * An act of a file tool: the files that it may change, and what they were before. No state of the whole workspace is
- * stored for it: except for these files, the next stored state is also the state before the act (`folded`).
+ * An act of a file tool: the files that it may change, and what they were before. The rest of the workspace is not
+ * looked at for it. The next look turns it into steps (steps.ts).
  */
 export interface FileAct {
   readonly act: string;
@@ -43,12 +21,8 @@ export interface FileAct {
   readonly at: number;
   /** The point that the act makes, unless its turn already has a point. */
   readonly point: Point;
-  /** What was at each path; `null` for nothing. Paths have one character per byte. */
+  /** What was at each path, also of parent folders that did not exist. Paths have one character per byte. */
   readonly before: readonly (readonly [path: string, item: Item | null])[];
-  /** The parent folders that did not exist. */
-  readonly folders: readonly string[];
-  /** What could not be kept, in sentences. */
-  readonly unkept: readonly string[];
   /** Content that is not stored yet, in base64, by the id of its object. */
   readonly contents?: { readonly [id: string]: string };
   /** How many bytes of content were kept. */
@@ -73,7 +47,15 @@ export function filesOf(effects: readonly Effect[], { workDir }: UndoStore): rea
     if (lstatSync(effect.real, { throwIfNoEntry: false })?.isDirectory() === true) return undefined;
     if (isInside(effect.real, workDir)) files.push(Buffer.from(relative(workDir, effect.real)).toString("latin1"));
   }
-  return [...new Set(files)].filter((path) => !path.split("/").includes(".git"));
+  return [...new Set(files)];
+}
+
+/** What was kept before an act. */
+export interface KeptAct {
+  /** The files that it may change, and the folders that it may create. */
+  readonly paths: readonly string[];
+  /** What cannot be restored, in words. */
+  readonly unkept: readonly string[];
 }
 
 /**
@@ -85,27 +67,35 @@ export async function keepAct(
   store: UndoStore,
   files: readonly string[],
   { act, point }: Pick<FileAct, "act" | "point">,
-): Promise<void> {
+): Promise<KeptAct> {
   const contents: { [id: string]: string } = {};
-  const kept = { before: [] as [string, Item | null][], folders: [] as string[], unkept: [] as string[], bytes: 0 };
+  const before = new Map<string, Item | null>();
+  let bytes = 0;
+  const put: Put = async (content) => {
+    bytes += content.length;
+    requireSpace(store.path, content.length);
+    if (content.length > RECORDED_BYTES) return putObject(store.path, content);
+    const id = await idOf(content);
+    contents[id] = content.toString("base64");
+    return id;
+  };
   for (const path of files) {
-    const found = await itemAt(store, path, contents);
-    kept.bytes += found.bytes;
-    if (found.item === undefined) kept.unkept.push(`${shown(path)} ${found.reason}`);
-    else kept.before.push([path, found.item]);
-    const isMissing = (folder: string) => found.item === null && !existsSync(pathIn(store.workDir, folder));
-    kept.folders.push(...parentsOf(path).filter(isMissing));
+    const item = await itemAt(store, path, put);
+    before.set(path, item);
+    const isMissing = (at: string) => lstatSync(pathIn(store.workDir, at), { throwIfNoEntry: false }) === undefined;
+    if (item === null) for (const folder of parentsOf(path).filter(isMissing)) before.set(folder, null);
   }
-  await append(store, { act, at: Date.now(), point, ...kept, contents });
+  await append(store, { act, at: Date.now(), point, before: [...before], contents, bytes });
+  const unkept = [...before].flatMap(([path, item]) =>
+    item?.kind === "unkept" ? [`${shown(path)} (${formatSize(item.size)}: ${item.why})`] : [],
+  );
+  return { paths: [...before.keys()], unkept };
 }
 
 /** Returns what an act has left at its paths. */
-export async function leftBehind(store: UndoStore, files: readonly string[]): Promise<Ended["after"]> {
+export async function leftBehind(store: UndoStore, paths: readonly string[]): Promise<Ended["after"]> {
   const after: [string, Item | null][] = [];
-  for (const path of files) {
-    const { item } = await itemAt(store, path, undefined);
-    if (item !== undefined) after.push([path, item]);
-  }
+  for (const path of paths) after.push([path, await itemAt(store, path, idOf)]);
   return after;
 }
 
@@ -114,7 +104,7 @@ export function endKeptAct(store: UndoStore, after: Ended["after"], act: string)
   return append(store, { ended: act, after });
 }
 
-/** Returns the recorded acts since the last state, in chronological order. */
+/** Returns the recorded acts since the last look at the workspace, in chronological order. */
 export function readActs(store: string, log: Log): readonly FileAct[] {
   const acts = new Map<string, FileAct>();
   const text = tried(() => readFileSync(journalOf(store, log), "utf8")) ?? "";
@@ -134,7 +124,8 @@ export function readActs(store: string, log: Log): readonly FileAct[] {
 export async function storeContents(store: string, acts: readonly FileAct[]): Promise<void> {
   for (const { contents = {} } of acts) {
     for (const [id, content] of Object.entries(contents)) {
-      await storeObject(store, id, asBlob(Buffer.from(content, "base64")));
+      if ((await putObject(store, Buffer.from(content, "base64"))) !== id)
+        throw new Error("the record of undo is damaged");
     }
   }
 }
@@ -159,79 +150,7 @@ function journalOf(store: string, { acts = "acts-0" }: Log): string {
   return join(store, acts);
 }
 
-type Found =
-  | { readonly item: Item | null; readonly bytes: number }
-  | { readonly item: undefined; readonly bytes: 0; readonly reason: string };
-
-/**
- * Returns what is at a path; `null` means that nothing is there. Keeps its content if `contents` is given: adds what is
- * small to it, and stores the rest.
- */
-async function itemAt(
-  { path: store, workDir, maxBytes }: UndoStore,
-  path: string,
-  contents: { [id: string]: string } | undefined,
-): Promise<Found> {
-  const at = pathIn(workDir, path);
-  const info = lstatSync(at, { throwIfNoEntry: false });
-  if (info === undefined) return { item: null, bytes: 0 };
-  const keep = async (content: Buffer): Promise<string> => {
-    const blob = asBlob(content);
-    const id =
-      content.length > SMALL_BYTES
-        ? Buffer.from(await subtle.digest("SHA-1", blob)).toString("hex")
-        : createHash("sha1").update(blob).digest("hex");
-    if (contents === undefined) return id;
-    if (content.length <= RECORDED_BYTES) contents[id] = content.toString("base64");
-    else await storeObject(store, id, blob);
-    return id;
-  };
-  if (info.isSymbolicLink()) {
-    const target = readlinkSync(at, "buffer");
-    return { item: { kind: "link", id: await keep(target) }, bytes: target.length };
-  }
-  const most = Math.min(MAX_FILE_BYTES, maxBytes);
-  const unkept = (reason: string): Found => ({ item: undefined, bytes: 0, reason });
-  if (!info.isFile()) return unkept("is not a file");
-  if (info.size > most) return unkept(`has ${formatSize(info.size)}, more than ${formatSize(most)}`);
-  const mode = info.mode & 0o7777;
-  if (contents !== undefined) requireSpace(store, info.size);
-  if (info.size > IN_MEMORY_BYTES) {
-    const write = contents === undefined ? [] : ["-w"];
-    const id = await git(store, ["hash-object", "--no-filters", ...write, "--", at.toString()]);
-    return { item: { kind: "file", id: id.trim(), mode }, bytes: info.size };
-  }
-  const content = info.size > SMALL_BYTES ? await readFile(at).catch(nothing) : tried(() => readFileSync(at));
-  if (content === undefined) return unkept("cannot be read");
-  return { item: { kind: "file", id: await keep(content), mode }, bytes: content.length };
-}
-
-function nothing(): undefined {
-  return undefined;
-}
-
-/** The content as git stores it. Its hash is its id. */
-function asBlob(content: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`blob ${content.length}\0`), content]);
-}
-
-/** Stores a loose object (gitrepository-layout(5)). Compressing a large one would take longer than the act. */
-async function storeObject(store: string, id: string, blob: Buffer): Promise<void> {
-  const path = join(store, "objects", id.slice(0, 2), id.slice(2));
-  if (existsSync(path)) return;
-  const isSmall = blob.length <= SMALL_BYTES;
-  const temporary = join(store, "objects", `tmp_obj_${randomName(8)}`); // git removes old ones when it prunes
-  await writeFile(temporary, isSmall ? deflateSync(blob, { level: 1 }) : await stored(blob), { mode: 0o400 });
-  if (!existsSync(dirname(path))) mkdirSync(dirname(path), { mode: 0o700 });
-  renameSync(temporary, path);
-}
-
-/** The blob as zlib data that is not compressed: up to 64 KB each with five bytes before them. */
-function stored(blob: Buffer): Promise<Buffer> {
-  return promisify(deflate)(blob, { level: 0, chunkSize: blob.length + (blob.length >> 8) + 1_024 });
-}
-
-function requireSpace(store: string, bytes: number): void {
-  const { bavail, bsize } = statfsSync(store);
-  if (bavail * bsize - bytes < DISK_RESERVE) throw new Error(`the disk with ${store} is nearly full`);
+async function itemAt(store: UndoStore, path: string, put: Put): Promise<Item | null> {
+  const info = lstatSync(pathIn(store.workDir, path), { throwIfNoEntry: false });
+  return info === undefined ? null : keepItem(store, path, info, put);
 }

@@ -13,22 +13,27 @@ export interface UndoStore {
   readonly maxBytes: number;
 }
 
-/** What a path is in a state. Ids are of objects in the store. */
+/** What is at a path. */
 export type Item =
+  /** Its content is an object of the store. */
   | { readonly kind: "file"; readonly id: string; readonly mode: number }
+  /** A large file: its content is a clone or a hard link in the store (large.ts). */
+  | { readonly kind: "large"; readonly id: string; readonly mode: number; readonly size: number }
   | { readonly kind: "link"; readonly id: string }
-  | { readonly kind: "folder"; readonly mode: number };
+  | { readonly kind: "folder"; readonly mode: number }
+  /** A folder that a tool can make again: what is in it is not kept. */
+  | { readonly kind: "cache" }
+  /** A pipe, a socket or a device: it has no content. */
+  | { readonly kind: "other" }
+  /** A file whose content is not kept, with its size in bytes, its time of change and the reason. */
+  | { readonly kind: "unkept"; readonly size: number; readonly changedAt: number; readonly why: string };
 
-/** The state of the workspace at one moment: ids of objects in the store. */
-export interface State {
-  /** The tree that contains the other trees, and so keeps them from being pruned. */
-  readonly root: string;
-  readonly files: string;
-  readonly extras: string;
-  /** The tree of the user's repository, if there is one. */
-  readonly git?: string;
-  /** What was not kept, at most 20 sentences. */
-  readonly unkept: readonly string[];
+/** A change of a path, which has one character per byte. `null` means that nothing is there. */
+export type Row = readonly [path: string, before: Item | null, after: Item | null];
+
+/** Whether two items are the same. */
+export function isSame(one: Item | null | undefined, other: Item | null | undefined): boolean {
+  return one === other || JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
 }
 
 /** The description of a state to which people can return. */
@@ -43,37 +48,48 @@ export interface Point {
   readonly message?: string;
 }
 
-export interface Entry extends State {
+/** What changed after a moment, and who changed it. */
+export interface Step {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly at: number;
+  /** Set if people can return to the moment before the step. */
   readonly point?: Point;
-  /**
-   * The acts that ran between this state and the next. If empty, differences between the two were not made by a tool.
-   */
-  readonly acting: readonly string[];
-  /** Paths that somebody else changed after a file tool did, although acts ran between this state and the next. */
-  readonly others?: readonly string[];
+  /** The acts that ran meanwhile. If empty, no tool made the changes. */
+  readonly by: readonly string[];
+  /** The names of the files with its changes, in chronological order. */
+  readonly rows: readonly string[];
 }
 
 /** The record of a store. */
 export interface Log {
+  readonly version: 2;
   /** In chronological order. */
-  readonly entries: readonly Entry[];
+  readonly steps: readonly Step[];
+  /** The acts that run since the workspace was last looked at. They belong to the last step. */
+  readonly acting: readonly string[];
+  /** The names of the files with what was at each path then (manifest.ts). Empty: it was never looked at. */
+  readonly manifest: readonly string[];
   /** An upper limit of the store's size, in bytes: new content counts in full until the store is pruned. */
   readonly bytes: number;
+  /** The size of the large files that are kept, in bytes. */
+  readonly largeBytes: number;
   /** When the store was last pruned, in milliseconds since 1970. */
   readonly prunedAt: number;
-  /** The name of the file with the acts since the last state (acts.ts). Default "acts-0". */
+  /** The name of the file with the acts since then (acts.ts). Default "acts-0". */
   readonly acts?: string;
+  /** Set if files were left out because of their size: when, and the limit in bytes. */
+  readonly leftOut?: { readonly at: number; readonly maxBytes: number };
 }
 
-/** Reads the record; an empty one if there is none. */
+/** Reads the record; an empty one if there is none. Of another version, nothing is taken over: its objects are pruned. */
 export async function readLog(store: string): Promise<Log> {
+  const empty = { version: 2, steps: [], acting: [], manifest: [], bytes: 0, largeBytes: 0 } as const;
   try {
-    return JSON.parse(await readFile(join(store, "log.json"), "utf8")) as Log;
+    const log = JSON.parse(await readFile(join(store, "log.json"), "utf8")) as Log;
+    return log.version === 2 ? log : { ...empty, prunedAt: 0, acts: "acts-2" };
   } catch (error) {
-    if (isMissing(error)) return { entries: [], bytes: 0, prunedAt: Date.now() };
+    if (isMissing(error)) return { ...empty, prunedAt: Date.now() };
     throw error;
   }
 }
@@ -120,9 +136,9 @@ export function isLive(act: string): boolean {
   return act.startsWith(`${thisProcess()}:`) ? running.has(act) : isAlive(Number(pid), start);
 }
 
-/** Returns the acts since the last state that may still run. */
-export function liveActs({ entries }: Log): readonly string[] {
-  return (entries.at(-1)?.acting ?? []).filter(isLive);
+/** Returns the recorded acts that may still run. */
+export function liveActs({ acting }: Log): readonly string[] {
+  return acting.filter(isLive);
 }
 
 /**

@@ -1,9 +1,14 @@
-import { type Extras, extrasIn, itemOf, readExtras } from "./keep.ts";
-import { git, openReader } from "./git.ts";
-import { type Entry, type Item, type State, type UndoStore, threadOf } from "./log.ts";
+import { lstatSync } from "node:fs";
+import { formatSize } from "../output/size.ts";
+import { tried } from "../util/errors.ts";
+import { IN_PLACE, hasLarge, isLink } from "./large.ts";
+import { type Item, type Step, type UndoStore, isSame, threadOf } from "./log.ts";
+import { type Known, type Manifest, lastManifest } from "./manifest.ts";
+import { isOfRepository, parentsOf, pathIn, shown } from "./paths.ts";
+import { rowsOf } from "./steps.ts";
 
 /**
- * One path that differs between two states. `undefined` means that nothing is there. Paths have one character per byte.
+ * One path that differs between two moments. `undefined` means that nothing is there. Paths have one character per byte.
  */
 export interface Change {
   readonly path: string;
@@ -17,194 +22,152 @@ export interface Plan {
   readonly files: readonly Change[];
   /** What tools changed, and somebody else changed too: between acts, or since. Restored only with `force`. */
   readonly conflicts: readonly Change[];
-  /** Refs, reflogs and the index of the user's repository, as files in it. Restored only on request. */
+  /** What changed in `.git` of repositories that were there before and still are. Restored only on request. */
   readonly repository: readonly Change[];
+  /** What tools changed and cannot be restored, in words. */
+  readonly lost: readonly string[];
 }
 
-/** The part of a state that a path belongs to. */
-type Part = "files" | "git";
-
 /**
- * Plans how to return from the last entry to the first. A path is restored if it differs between the two and a tool
- * changed it, which means that it changed while an act ran. Other changes were made by somebody else.
- *
- * @param entries from the point to return to, to the current state
+ * Plans how to return to the moment before the first step. A path is restored if it differs and a tool changed it. Other
+ * changes were made by somebody else.
  */
-export async function planOf(store: UndoStore, entries: readonly Entry[]): Promise<Plan> {
-  const [past, now] = [entries[0], entries.at(-1)];
-  if (past === undefined || now === undefined) return { files: [], conflicts: [], repository: [] };
-  const pairs = entries.slice(1).map((to, index) => ({ from: entries[index] ?? to, to }));
-  const differences = await compared(store, [{ from: now, to: past }, ...pairs]);
-  const [listed = NOTHING, ...steps] = differences;
-  const back = await withModes(store, listed, now, past);
-  const byTools = new Set<string>();
-  const byOthers = new Set<string>();
-  for (const [index, { from }] of pairs.entries()) {
-    const changed = from.acting.length > 0 ? byTools : byOthers;
-    for (const [key] of steps[index] ?? NOTHING) changed.add(key);
-    for (const path of from.others ?? []) byOthers.add(`files/${path}`);
+export function planOf(store: UndoStore, steps: readonly Step[], manifest: Manifest): Plan {
+  const past = new Map<string, Item | null>();
+  const [byTools, byOthers] = [new Set<string>(), new Set<string>()];
+  for (const step of steps) {
+    for (const [path, before] of rowsOf(store.path, step)) {
+      if (!past.has(path)) past.set(path, before);
+      (step.by.length > 0 ? byTools : byOthers).add(path);
+    }
   }
-  const changes = [...back]
-    .filter(([key]) => byTools.has(key))
-    .map(([key, change]) => ({
-      ...change,
-      isShared: byOthers.has(key),
-      part: key.startsWith("git/") ? "git" : "files",
-    }))
-    .toSorted((one, other) => (one.path < other.path ? -1 : 1));
-  const of = (part: Part, isShared: boolean) =>
-    changes
-      .filter((change) => change.part === part && change.isShared === isShared)
-      .map((change): Change => ({ path: change.path, now: change.now, past: change.past }));
-  return { files: of("files", false), conflicts: of("files", true), repository: of("git", false) };
+  const back = new Map<string, Change>();
+  for (const path of [...byTools].toSorted()) {
+    const [was, now] = [past.get(path) ?? undefined, manifest.get(path)?.item];
+    if (!isSame(was, now)) back.set(path, { path, now, past: was });
+  }
+  const plan = { files: [] as Change[], conflicts: [] as Change[], repository: [] as Change[] };
+  const lost = new Map<string, Lost>();
+  for (const change of back.values()) {
+    const { path } = change;
+    if (isOfRepository(path) && !isWholeRepository(path, back)) {
+      if (!byOthers.has(path) && !isNewObject(change)) plan.repository.push(change);
+      continue;
+    }
+    const problem = problemOf(store, change);
+    if (problem !== undefined && problem !== "") lost.set(path, problem);
+    if (problem === undefined) (byOthers.has(path) ? plan.conflicts : plan.files).push(change);
+  }
+  return { ...plan, lost: lostText(lost) };
+}
+
+/** Whether the repository that the path belongs to was made or removed as a whole. */
+function isWholeRepository(path: string, back: ReadonlyMap<string, Change>): boolean {
+  const root = [...parentsOf(path), path].find(isOfRepository) ?? path;
+  const change = back.get(root);
+  return change !== undefined && (change.now?.kind === "folder") !== (change.past?.kind === "folder");
+}
+
+/** An object of a repository stays: git does not mind it, and it may be the only copy of work. */
+function isNewObject({ path, past }: Change): boolean {
+  return past === undefined && /\/objects\//.test(path);
+}
+
+/** A file whose content was not kept. */
+interface Lost {
+  /** In bytes; `undefined` for a folder that a tool can make again. */
+  readonly size: number | undefined;
+  readonly why: string;
+}
+
+/** Returns why a change cannot be undone; "" if there is nothing to say about it. */
+function problemOf({ path: store }: UndoStore, { now, past }: Change): Lost | "" | undefined {
+  if (past?.kind === "unkept") return { size: past.size, why: past.why };
+  if (past?.kind === "large" && !hasLarge(store, past.id)) return { size: past.size, why: IN_PLACE };
+  if (past?.kind === "cache") return { size: undefined, why: "a tool can make it again" };
+  if (now?.kind === "unkept" && past === undefined) return { size: now.size, why: `it stays, because ${now.why}` };
+  if (past === undefined && now?.kind === "cache") return "";
+  return past?.kind === "other" ? "" : undefined;
+}
+
+/** The most sentences about what is not kept. */
+const MOST_SENTENCES = 20;
+
+/** Says what is not kept: files of one folder with one reason together. */
+function lostText(lost: ReadonlyMap<string, Lost>): readonly string[] {
+  const groups = new Map<string, { readonly paths: string[]; readonly why: string; size: number | undefined }>();
+  for (const [path, { size, why }] of lost) {
+    const key = `${folderOf(path)}\0${why}`;
+    const group = groups.get(key) ?? { paths: [], why, size: undefined };
+    group.paths.push(path);
+    if (size !== undefined) group.size = (group.size ?? 0) + size;
+    groups.set(key, group);
+  }
+  const sentences = [...groups].map(([key, { paths, why, size }]) => {
+    const [only = ""] = paths;
+    const what =
+      paths.length === 1 ? shown(only) : `${paths.length} files in ${shown(key.split("\0")[0] ?? "") || "."}`;
+    return `${what} (${size === undefined ? "" : `${formatSize(size)}: `}${why})`;
+  });
+  const more = sentences.length - MOST_SENTENCES;
+  return more > 0 ? [...sentences.slice(0, MOST_SENTENCES), `the files of ${more} more folders`] : sentences;
+}
+
+const watched = new WeakMap<Manifest, ReadonlyMap<string, Known>>();
+
+/** The most files of which each is looked at when an act ends. Of more, only their folders are. */
+const MOST_WATCHED = 5_000;
+
+/** Says which files have gone or changed since the last look of this process whose content was not kept. */
+export function lostSince({ path: store, workDir }: UndoStore): readonly string[] {
+  const manifest = lastManifest(store) ?? new Map<string, Known>();
+  const isWatched = ([path, { item }]: [string, Known]) =>
+    item.kind === "unkept" || (item.kind === "large" && isLink(item.id) && !isOfRepository(path));
+  const files = watched.get(manifest) ?? new Map([...manifest].filter(isWatched));
+  watched.set(manifest, files);
+  const infoOf = (path: string) => tried(() => lstatSync(pathIn(workDir, path), { throwIfNoEntry: false }));
+  const folders = new Map([...files.keys()].map((path) => [folderOf(path), true]));
+  for (const folder of folders.keys()) folders.set(folder, folder === "" || infoOf(folder) !== undefined);
+  const lost = new Map<string, Lost>();
+  for (const [path, { item, ino, size, mtime }] of files) {
+    const isThere = folders.get(folderOf(path)) === true;
+    if (isThere && files.size > MOST_WATCHED) continue;
+    const info = isThere ? infoOf(path) : undefined;
+    const isInPlace = info?.ino === ino && (info.size !== size || info.mtimeMs !== mtime);
+    if (item.kind === "large" && isInPlace) lost.set(path, { size, why: IN_PLACE });
+    if (item.kind === "unkept" && (info === undefined || isInPlace)) lost.set(path, { size, why: item.why });
+  }
+  return lostText(lost);
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
+
+/** Says which files of the workspace are not kept. */
+export function unkeptText(manifest: Manifest): readonly string[] {
+  const lost = new Map<string, Lost>();
+  for (const [path, { item }] of manifest)
+    if (item.kind === "unkept") lost.set(path, { size: item.size, why: item.why });
+  return lostText(lost);
 }
 
 /**
  * Returns which files changed while acts of each point's thread ran, until the next point of that thread: ids of
  * points, with sorted paths of one character per byte.
  */
-export async function filesOfPoints(
-  store: UndoStore,
-  entries: readonly Entry[],
-): Promise<ReadonlyMap<string, readonly string[]>> {
-  const pairs = entries.slice(1).map((to, index) => ({ from: entries[index] ?? to, to }));
-  const steps = pairs.length === 0 ? [] : await compared(store, pairs);
+export function filesOfPoints(store: string, steps: readonly Step[]): ReadonlyMap<string, readonly string[]> {
   const latest = new Map<string, string>();
   const files = new Map<string, Set<string>>();
-  for (const [index, { from }] of pairs.entries()) {
-    if (from.point !== undefined) {
-      latest.set(from.point.thread, from.id);
-      files.set(from.id, new Set());
+  for (const step of steps) {
+    const { id, point, by } = step;
+    if (point !== undefined) {
+      latest.set(point.thread, id);
+      files.set(id, new Set());
     }
-    const threads = from.acting.map((act) => threadOf(act) ?? from.point?.thread ?? "");
-    for (const id of new Set(threads.map((thread) => latest.get(thread)))) {
-      if (id === undefined) continue;
-      for (const [key] of steps[index] ?? NOTHING) {
-        if (key.startsWith("files/")) files.get(id)?.add(key.slice("files/".length));
-      }
-    }
+    const points = new Set(by.map((act) => latest.get(threadOf(act) ?? point?.thread ?? "")));
+    const paths = points.size === 0 ? [] : rowsOf(store, step).map(([path]) => path);
+    for (const made of points) for (const path of paths) if (!isOfRepository(path)) files.get(made ?? "")?.add(path);
   }
   return new Map([...files].map(([id, paths]) => [id, [...paths].toSorted()]));
-}
-
-/** Changes by their path in the root tree of a state: "files/src/a.ts", "git/HEAD". */
-type Changes = ReadonlyMap<string, Change>;
-const NOTHING: Changes = new Map();
-
-/** Returns what differs between two states, for each pair. */
-async function compared(
-  store: UndoStore,
-  pairs: readonly { readonly from: State; readonly to: State }[],
-): Promise<readonly Changes[]> {
-  const input = pairs.map(({ from, to }) => `${from.root} ${to.root}\n`).join("");
-  const args = ["diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "-m"];
-  const raw = await git(store.path, args, { input });
-  const extras = await allExtras(store, pairs);
-  const lists = listsIn(raw, pairs);
-  return pairs.map(({ from, to }, index) => {
-    const [before, after] = [extras.get(from.extras), extras.get(to.extras)];
-    return before === undefined || after === undefined ? NOTHING : merged(lists[index] ?? [], before, after);
-  });
-}
-
-/** One line of git's list: modes and ids before and after. */
-interface ListedChange {
-  readonly path: string;
-  readonly from: { readonly mode: string; readonly id: string };
-  readonly to: { readonly mode: string; readonly id: string };
-}
-
-/** Git may print no heading for a pair of equal states, so each heading is searched for among the remaining pairs. */
-function listsIn(
-  raw: string,
-  pairs: readonly { readonly from: State; readonly to: State }[],
-): readonly ListedChange[][] {
-  const lists: ListedChange[][] = pairs.map(() => []);
-  let pair = -1;
-  for (let at = 0; at < raw.length;) {
-    if (raw[at] !== ":") {
-      const end = raw.indexOf("\n", at);
-      const [from = "", to = ""] = raw.slice(at, end).split(" ");
-      pair = pairs.findIndex((each, index) => index > pair && each.from.root === from && each.to.root === to);
-      at = end + 1;
-      continue;
-    }
-    const middle = raw.indexOf("\0", at);
-    const end = raw.indexOf("\0", middle + 1);
-    const [fromMode = "", toMode = "", fromId = "", toId = ""] = raw.slice(at + 1, middle).split(" ");
-    const path = raw.slice(middle + 1, end);
-    lists[pair]?.push({ path, from: { mode: fromMode, id: fromId }, to: { mode: toMode, id: toId } });
-    at = end + 1;
-  }
-  return lists;
-}
-
-function merged(lines: readonly ListedChange[], before: Extras, after: Extras): Changes {
-  const changes = new Map<string, Change>();
-  for (const line of lines) {
-    if (line.path === "extras") continue;
-    const path = line.path.slice(line.path.indexOf("/") + 1);
-    const isFile = line.path.startsWith("files/");
-    const item = ({ mode, id }: ListedChange["from"], extras: Extras) =>
-      itemOf(mode, id, isFile ? extras : undefined, path);
-    changes.set(line.path, { path, now: item(line.from, before), past: item(line.to, after) });
-  }
-  for (const [path, mode] of differing(before.folders, after.folders)) {
-    const change = changes.get(`files/${path}`);
-    const [now, past] = mode.map((each) =>
-      each === undefined ? undefined : ({ kind: "folder", mode: each } as const),
-    );
-    changes.set(`files/${path}`, { path, now: now ?? change?.now, past: past ?? change?.past });
-  }
-  for (const [path] of differing(before.modes, after.modes)) {
-    const key = `files/${path}`;
-    if (!changes.has(key)) changes.set(key, { path, now: SAME_CONTENT, past: SAME_CONTENT });
-  }
-  return changes;
-}
-
-/** A file whose mode alone differs. Git's list does not contain it. */
-const SAME_CONTENT: Item = { kind: "file", id: "", mode: 0 };
-
-/** Adds the files whose mode alone differs to the changes. */
-async function withModes(store: UndoStore, back: Changes, now: Entry, past: Entry): Promise<Changes> {
-  const asked = new Set([...back.values()].filter((change) => change.now === SAME_CONTENT).map(({ path }) => path));
-  if (asked.size === 0) return back;
-  const all = new Map(back);
-  const [before, after] = [await readExtras(store.path, now.extras), await readExtras(store.path, past.extras)];
-  for (const path of asked) all.delete(`files/${path}`);
-  for (const line of (await git(store.path, ["ls-tree", "-r", "-z", past.files])).split("\0")) {
-    const [heading = "", path = ""] = line.split("\t", 2);
-    const [mode = "", , id = ""] = heading.split(" ");
-    if (!asked.has(path)) continue;
-    const change = { path, now: itemOf(mode, id, before, path), past: itemOf(mode, id, after, path) };
-    all.set(`files/${path}`, change);
-  }
-  return all;
-}
-
-function differing(
-  before: ReadonlyMap<string, number>,
-  after: ReadonlyMap<string, number>,
-): [string, [number | undefined, number | undefined]][] {
-  const paths = new Set([...before.keys(), ...after.keys()]);
-  return [...paths].flatMap((path) => {
-    const [now, past] = [before.get(path), after.get(path)];
-    return now === past ? [] : [[path, [now, past]] as [string, [number | undefined, number | undefined]]];
-  });
-}
-
-async function allExtras(
-  store: UndoStore,
-  pairs: readonly { readonly from: State; readonly to: State }[],
-): Promise<ReadonlyMap<string, Extras>> {
-  const found = new Map<string, Extras>();
-  const reader = openReader(store.path);
-  try {
-    for (const id of new Set(pairs.flatMap(({ from, to }) => [from.extras, to.extras])))
-      found.set(id, extrasIn((await reader.read(id)).toString("latin1")));
-  } finally {
-    reader.close();
-  }
-  return found;
 }

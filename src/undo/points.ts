@@ -1,30 +1,18 @@
 import { randomName } from "../util/identifier.ts";
-import { openReader, git } from "./git.ts";
 import { readActs } from "./acts.ts";
-import { repositoryOf } from "./keep.ts";
-import {
-  type Entry,
-  type Log,
-  type Point,
-  type UndoStore,
-  endAct,
-  liveActs,
-  newAct,
-  readLog,
-  withLock,
-  writeLog,
-} from "./log.ts";
-import { type Plan, filesOfPoints, planOf } from "./plan.ts";
+import { diffOf, itemsBefore } from "./diff.ts";
+import { openReader } from "./git.ts";
+import { type Log, type Point, type Step, type UndoStore, endAct, liveActs, newAct, readLog, withLock } from "./log.ts";
+import { readManifest } from "./manifest.ts";
+import { type Plan, filesOfPoints, planOf, unkeptText } from "./plan.ts";
 import { type Failure, restoreAll } from "./restore.ts";
-import { type UndoOptions, saveLog, storeOf, withState } from "./store.ts";
+import { type UndoOptions, saveLog, storeOf, withLook } from "./store.ts";
 
 /** A state to which people can return. */
 export interface UndoPoint extends Point {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** What was not kept, in sentences. */
-  readonly unkept: readonly string[];
   /** What its acts changed, until the next point of its thread. Paths have one character per byte. */
   readonly files: readonly string[];
 }
@@ -35,8 +23,8 @@ export interface Preview {
   readonly plan: Plan;
   /** True while an act of this or another process runs: what it changes from now on is not restored. */
   readonly isActing: boolean;
-  /** The trees of the current state and of the point, without empty folders and modes. */
-  readonly trees: readonly [now: string, then: string];
+  /** Which files of the workspace are not kept now, in words. */
+  readonly unkept: readonly string[];
 }
 
 export interface RestoreOptions {
@@ -110,9 +98,9 @@ export async function openPoints(options: Omit<UndoOptions, "maxBytes">): Promis
     },
     async unfinished() {
       const log = await readLog(store.path);
-      const last = log.entries.at(-1);
-      const isDead = last !== undefined && last.acting.length > 0 && liveActs(log).length === 0;
-      return isDead && last.point?.by === "undo" ? last.point.tool : undefined;
+      const point = log.steps.at(-1)?.point;
+      const isDead = log.acting.length > 0 && liveActs(log).length === 0;
+      return isDead && point?.by === "undo" ? point.tool : undefined;
     },
     async preview(id, thread) {
       return withLock(store.path, async () => {
@@ -126,65 +114,60 @@ export async function openPoints(options: Omit<UndoOptions, "maxBytes">): Promis
         return previewOf(store, log, point);
       });
     },
-    async diff({ plan, trees }) {
-      const paths = plan.files.map(({ path }) => path);
-      const args = [...DIFF, ...trees];
-      return git(store.path, paths.length > MOST_PATHS ? args : [...args, "--", ...paths]);
+    async diff({ plan: { files } }) {
+      const [now, past] = [
+        new Map(files.map((each) => [each.path, each.now])),
+        new Map(files.map((each) => [each.path, each.past])),
+      ];
+      return diffOf(store.path, now, past, PATCH);
     },
     async changes(points) {
-      const { entries } = await readLog(store.path);
-      const first = entries.find(({ id }) => points.some((point) => point.id === id));
+      const log = await readLog(store.path);
+      const first = log.steps.findIndex(({ id }) => points.some((point) => point.id === id));
       const paths = [...new Set(points.flatMap(({ files }) => files))].toSorted().slice(0, MOST_PATHS);
-      const now = entries.at(-1);
-      if (first === undefined || now === undefined || paths.length === 0) return "";
-      return git(store.path, [...DIFF, first.files, now.files, "--", ...paths]);
+      if (first === -1 || paths.length === 0) return "";
+      const now = log.steps.length;
+      const items = itemsBefore(store.path, log, new Map([first, now].map((index) => [index, paths])));
+      return diffOf(store.path, items.get(first) ?? new Map(), items.get(now) ?? new Map(), PATCH);
     },
-    async lines(points) {
-      const { entries } = await readLog(store.path);
-      return linesOf(store, entries, points);
-    },
+    lines: async (points) => linesOf(store, await readLog(store.path), points),
     restore: (preview, choice) => withLock(store.path, () => restore(store, preview, choice)),
   };
 }
 
-/** The maximum number of paths that are passed to git. */
+/** The maximum number of files of which a diff of several points is made. */
 const MOST_PATHS = 500;
 
-/** The diff of two trees. */
-const DIFF = [
-  ...["--literal-pathspecs", "diff-tree", "-r", "-p"],
-  ...["--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"],
-];
+const PATCH = ["-p", "--no-color", "--no-ext-diff", "--no-textconv"];
 
 async function linesOf(
   store: UndoStore,
-  entries: readonly Entry[],
+  log: Log,
   points: readonly UndoPoint[],
 ): Promise<ReadonlyMap<string, LineCounts>> {
-  const pairs = points.flatMap((point) => {
-    const start = entries.findIndex(({ id }) => id === point.id);
-    const later = entries.slice(start + 1);
-    const [from, to] = [entries[start], later.find((each) => each.point?.thread === point.thread) ?? later.at(-1)];
-    return from === undefined || to === undefined ? [] : [{ point, trees: `${from.files} ${to.files}` }];
+  const { steps } = log;
+  const wanted = new Map<number, string[]>();
+  const pairs = points.flatMap(({ id, thread, files }) => {
+    const start = steps.findIndex((step) => step.id === id);
+    if (start === -1) return [];
+    const next = steps.findIndex(({ point }, index) => index > start && point?.thread === thread);
+    const end = next === -1 ? steps.length : next;
+    for (const index of [start, end]) wanted.set(index, [...(wanted.get(index) ?? []), ...files]);
+    return [{ id, start, end, files }];
   });
-  if (pairs.length === 0) return new Map();
-  const input = pairs.map(({ trees }) => `${trees}\n`).join("");
-  const listed = await git(store.path, ["diff-tree", "--stdin", "-r", "-z", "--numstat", "--no-renames"], { input });
+  const items = itemsBefore(store.path, log, wanted);
+  // One diff for all points: the paths of each are below a folder with its number.
+  const side = (which: "start" | "end") =>
+    new Map(
+      pairs.flatMap((pair, number) =>
+        pair.files.map((path) => [`${number}/${path}`, items.get(pair[which])?.get(path)] as const),
+      ),
+    );
   const counts = new Map(points.map(({ id }) => [id, { added: 0, removed: 0 }]));
-  let pair = -1;
-  let left = listed;
-  while (left !== "") {
-    const heading = /^[\da-f]+ [\da-f]+\n/.exec(left)?.[0];
-    if (heading !== undefined) {
-      pair = pairs.findIndex(({ trees }, index) => index > pair && heading === `${trees}\n`);
-      left = left.slice(heading.length);
-      continue;
-    }
-    const end = left.indexOf("\0");
-    const [added, removed, path = ""] = left.slice(0, end).split("\t");
-    left = left.slice(end + 1);
-    const count = counts.get(pairs[pair]?.point.id ?? "");
-    if (count === undefined || pairs[pair]?.point.files.includes(path) !== true) continue;
+  for (const line of (await diffOf(store.path, side("start"), side("end"), ["--numstat", "-z"])).split("\0")) {
+    const [added, removed, path = ""] = line.split("\t");
+    const count = counts.get(pairs[Number(path.split("/")[0])]?.id ?? "");
+    if (count === undefined || path === "") continue;
     count.added += Number(added) || 0; // "-" for a file that is not text
     count.removed += Number(removed) || 0;
   }
@@ -198,24 +181,21 @@ async function restore(store: UndoStore, preview: Preview, options: RestoreOptio
   if (JSON.stringify(plan) !== JSON.stringify(preview.plan)) {
     throw new Error("files have changed since the preview, so nothing was restored. Look at the preview again");
   }
-  const [now] = log.entries.slice(-1);
-  if (now === undefined) throw noPoint(preview.point.id);
   const act = newAct(preview.point.thread);
   const undo = randomName(6);
   const point: Point = { by: "undo", thread: preview.point.thread, tool: preview.point.id };
-  const begun: Entry = { ...now, id: undo, at: Date.now(), point, acting: [...liveActs(log), act] };
+  const acting = [...liveActs(log), act];
+  const begun: Step = { id: undo, at: Date.now(), point, by: acting, rows: [] };
   // An undo is an act like any other. It is recorded first, so that a killed undo can be repeated or undone.
-  await writeLog(store.path, { ...log, entries: [...log.entries, begun] });
+  await saveLog(store, { ...log, steps: [...log.steps, begun], acting });
   const reader = openReader(store.path);
   try {
     const changes = [...plan.files, ...(force ? plan.conflicts : [])].toSorted((one, other) =>
       one.path < other.path ? -1 : 1,
     );
-    const failures = [...(await restoreAll(store.workDir, changes, reader))];
-    const own = repository && plan.repository.length > 0 ? repositoryOf(store.workDir) : undefined;
-    if (own !== undefined) failures.push(...(await restoreAll(own, plan.repository, reader)));
-    const asked = changes.length + (own === undefined ? 0 : plan.repository.length);
-    return { undo, restored: asked - failures.length, failures };
+    if (repository) changes.push(...plan.repository);
+    const failures = await restoreAll(store, changes, reader);
+    return { undo, restored: changes.length - failures.length, failures };
   } finally {
     reader.close();
     endAct(act);
@@ -242,29 +222,29 @@ async function newestChange(
 }
 
 function isEmpty(store: string, log: Log): boolean {
-  return log.entries.length === 0 && readActs(store, log).length === 0;
+  return log.steps.length === 0 && readActs(store, log).length === 0;
 }
 
 /** Adds the current state to the record. Call only while holding the lock. */
 async function stateOfNow(store: UndoStore, log: Log): Promise<Log> {
-  const taken = await withState(store, log, { acting: liveActs(log) });
-  await saveLog(store, taken);
-  return taken;
+  const seen = await withLook(store, log, { acting: liveActs(log) });
+  await saveLog(store, seen);
+  return seen;
 }
 
 async function previewOf(store: UndoStore, log: Log, point: UndoPoint): Promise<Preview> {
-  const start = log.entries.findIndex(({ id }) => id === point.id);
-  const [then, now] = [log.entries[start], log.entries.at(-1)];
-  if (then === undefined || now === undefined) throw noPoint(point.id);
-  const plan = await planOf(store, log.entries.slice(start));
-  return { point, plan, isActing: now.acting.length > 0, trees: [now.files, then.files] };
+  const start = log.steps.findIndex(({ id }) => id === point.id);
+  const manifest = readManifest(store.path, log);
+  if (start === -1 || manifest === undefined) throw noPoint(point.id);
+  const plan = planOf(store, log.steps.slice(start), manifest);
+  return { point, plan, isActing: log.acting.length > 0, unkept: unkeptText(manifest) };
 }
 
 /** Returns the points in chronological order. */
-async function pointsIn(store: UndoStore, { entries }: Log): Promise<readonly UndoPoint[]> {
-  const files = await filesOfPoints(store, entries);
-  return entries.flatMap(({ id, at, unkept, point }) =>
-    point === undefined ? [] : [{ ...point, id, at, unkept, files: files.get(id) ?? [] }],
+async function pointsIn(store: UndoStore, { steps }: Log): Promise<readonly UndoPoint[]> {
+  const files = filesOfPoints(store.path, steps);
+  return steps.flatMap(({ id, at, point }) =>
+    point === undefined ? [] : [{ ...point, id, at, files: files.get(id) ?? [] }],
   );
 }
 

@@ -4,8 +4,9 @@ import { type FileHandle, chmod, lstat, mkdir, open, readlink, rename, rmdir, sy
 import { codeOf, messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
 import type { ObjectReader } from "./git.ts";
-import { parentsOf } from "./keep.ts";
-import type { Item } from "./log.ts";
+import { restoreLarge } from "./large.ts";
+import type { Item, UndoStore } from "./log.ts";
+import { parentsOf } from "./paths.ts";
 import type { Change } from "./plan.ts";
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
@@ -21,14 +22,14 @@ export interface Failure {
 }
 
 /**
- * Restores each path below `root`. Follows no link, neither at the path nor on the way to it: each folder is opened
+ * Restores each path of the workspace. Follows no link, neither at the path nor on the way to it: each folder is opened
  * within the one above it. A file is written next to the old one and renamed when it is complete. A path that has
  * changed since the plan stays as it is. Never removes a folder that is not empty.
  *
  * @returns what could not be restored; everything else was
  */
 export async function restoreAll(
-  root: string,
+  { path: store, workDir: root }: Pick<UndoStore, "path" | "workDir">,
   changes: readonly Change[],
   reader: ObjectReader,
 ): Promise<readonly Failure[]> {
@@ -56,7 +57,9 @@ export async function restoreAll(
     ({ path, now }) =>
       inParent(root, path, async (at) => {
         await requireUnchanged(at, now);
-        await unlink(at);
+        await unlink(at).catch((error: unknown) => {
+          if (codeOf(error) !== "ENOENT") throw error;
+        });
       }),
   );
   await attempt(
@@ -72,6 +75,7 @@ export async function restoreAll(
     ({ path, now, past }) =>
       inParent(root, path, async (at, beside) => {
         await requireUnchanged(at, isFolder(now) ? undefined : now);
+        if (past?.kind === "large") await restoreLarge(store, past, at, beside);
         if (past?.kind === "file") await writeFileBeside(at, beside, await reader.read(past.id), past.mode);
         if (past?.kind === "link") {
           await symlink(await reader.read(past.id), beside);
@@ -85,9 +89,8 @@ export async function restoreAll(
   return [...failures].map(([path, reason]) => ({ path, reason }));
 }
 
-/** Files of the user's repository and of other repositories are never changed through their paths. */
 function isForbidden(name: string): boolean {
-  return name.toLowerCase() === ".git" || name === "" || name === "." || name === "..";
+  return name === "" || name === "." || name === "..";
 }
 
 async function writeFileBeside(at: Buffer, beside: Buffer, content: Buffer, mode: number): Promise<void> {
@@ -117,6 +120,8 @@ async function requireUnchanged(at: Buffer, expected: Item | undefined): Promise
   if (hasNoContent(info)) return unlink(at);
   if (info.isDirectory()) throw new Error("a folder is now in its place, with content that was not kept");
   const isSame =
+    (expected?.kind === "unkept" && expected.size === info.size && expected.changedAt === info.mtimeMs) ||
+    (expected?.kind === "large" && info.isFile() && expected.size === info.size) ||
     (expected?.kind === "link" && info.isSymbolicLink() && expected.id === idOf(await readlink(at, "buffer"))) ||
     (expected?.kind === "file" && info.isFile() && [expected.id, undefined].includes(await idOfFile(at)));
   if (!isSame) throw new Error("it was changed since the preview");

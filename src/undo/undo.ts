@@ -7,13 +7,14 @@ import { Stop, pause } from "../util/abort.ts";
 import { messageOf } from "../util/errors.ts";
 import { filesOf, mayChangeFiles } from "./acts.ts";
 import { type UndoStore, newAct, readLog } from "./log.ts";
-import { createOff, requireRoom } from "./off.ts";
-import { createStates } from "./states.ts";
+import { createOff } from "./off.ts";
+import { lostSince } from "./plan.ts";
+import { type Mark, createStates } from "./states.ts";
 import { type UndoOptions, storeOf } from "./store.ts";
 
 /**
- * How long the acts of a turn wait in total for states to be kept, in milliseconds. Mostly it takes a few. Reading
- * every file of a large workspace for the first state, or one large file on a busy machine, takes seconds.
+ * How long the acts of a turn wait in total for states to be kept, in milliseconds. Mostly it takes a few. While content
+ * is being kept, as that of all files at first, an act waits for as long as that goes on.
  */
 const WAIT_MS = 10_000;
 
@@ -75,9 +76,7 @@ export function createUndo(options: UndoOptions): UndoRecorder {
   const open = async () => {
     opening ??= storeOf(options);
     opening.catch(() => (opening = undefined));
-    const store = await opening;
-    requireRoom(store);
-    return store;
+    return opening;
   };
   const turnOf = (call: ApprovedCall): Turn => {
     const id = call.request.turn;
@@ -106,15 +105,28 @@ export function createUndo(options: UndoOptions): UndoRecorder {
       const turn = turnOf(call);
       const act = newAct(thread);
       let isLate = false;
-      let mark: string | undefined;
+      let mark: Mark | undefined;
+      let movedAt = performance.now();
+      const progress = () => void (movedAt = performance.now());
       const done = inOrder(async () => {
-        mark = await states.begin(store, { act, call, files, mayWait: turn.waitMs > 0, isLate: () => isLate });
+        mark = await states.begin(store, {
+          act,
+          call,
+          files,
+          mayWait: turn.waitMs > 0,
+          isLate: () => isLate,
+          progress,
+        });
       }).then(() => KEPT, asError);
       const waitMs = files === undefined ? turn.waitMs : WAIT_MS;
-      const { outcome, tookMs } = await waitFor(done, waitMs, { signal, update });
+      const { outcome, tookMs } = await waitFor(done, waitMs, { signal, update, movedAt: () => movedAt });
       isLate = outcome === LATE;
       off.learn(outcome);
-      const ended = () => void inOrder(() => states.end(store, { act, files }, mark)).catch(() => {});
+      const ended = () => {
+        const lost = files === undefined ? lostSince(store) : (mark?.unkept ?? []);
+        void inOrder(() => states.end(store, { act, files }, mark)).catch(() => {});
+        return lost.length === 0 ? undefined : `Not kept, so undo cannot restore it: ${lost.join(", ")}.`;
+      };
       if (files === undefined) {
         turn.waitMs = Math.max(0, turn.waitMs - tookMs);
         turn.hasPoint ||= outcome === KEPT || states.hasPoint(store, call, await readLog(store.path));
@@ -145,17 +157,26 @@ export function createUndo(options: UndoOptions): UndoRecorder {
 async function waitFor(
   done: Promise<typeof KEPT | Error>,
   waitMs: number,
-  { signal, update }: { readonly signal: AbortSignal; readonly update: Parameters<BeforeAct>[2] },
+  {
+    signal,
+    update,
+    movedAt,
+  }: { readonly signal: AbortSignal; readonly update: Parameters<BeforeAct>[2]; movedAt(): number },
 ): Promise<{ readonly outcome: typeof KEPT | typeof LATE | Error; readonly tookMs: number }> {
   const soon = await Promise.race([done, nextTurn(LATE)]); // the file of a file tool is kept by then
   if (soon !== LATE) return { outcome: soon, tookMs: 0 };
   const started = performance.now();
   const waiting = new Stop(signal);
   const shown = setTimeout(() => update({ displayMessage: KEEPING }), SHOWN_MS);
-  const outcome = await Promise.race([done, pause(waitMs, waiting.signal).then(() => LATE)]);
-  const tookMs = performance.now() - started;
+  const tooLong = async () => {
+    for (let left = waitMs; left > 0 && !waiting.signal.aborted; left = movedAt() + waitMs - performance.now())
+      await pause(left, waiting.signal);
+    return LATE;
+  };
+  const outcome = await Promise.race([done, tooLong()]);
+  const tookMs = performance.now() - Math.max(started, movedAt());
   clearTimeout(shown);
-  if (tookMs >= SHOWN_MS) update({ displayMessage: null });
+  if (performance.now() - started >= SHOWN_MS) update({ displayMessage: null });
   waiting.abort(new Error("nobody waits"));
   waiting.unlink();
   return { outcome, tookMs };

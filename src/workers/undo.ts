@@ -65,7 +65,6 @@ const json = (value: unknown = null) => JSON.parse(JSON.stringify(value)) as Jso
 const shortened = (point: UndoPoint): UndoPoint => ({
   ...point,
   files: point.files.slice(0, MOST_FILES),
-  unkept: point.unkept.slice(0, MOST_FILES),
 });
 
 function requireShort(preview: Preview): Preview {

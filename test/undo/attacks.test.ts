@@ -6,7 +6,6 @@ import { asText } from "../../src/index.ts";
 import { startGit } from "../../src/undo/git.ts";
 import { withLock } from "../../src/undo/log.ts";
 import { restoreAll } from "../../src/undo/restore.ts";
-import { until } from "../support/until.ts";
 import { repository, temporaryFolder, workspace } from "../support/workspace.ts";
 import { undoing } from "./undoing.ts";
 
@@ -33,10 +32,10 @@ test("no filter, hook, monitor or conversion of the project is used, and bytes a
   writeFileSync(join(folder, ".gitattributes"), attributes);
   const { run, undo } = await undoing(folder);
   await run("echo changed > a.txt; echo x > nested/file; rm .gitattributes");
-  const { preview } = await undo();
+  await undo();
   expect(readFileSync(join(folder, "a.txt"), "latin1")).toBe(crlf);
+  expect(existsSync(join(nested, "file"))).toBe(false);
   expect(readFileSync(join(folder, ".gitattributes"), "latin1")).toBe(attributes);
-  expect(preview.point.unkept).toEqual(["nested is a repository of its own"]);
   expect(existsSync(marker)).toBe(false);
 });
 
@@ -59,7 +58,7 @@ test("a path that is replaced with a link after planning is not followed", async
   const file = { kind: "file", id: "0".repeat(40), mode: 0o777 } as const;
   const reader = { read: async () => Buffer.from("written"), close: () => {} };
   const failures = await restoreAll(
-    folder,
+    { path: temporaryFolder(), workDir: folder },
     [
       { path: "a", now: file, past: { ...file, mode: 0o600 } },
       { path: "d/a", now: file, past: undefined },
@@ -67,7 +66,6 @@ test("a path that is replaced with a link after planning is not followed", async
       { path: "e", now: { kind: "folder", mode: 0o755 }, past: { kind: "folder", mode: 0o777 } },
       { path: "f/new", now: undefined, past: file },
       { path: "../up", now: undefined, past: file },
-      { path: ".GIT/config", now: undefined, past: file },
     ],
     reader,
   );
@@ -76,71 +74,91 @@ test("a path that is replaced with a link after planning is not followed", async
   expect(readdirSync(folder)).toEqual(["a", "d", "e", "f"]);
 });
 
-test("large files are omitted and named, and the store stays within its limit", async () => {
-  const folder = await workspace({ "small.txt": "one\n" });
-  writeFileSync(join(folder, "large.bin"), Buffer.alloc(51 * 1_048_576));
-  const { run, undo } = await undoing(folder);
-  await run("echo two > small.txt; echo > large.bin");
-  const { preview } = await undo();
-  expect(preview.point.unkept).toEqual(["large.bin has 51MB, more than 50MB"]);
-  expect(readFileSync(join(folder, "small.txt"), "utf8")).toBe("one\n");
-});
-
-describe("past the limit", () => {
-  const OFF = /\[Undo is off: .* has 68\.\dKB of content to keep, and undo may take 64KB\.\]$/;
-  const calling = ({ toolkit }: Pick<Awaited<ReturnType<typeof undoing>>, "toolkit">) => {
-    return async (thread: string, name = "anything") => {
-      const input = name === "write" ? { path: "b", content: "x" } : { command: "true" };
-      return asText(await toolkit.call({ name, input, thread }));
-    };
+describe("a file above 50 MB", () => {
+  const LARGE = Buffer.alloc(51 * 1_048_576, "a");
+  const large = async () => {
+    const folder = await workspace({ "small.txt": "one\n" });
+    writeFileSync(join(folder, "large.bin"), LARGE);
+    return folder;
   };
 
-  test("each thread is told once, and no later process looks at the files again", async () => {
-    const full = await workspace({ "a.bin": Buffer.alloc(70_000, "a") });
-    const stateDir = temporaryFolder();
-    const first = await undoing(full, { maxUndoBytes: 65_536, stateDir });
-    const act = calling(first);
-    expect(await act("one")).toMatch(OFF);
-    expect(await act("one")).not.toContain("Undo");
-    expect(await act("one", "write")).not.toContain("Undo");
-    expect(await act("two", "write")).toMatch(OFF);
-    expect(await first.points.list()).toEqual([]);
-    const record = readFileSync(join(first.store, "full.json"), "utf8");
-    const second = await undoing(full, { maxUndoBytes: 65_536, stateDir });
-    expect(await calling(second)("one")).toMatch(OFF);
-    expect(readFileSync(join(first.store, "full.json"), "utf8")).toBe(record);
-    const more = await undoing(full, { maxUndoBytes: 1_000_000, stateDir });
-    expect(await calling(more)("one")).not.toContain("Undo");
-    await expect.poll(() => more.points.list()).toHaveLength(1); // a busy machine may finish after the call
-    expect(existsSync(join(first.store, "full.json"))).toBe(false);
+  test.for([
+    "rm large.bin",
+    "rm large.bin; mkdir large.bin",
+    "mv large.bin other.bin",
+    "cp small.txt t; mv t large.bin",
+  ])("comes back after %s, and can go again", async (command) => {
+    const folder = await large();
+    const { run, undo } = await undoing(folder);
+    expect(await run(`${command}; echo two > small.txt`)).not.toContain("Not kept");
+    const { failures, undo: again } = await undo();
+    expect(failures).toEqual([]);
+    expect(readdirSync(folder)).toEqual(["large.bin", "small.txt"]);
+    expect(readFileSync(join(folder, "large.bin")).equals(LARGE)).toBe(true);
+    expect((await undo({ id: again })).failures).toEqual([]);
+    expect(readFileSync(join(folder, "small.txt"), "utf8")).toBe("two\n");
   });
 
-  test("it is tried again after an hour", async () => {
-    const full = await workspace({ "a.bin": Buffer.alloc(70_000, "a") });
-    const stateDir = temporaryFolder();
-    const first = await undoing(full, { maxUndoBytes: 65_536, stateDir });
-    expect(await calling(first)("one")).toMatch(OFF);
-    const record = join(first.store, "full.json");
-    writeFileSync(record, readFileSync(record, "utf8").replace(/"at":\d+/, `"at":${Date.now() - 3_700_000}`));
-    rmSync(join(full, "a.bin"));
-    const second = await undoing(full, { maxUndoBytes: 65_536, stateDir });
-    expect(await calling(second)("one")).not.toContain("Undo");
-    expect(existsSync(record)).toBe(false);
+  test("that is changed in place is named by the call and by undo, unless the file system clones files", async () => {
+    const folder = await large();
+    const { run, undo, store } = await undoing(folder);
+    const result = await run("echo two > small.txt; echo more >> large.bin");
+    const isCloned = readdirSync(join(store, "large")).every((name) => name.startsWith("c"));
+    const words = "large.bin (51MB: it was changed in place, and only a link to it could be kept)";
+    if (!isCloned) expect(result).toContain(`[Not kept, so undo cannot restore it: ${words}.]`);
+    const { preview } = await undo();
+    expect(preview.plan.lost).toEqual(isCloned ? [] : [words]);
+    expect(readFileSync(join(folder, "small.txt"), "utf8")).toBe("one\n");
   });
+});
 
-  test("what is found while nobody waits any more is told with the next call", async () => {
-    const folder = await workspace({ a: "one\n" });
-    const { toolkit, store, run } = await undoing(folder, { maxUndoBytes: 65_536 });
-    await run("true");
-    writeFileSync(join(folder, "a.bin"), Buffer.alloc(70_000, "a"));
-    const act = calling({ toolkit });
-    await withLock(store, async () => {
-      expect(await act("one")).toContain("This act cannot be undone: the state before it was not kept");
-    });
-    await until("the limit is found", () => existsSync(join(store, "full.json")));
-    expect(await act("one")).toMatch(OFF);
-    expect(await act("one")).not.toContain("Undo");
-  });
+test("past the limit, the folder with most of the content is left out and named; the rest is undone", async () => {
+  const folder = await workspace({ "src/a": "one\n", ".env": "KEY=1\n" });
+  mkdirSync(join(folder, "data/set"), { recursive: true });
+  for (let n = 0; n < 5; n++) writeFileSync(join(folder, `data/set/${n}`), Buffer.alloc(30_000, n));
+  const stateDir = temporaryFolder();
+  const { run, undo, store, toolkit } = await undoing(folder, { maxUndoBytes: 65_536, stateDir });
+  const words = "5 files in data/set (146.5KB: undo may take no more (state.undo_mb))";
+  expect(await run("echo two > src/a; rm .env")).not.toContain("Not kept");
+  expect(await run("rm -r data")).toContain(`[Not kept, so undo cannot restore it: ${words}.]`);
+  const { preview, failures } = await undo();
+  expect([preview.plan.lost, failures]).toEqual([[words], []]);
+  expect([readFileSync(join(folder, "src/a"), "utf8"), existsSync(join(folder, ".env"))]).toEqual(["one\n", true]);
+  await toolkit.close();
+
+  writeFileSync(join(folder, "data/set/0"), Buffer.alloc(100_000, "a"));
+  const second = await undoing(folder, { maxUndoBytes: 65_536, stateDir });
+  await second.run("true");
+  const more = await undoing(folder, { maxUndoBytes: 1_000_000, stateDir });
+  expect(await more.run("rm data/set/0")).not.toContain("Not kept");
+  expect((await more.undo()).preview.plan.lost).toEqual([]);
+  expect(readFileSync(join(folder, "data/set/0"))).toHaveLength(100_000);
+  expect(existsSync(store)).toBe(true);
+});
+
+test("folders that a tool can make again are not kept, and stay; other ignored ones are kept", async () => {
+  const folder = await repository({ "package.json": "{}\n", ".gitignore": "node_modules\ndata\n.env\nlib\n" });
+  const made = {
+    "node_modules/a/index.js": "1",
+    "lib/__pycache__/a.pyc": "1",
+    "venv/pyvenv.cfg": "1",
+    "venv/bin/p": "1",
+  };
+  const own = { "data/rows.csv": "1,2\n", ".env": "KEY=1\n", "lib/node_modules/mine.txt": "mine\n" };
+  for (const [path, content] of Object.entries({ ...made, ...own })) {
+    mkdirSync(join(folder, path, ".."), { recursive: true });
+    writeFileSync(join(folder, path), content);
+  }
+  const { run, undo } = await undoing(folder);
+  await run(`rm -rf ${Object.keys({ ...made, ...own }).join(" ")} data venv; echo x > a.txt; mkdir node_modules/new`);
+  const { preview, failures } = await undo();
+  expect(failures).toEqual([]);
+  for (const [path, content] of Object.entries(own)) expect(readFileSync(join(folder, path), "utf8")).toBe(content);
+  expect(preview.plan.lost).toEqual(["venv (a tool can make it again)"]);
+  expect([existsSync(join(folder, "node_modules/new")), existsSync(join(folder, "a.txt"))]).toEqual([true, false]);
+  await run("rm package.json"); // now nothing shows that node_modules can be made again
+  await undo();
+  expect(existsSync(join(folder, "node_modules/new"))).toBe(true);
 });
 
 test("old states are removed for new ones", async () => {

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { shown } from "../../src/undo/keep.ts";
+import { shown } from "../../src/undo/paths.ts";
 import { startGit } from "../../src/undo/git.ts";
 import { type Log, adding, readLog, withLock, writeLog } from "../../src/undo/log.ts";
 import { cases } from "../support/cases.ts";
@@ -45,7 +45,7 @@ test("the first state is kept when an agent gets a message, before its first act
   const folder = await repository({ "a.txt": "one\n" });
   const { toolkit, store, points, run, undo } = await undoing(folder);
   toolkit.hear("Change the file.");
-  await until("the state is kept", async () => (await readLog(store)).entries.length === 1);
+  await until("the state is kept", async () => (await readLog(store)).manifest.length === 1);
   expect(await points.list()).toEqual([]);
   await run("echo two > a.txt");
   expect(await points.list()).toHaveLength(1);
@@ -87,13 +87,13 @@ test("an act of a file tool keeps its files only; commands of the same turn are 
   await write("new/folder/x.txt", "new\n");
   await write("a.txt", "changed\n");
   await write("ignored", "changed\n");
-  expect((await readLog(store)).entries).toEqual([]); // no state of the workspace was needed
+  expect((await readLog(store)).steps).toEqual([]); // the workspace was not looked at
   writeFileSync(join(folder, "b.txt"), "by somebody else\n");
   await write("b.txt", "changed\n");
   await run("rm a.txt; echo more > new/more.txt");
   const { undo: again, failures, preview } = await undo();
   expect([failures, preview.plan.conflicts]).toEqual([[], []]);
-  const expected = { ...before, "b.txt": "file 644 by somebody else\n", ignored: "file 644 changed\n" };
+  const expected = { ...before, "b.txt": "file 644 by somebody else\n", ignored: "file 644 mine\n" };
   expect(treeOf(folder)).toEqual(expected);
   await undo({ id: again });
   expect(treeOf(folder)).toMatchObject({ "b.txt": "file 644 changed\n", "new/more.txt": "file 644 more\n" });
@@ -129,6 +129,9 @@ test.for([
   ["a folder by an empty one", "mkdir t; echo one > t/a", "rm -r t; mkdir t"],
   ["a file by a folder that ignores itself", "echo one > t", 'rm t; mkdir t; echo "*" > t/.gitignore; echo y > t/y'],
   ["a folder by one that may not be entered", "mkdir t; echo one > t/a", "chmod 0 t"],
+  ["a folder that ignored itself", 'mkdir t; echo "*" > t/.gitignore; echo y > t/y', "rm -r t; mkdir t; echo n > t/n"],
+  ["a file by a repository", "echo one > t", "rm t; git init -q t; echo x > t/x"],
+  ["a folder by a repository", "mkdir t; echo one > t/a", "rm -r t; git init -q t; echo x > t/x"],
 ] as const)("what a command replaces comes back: %s", async ([, before, command]) => {
   const folder = await workspace({});
   execFileSync("sh", ["-c", before], { cwd: folder });
@@ -139,7 +142,7 @@ test.for([
   expect(treeOf(folder)).toEqual(tree);
 });
 
-const EMPTY: Log = { entries: [], bytes: 0, prunedAt: 0 };
+const EMPTY: Log = { version: 2, steps: [], acting: [], manifest: [], bytes: 0, largeBytes: 0, prunedAt: 0 };
 
 const holdLock = (store: string): void => void withLock(store, async (): Promise<void> => nextTurn());
 const replaceRecord = (store: string): Promise<void> => writeLog(store, EMPTY);
