@@ -20,7 +20,6 @@ import { createAgent } from "../dist/agent.js";
 import { scriptedModel } from "../dist/testing.js";
 import { linePlot } from "../scripts/lib/plot.mjs";
 import { projectRoot } from "../scripts/lib/project.mjs";
-import { openRaw } from "./workloads/events.mjs";
 
 const ROUNDS = 9;
 const THREAD_EVENTS = 1_000;
@@ -289,4 +288,22 @@ function table(name, rows) {
   const cells = [heads, ...rows.map((row) => heads.map((head) => shown(row[head] ?? Number.NaN)))];
   const widths = heads.map((_, at) => Math.max(...cells.map((row) => row[at]?.length ?? 0)));
   return `${name}\n${cells.map((row) => row.map((cell, at) => cell.padStart((widths[at] ?? 0) + 2)).join("")).join("\n")}\n\n`;
+}
+
+/**
+ * @typedef {{ exec(script: string): unknown, prepare(sql: string): { run(...values: unknown[]): unknown, all(...values:
+ * unknown[]): unknown[] }, close(): unknown }} Raw
+ */
+
+/**
+ * @param {string} file
+ * @returns {Promise<Raw>} the database without a store
+ */
+async function openRaw(file) {
+  const builtIn = /** @type {{ DatabaseSync: new (file: string) => Raw } | undefined} */ (
+    process.getBuiltinModule?.("node:sqlite")
+  );
+  if (builtIn !== undefined) return new builtIn.DatabaseSync(file);
+  const { default: Database } = await import("libsql");
+  return new Database(file);
 }

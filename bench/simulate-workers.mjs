@@ -1,6 +1,6 @@
 /**
- * Simulates 1 to 10,000 workers on one PostgreSQL server, from what calls and workers cost it (bench/worker-costs.mjs).
- * docs/performance.md has the assumptions.
+ * Simulates 1 to 10,000 workers on one PostgreSQL server, from what calls and workers cost it.
+ * docs/performance.md has these costs and the assumptions.
  *
  * In:  nothing; the same seed gives the same numbers.
  * Out: a table on stdout, docs/pictures/workers-throughput.svg and workers-wait.svg.

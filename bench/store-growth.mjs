@@ -13,7 +13,7 @@ import Sqlite from "libsql";
 import pg from "pg";
 import { linePlot } from "../scripts/lib/plot.mjs";
 import { projectRoot } from "../scripts/lib/project.mjs";
-import { server } from "./workloads/postgres.mjs";
+import { server } from "./places/postgres.mjs";
 
 const SIZES = [1, 10, 100, 1_000];
 /** Of a store of size 1. A thread has 100 events, of 18 calls that have ended and of one that is parked. */

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { isThere, until } from "./sshd.mjs";
 
@@ -10,32 +10,6 @@ export function dockerProblem() {
   if (answers(process.env)) return undefined;
   if (process.getuid?.() !== 0 || !isThere("dockerd")) return "no docker daemon answers, and none can be started";
   return isThere("busybox") ? undefined : "busybox, of which the image is made, is not installed";
-}
-
-/**
- * Starts a container that sleeps, with only busybox in it. Starts a Docker daemon if none answers.
- *
- * @param {string} folder
- */
-export async function startContainer(folder) {
-  const own = join(folder, "docker");
-  const root = join(own, "root");
-  const { env, docker, stop } = await reachDocker(own);
-  fillWithBusybox(root);
-  execFileSync("tar", ["-C", root, "-cf", `${own}/image.tar`, "."]);
-  docker("import", `${own}/image.tar`, "handrail-bench:1");
-  const name = `handrail-bench-${process.pid}`;
-  docker("run", "-d", "--init=false", "--network=none", "--name", name, "handrail-bench:1", "sleep", "100000");
-  return {
-    name,
-    env,
-    async stop() {
-      docker("rm", "-f", name);
-      docker("rmi", "handrail-bench:1");
-      await stop();
-      rmSync(root, { recursive: true, force: true });
-    },
-  };
 }
 
 /**
