@@ -28,14 +28,21 @@ if (answer === undefined) {
 
 async function run(): Promise<number> {
   const [command, client] = words;
-  const io = processIo();
+  const cwd = tried(() => process.cwd());
+  if (cwd === undefined) {
+    process.stderr.write(
+      "handrail: the current folder does not exist any more: it was removed. Change to another one: cd\n",
+    );
+    return 1;
+  }
+  const io = processIo(cwd);
   if (command === "hook" && words.length === 2 && client !== "wait" && client !== undefined)
     return await (await import("./guard/hook-client.ts")).hook(client, readFileSync(0, "utf8"), { io, words });
   return await (await import("./program.ts")).main(words, io);
 }
 
 /** Returns this process. Its streams are opened when they are first used. */
-function processIo(): Io {
+function processIo(cwd: string): Io {
   return {
     get stdin() {
       return process.stdin;
@@ -47,7 +54,7 @@ function processIo(): Io {
       return process.stderr;
     },
     env: process.env,
-    cwd: process.cwd(),
+    cwd,
     program: [process.execPath, process.argv[1] ?? "handrail"],
     signals: {
       on: (event, listener) => process.on(event, listener),

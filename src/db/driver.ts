@@ -73,14 +73,23 @@ export function nodeEngine(): Engine | undefined {
  */
 export async function libsqlEngine(): Promise<Engine> {
   const { default: Database } = await import("libsql").catch((error: unknown) => {
-    throw new Error(
-      `no SQLite engine: Node ${process.versions.node} has none (22.13 and newer do), and the package libsql ` +
-        `does not load (${messageOf(error)}). Use a newer Node, or install it: npm install libsql`,
-      { cause: error },
-    );
+    throw notLoaded(error);
   });
   // A list as the only argument: a lone null would be taken for named parameters.
   return (file) => connectionOf(new Database(file), (parameters) => [[...parameters]]);
+}
+
+/** Creates the error for the package libsql, or the package with its binary for this system, that does not load. */
+export function notLoaded(error: unknown): Error {
+  const [why = ""] = messageOf(error).split("\n"); // the lines below are a stack
+  const install = why.includes("@libsql/")
+    ? "install the optional packages too: npm install --include=optional"
+    : "install it: npm install libsql";
+  return new Error(
+    `no SQLite engine: Node ${process.versions.node} has none (22.13 and newer do), and the package libsql does not ` +
+      `load (${why}). Use a newer Node, or ${install}`,
+    { cause: error },
+  );
 }
 
 /** How many compiled statements are cached. Beyond this number, all of them are dropped. */

@@ -207,6 +207,32 @@ describe.concurrent("its pipes", () => {
     expect(said((await running.ended).stdout)).toEqual(["one\n100000\n"]);
   });
 
+  test("without mkfifo are reported with the program that is missing, for commands and jobs", async () => {
+    const folder = temporaryFolder();
+    const child = fork(SPAWNER, {
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+      env: { TMPDIR: folder, PATH: temporaryFolder() },
+    });
+    const answers: object[] = [];
+    child.on("message", (answer: object) => answers.push(answer));
+    child.send({ op: "pipes", id: 1 });
+    child.send({
+      op: "start",
+      id: 2,
+      argv: ["/bin/sh"],
+      program: "/bin/sh",
+      cwd: "/",
+      env: {},
+      job: folder,
+      stdout: "out",
+    });
+    await until("it has answered", () => answers.length === 2);
+    child.disconnect();
+    const why = "the program mkfifo is missing on the PATH; install it (coreutils)";
+    expect(answers).toContainEqual(expect.objectContaining({ id: 1, names: [], problem: why }));
+    expect(answers).toContainEqual(expect.objectContaining({ id: 2, type: "failed", code: "", message: why }));
+  });
+
   test("that cannot be created are reported in words, and nothing hangs", async () => {
     const running = program(`
       const { status, message, hint } = await bash({ command: "echo hi" });

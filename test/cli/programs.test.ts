@@ -12,7 +12,23 @@ import { temporaryFolder } from "../support/workspace.ts";
 import { type CommandLine, commandLine, ioHere } from "./program.ts";
 
 const PATH = process.env["PATH"] ?? "";
-const PROGRAMS = ["git", "rg", "bash", "sh", "ssh", "docker", "podman", "tmux", "ps", "mkfifo", "tee", "wc", "sleep"];
+const PROGRAMS = [
+  "git",
+  "rg",
+  "bash",
+  "sh",
+  "ssh",
+  "docker",
+  "podman",
+  "tmux",
+  "ps",
+  "mkfifo",
+  "cat",
+  "dd",
+  "ls",
+  "wc",
+  "sleep",
+];
 
 /** A project whose `node_modules/.bin` is first in PATH, as npm puts it. What is planted there leaves a mark. */
 async function project() {
@@ -35,6 +51,15 @@ async function project() {
 }
 
 const bash = (command: string) => ["call", "bash", JSON.stringify({ command })];
+
+test("a current folder that was removed is a sentence, not a stack", async () => {
+  const line = await commandLine();
+  const { stderr, code } = await line.shell(`cd ${quoteWords([temporaryFolder()])} && rmdir "$PWD" && handrail tools`);
+  expect(stderr).toBe(
+    "handrail: the current folder does not exist any more: it was removed. Change to another one: cd\n",
+  );
+  expect(code).toBe(1);
+});
 
 describe("what a tool wrote into node_modules/.bin, first in PATH, is not started outside the sandbox", () => {
   test.for([["--sandbox", "on"], []].map((options) => [options.join(" ") || "by default", options] as const))(

@@ -1,11 +1,12 @@
 import { spawn, spawnSync } from "node:child_process";
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Compilable } from "kysely";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { builder, changes as changing, rows as reading } from "../../src/db/builder.ts";
 import { type Database, openDatabase } from "../../src/db/database.ts";
-import { type DatabaseConnection, type Engine, libsqlEngine, nodeEngine } from "../../src/db/driver.ts";
+import { type DatabaseConnection, type Engine, libsqlEngine, nodeEngine, notLoaded } from "../../src/db/driver.ts";
 import { runWork } from "../../src/db/sqlite.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
@@ -19,6 +20,22 @@ const engines: readonly (readonly [name: string, engine: Engine])[] = [
   ["libsql", await libsqlEngine()],
   ...(nodeEngine() === undefined ? [] : [["node:sqlite", nodeEngine() as Engine] as const]),
 ];
+
+test("libsql without the package of its binary (npm ci --omit=optional) is a sentence with the remedy", async () => {
+  const folder = temporaryFolder();
+  for (const name of ["libsql", "@neon-rs/load", "detect-libc"])
+    await cp(
+      fileURLToPath(new URL(`../../node_modules/${name}`, import.meta.url)),
+      join(folder, "node_modules", name),
+      {
+        recursive: true,
+      },
+    );
+  const error: unknown = await import(join(folder, "node_modules/libsql/index.js")).catch((reason: unknown) => reason);
+  expect(notLoaded(error).message).toMatch(
+    /^no SQLite engine: .* does not load \(Cannot find module '@libsql\/.*'\)\. Use a newer Node, or .*--include=optional$/,
+  );
+});
 
 describe.each(engines)("a database with %s", (_, engine) => {
   async function open(file = newFile()): Promise<Database> {

@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { asText } from "../../src/engine/result.ts";
@@ -49,6 +49,24 @@ test("no name is suggested from folders that the call may not read, and nobody i
   await text("way-out/Secret.txt");
   await text(`${place.outside}/Secret.txt`);
   expect(asked.map(({ tool }) => tool.name)).toEqual(["read", "read"]); // only for the paths themselves
+});
+
+test("a working folder that is gone is what every tool names, with what to do", async () => {
+  const folder = join(process.cwd(), `gone-${process.pid}`); // not in /tmp, which the sandbox replaces
+  await mkdir(folder);
+  const { text } = await toolsOn({}, { workDir: folder });
+  await rm(folder, { recursive: true });
+  for (const [name, input] of [
+    ["bash", { command: "echo" }],
+    ["bash", { command: "echo", background: true }],
+    ["ls", {}],
+    ["read", { path: "a" }],
+    ["grep", { pattern: "a" }],
+    ["find", { pattern: "a" }],
+  ] as const)
+    expect(await text(name, input)).toMatch(
+      /^Tool error: (The working directory does not exist any more: |cannot start .*: there is no folder ).*\n.*removed or renamed/,
+    );
 });
 
 test.for(["debian", "busybox"] as const)("on another system (%s) too", async (system) => {

@@ -7,6 +7,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import { ProgramMissing, findProgram } from "../../machine/programs.ts";
 import { messageOf, tried } from "../../util/errors.ts";
 import { later } from "../../util/promises.ts";
+import { folderGone } from "../process/command.ts";
 import { type Input, requireUnstopped, run, untilOver } from "../process/run.ts";
 import { type Capture, capture } from "./capture.ts";
 import { liveCapture } from "./live-capture.ts";
@@ -150,6 +151,7 @@ export function programOf(name: string, { PATH }: Env, cwd: string): string {
 /** Creates the error for a program that could not be started. */
 export function startFailure(error: unknown, program: string, cwd: string): ToolFailure {
   if (error instanceof ToolFailure) return error;
+  if (error instanceof StartError && error.isFolderMissing) return folderGone(program, cwd);
   const isMissing = error instanceof ProgramMissing && error.onlyIn === undefined;
   const why = error instanceof StartError ? reasonOf(error, program, cwd) : isMissing ? MISSING : messageOf(error);
   return new ToolFailure(`cannot start ${program}: ${why}`, { cause: error });
@@ -157,8 +159,7 @@ export function startFailure(error: unknown, program: string, cwd: string): Tool
 
 const MISSING = "no such program on the PATH";
 
-function reasonOf({ code, message, isFolderMissing }: StartError, program: string, cwd: string): string {
-  if (isFolderMissing) return `there is no folder ${cwd}`;
+function reasonOf({ code, message }: StartError, program: string, cwd: string): string {
   if (code === "ENOENT" && program.includes("/"))
     return "no such file, or its first line names no interpreter of this machine";
   if (code === "ENOENT") return MISSING;

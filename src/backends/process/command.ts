@@ -1,5 +1,6 @@
 import type { Command, Files } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import { FOLDER_GONE_HINT } from "../../util/folder-gone.ts";
 
 /** The real path of a command's folder. @throws ToolFailure if a real `cwd` now leads elsewhere. */
 export async function realCwd(
@@ -11,6 +12,11 @@ export async function realCwd(
   throw new ToolFailure(`${cwd} now leads to ${real}, which was not approved; nothing was run`, {
     hint: "It was renamed or replaced by a link. Run the command again.",
   });
+}
+
+/** Creates the error for a command whose folder is gone. */
+export function folderGone(program: string, cwd: string): ToolFailure {
+  return new ToolFailure(`cannot start ${program}: there is no folder ${cwd}`, { hint: FOLDER_GONE_HINT });
 }
 
 /** The streams of a command on a backend that keeps all output. @throws ToolFailure for live streams. */

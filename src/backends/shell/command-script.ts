@@ -1,5 +1,6 @@
 import type { Command } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import { folderGone } from "../process/command.ts";
 import { quoteWord, quoteWords } from "../../util/quote.ts";
 import { words as wordsOf } from "../../util/text.ts";
 
@@ -71,8 +72,8 @@ hr_run() { exec $hr_session "$hr_sh" -c ${before} ${words} ${input}; }`;
 /** Creates the error for a failure of `hr_ready`. */
 export function unreadyFailure(code: number, program: string, cwd: string): ToolFailure {
   if (code === 5) return new StaleView(`cannot start ${program}: the files changed while it was being prepared`);
+  if (code === 1) return folderGone(program, cwd);
   const reasons: { readonly [code: number]: string } = {
-    1: `there is no folder ${cwd}`,
     2: `${cwd} may not be entered, or has been replaced by a link`,
     3: program.includes("/") ? "no such file" : "no such program on the PATH",
     4: "it is not executable",

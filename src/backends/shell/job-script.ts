@@ -57,7 +57,9 @@ export async function startInFolder(
     case "unready":
       throw unreadyFailure(Number(rest), program, cwd);
     case "unmade":
-      throw new ToolFailure(`cannot start ${program}: its folder could not be created: ${rest.trim()}`);
+      throw new ToolFailure(`cannot start ${program}: its folder could not be created: ${rest.trim()}`, {
+        ...(/mkfifo: .*not found/.test(rest) && { hint: "Install the program mkfifo (coreutils) on the target." }),
+      });
     default:
       throw startFailure(rest, program);
   }

@@ -91,6 +91,7 @@ async function connect(onDeath: () => void): Promise<Spawner> {
   const pipes: string[] = [];
   let filling: Promise<boolean> | undefined;
   let folder: string | undefined;
+  let noPipes: string | undefined;
   const died = later();
   const child = begin();
   const unmark = child.pid === undefined ? undefined : markByGroup(child.pid);
@@ -107,7 +108,7 @@ async function connect(onDeath: () => void): Promise<Spawner> {
     filling ??= new Promise<boolean>((resolve) => {
       ask({ op: "pipes" }, (answer) => {
         const names = answer?.type === "pipes" ? answer.names : [];
-        if (answer?.type === "pipes") ({ folder } = answer);
+        if (answer?.type === "pipes") ({ folder, problem: noPipes } = answer);
         pipes.push(...names);
         filling = undefined;
         resolve(names.length > 0);
@@ -163,8 +164,9 @@ async function connect(onDeath: () => void): Promise<Spawner> {
         if (name !== undefined) return name;
         more = await fill();
       }
-      throw new ToolFailure("no pipe could be made for the command's output", {
-        hint: "Is the temporary folder full, or not writable? `handrail doctor` shows the cause.",
+      const why = noPipes === undefined ? "" : `: ${noPipes}`;
+      throw new ToolFailure(`no pipe could be made for the command's output${why}`, {
+        hint: "`handrail doctor` checks the temporary folder.",
       });
     },
     drain: (pipe, file) =>

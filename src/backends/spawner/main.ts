@@ -15,12 +15,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { tried } from "../../util/errors.ts";
+import { messageOf, tried } from "../../util/errors.ts";
 import { commandProgram } from "../../util/executable.ts";
 import { type Drain, drain } from "./drain.ts";
 import { type ProcessTree, killTree } from "./kill-tree.ts";
 import { MARK_VARIABLE } from "./marks.ts";
-import { pipeMaker } from "./pipes.ts";
+import { fifoFailure, pipeMaker } from "./pipes.ts";
 import { startOf } from "./process-start.ts";
 import type { Answer, Request, StartRequest } from "./protocol.ts";
 
@@ -72,8 +72,11 @@ async function answer(request: Request): Promise<void> {
       drains.get(request.drain)?.release();
       return say({ type: "done", id: request.id });
     case "pipes": {
-      const names = await pipes.make().catch(() => []);
-      return say({ type: "pipes", id: request.id, folder: pipes.folder, names });
+      const { folder } = pipes;
+      return pipes.make().then(
+        (names) => say({ type: "pipes", id: request.id, folder, names }),
+        (error: unknown) => say({ type: "pipes", id: request.id, folder, names: [], problem: messageOf(error) }),
+      );
     }
   }
 }
@@ -172,7 +175,11 @@ function marked(mark: string): NodeJS.ProcessEnv {
 
 /** Creates the pipes of a job, in its folder. */
 function makePipes({ stdin, stdout }: StartRequest): void {
-  execFileSync("mkfifo", ["-m", "600", ...(stdin === undefined ? [] : [stdin]), stdout]);
+  try {
+    execFileSync("mkfifo", ["-m", "600", ...(stdin === undefined ? [] : [stdin]), stdout]);
+  } catch (error) {
+    throw fifoFailure(error);
+  }
 }
 
 /** The helper processes of a job: one copies its output to a file, the other holds its stdin open. */

@@ -44,7 +44,14 @@ export interface StartRequest {
 /** From the spawner. */
 export type Answer =
   /** All pipes are in `folder`. No names: they could not be created. */
-  | { readonly type: "pipes"; readonly id: number; readonly folder: string; readonly names: readonly string[] }
+  /** `problem`: why there are no names. */
+  | {
+      readonly type: "pipes";
+      readonly id: number;
+      readonly folder: string;
+      readonly names: readonly string[];
+      readonly problem?: string;
+    }
   | { readonly type: "started"; readonly id: number; readonly pid: number }
   /** `code`: the system's error code ("ENOENT"), or "". `isFolderMissing`: the working directory does not exist. */
   | {

@@ -3,6 +3,7 @@ import { distance } from "fastest-levenshtein";
 import type { FileInfo } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { ToolContext, ToolNames } from "../../contract/tool.ts";
+import { FOLDER_GONE_HINT } from "../../util/folder-gone.ts";
 import { absolutePath, displayPath, isInside } from "../../util/paths.ts";
 import { shownPath } from "./shown-path.ts";
 
@@ -36,6 +37,7 @@ export async function orNearest<T>(
     return await work();
   } catch (error) {
     if (!(error instanceof ToolFailure) || context.signal.aborted || !(await isMissing(path, context))) throw error;
+    if (await isWorkDirGone(context)) throw workDirGone(context.backend.workDir, error);
     const near = await nearestPaths(path, context).catch(() => []);
     const { message, cause } = error;
     throw new ToolFailure(message, { hint: near.length > 0 ? didYouMean(near) : searchText(path, names), cause });
@@ -54,6 +56,21 @@ async function isMissing(path: string, { backend }: ToolContext): Promise<boolea
     (info) => info === undefined,
     () => false,
   );
+}
+
+async function isWorkDirGone(context: ToolContext): Promise<boolean> {
+  const { workDir } = context.backend;
+  return await context.permit({ kind: "read", path: workDir }, { unasked: true }).then(
+    () => isMissing(workDir, context),
+    () => false,
+  );
+}
+
+function workDirGone(folder: string, cause: unknown): ToolFailure {
+  return new ToolFailure(`The working directory does not exist any more: ${folder}`, {
+    hint: FOLDER_GONE_HINT,
+    cause,
+  });
 }
 
 function didYouMean(near: readonly string[]): string {

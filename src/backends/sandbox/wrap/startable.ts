@@ -2,6 +2,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import type { Command } from "../../../contract/backend.ts";
 import type { Env } from "../../../contract/effect.ts";
 import { ToolFailure } from "../../../contract/failure.ts";
+import { folderGone } from "../../process/command.ts";
 import { tried } from "../../../util/errors.ts";
 import { commandProgram } from "../../../util/executable.ts";
 
@@ -13,7 +14,7 @@ export function requireStartable(argv: Command["argv"], cwd: string, env: Env): 
     throw failure("its arguments and variables must be strings without null bytes");
   const infoOf = (path: string) => tried(() => statSync(path));
   const folder = infoOf(cwd);
-  if (folder === undefined) throw failure(`there is no folder ${cwd}`);
+  if (folder === undefined) throw folderGone(program, cwd);
   if (!folder.isDirectory()) throw failure(`${cwd} is not a folder`);
   const found = commandProgram(program, { cwd, path: env["PATH"] });
   if ("path" in found) return;
