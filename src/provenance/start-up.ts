@@ -1,3 +1,6 @@
+import { ownCode } from "../machine/own-code.ts";
+import { isInside } from "../util/paths.ts";
+
 /** A repository's own files: a configuration, hooks, and what leads git to them. */
 export const REPOSITORY = "the repository's own files";
 
@@ -94,11 +97,12 @@ const PATTERNS = Object.entries(PROTECTED).map(([what, lines]) => {
 const ANY = new RegExp(PATTERNS.map(({ pattern }) => pattern.source).join("|"), "is");
 
 /**
- * Returns what start-up file a path is: what shells, git, editors, package managers and agents run or obey. The file
- * need not exist. `undefined`: it is no such file.
+ * Returns what start-up file a path is: what shells, git, editors, package managers and agents run or obey, or the code
+ * of the running Handrail. The file need not exist. `undefined`: it is no such file.
  */
 export function startUpFile(path: string): string | undefined {
-  return ANY.test(path) ? PATTERNS.find(({ pattern }) => pattern.test(path))?.what : undefined;
+  if (ANY.test(path)) return PATTERNS.find(({ pattern }) => pattern.test(path))?.what;
+  return ownCode().some((folder) => isInside(path, folder)) ? "the code of the running Handrail" : undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { page, writtenOutside } from "../../src/cli/chat/away.ts";
 import { sendNotice } from "../../src/console/notify.ts";
@@ -9,7 +9,7 @@ import { startChromium } from "../../src/web/browser/chromium.ts";
 import { quoteWords } from "../../src/util/quote.ts";
 import { bubblewrapProblem } from "../sandbox/contained.ts";
 import { temporaryFolder } from "../support/workspace.ts";
-import { type CommandLine, commandLine, ioHere } from "./program.ts";
+import { type CommandLine, PROGRAM, commandLine, ioHere } from "./program.ts";
 
 const PATH = process.env["PATH"] ?? "";
 const PROGRAMS = [
@@ -169,5 +169,37 @@ describe("a program that is only where tools can write is refused with its name 
       );
       expect(ran()).toEqual([]);
     });
+  });
+});
+
+describe("the code of the running Handrail, in a workspace,", () => {
+  test.each([
+    ["that installed it", "node_modules/handrail"],
+    ["that is its clone", "."],
+  ])("%s, is changed neither by a command nor by a file tool; sources are", async (_, at) => {
+    const problem = bubblewrapProblem();
+    const line = await commandLine({ [join(at, "src/a.ts")]: "one\n" });
+    const [from, to] = [dirname(dirname(PROGRAM)), join(line.folder, at)];
+    for (const name of ["package.json", "dist/cli.js", "dist/spawner.js", "dist/bridge.js", "dist/chunks"])
+      await cp(join(from, name), join(to, name), { recursive: true });
+    await mkdir(join(to, "node_modules/@vscode"), { recursive: true });
+    for (const name of ["libsql", "@vscode/ripgrep"])
+      await symlink(join(from, "node_modules", name), join(to, "node_modules", name));
+    const file = join(at, "dist/spawner.js");
+    const before = await readFile(join(to, "dist/spawner.js"), "utf8");
+    const run = (tool: string, input: object, ...options: readonly string[]) =>
+      line.shell(
+        quoteWords([process.execPath, join(to, "dist/cli.js"), "call", tool, JSON.stringify(input), ...options]),
+      );
+
+    const wrote = await run("write", { path: file, content: "changed" }, "--yes");
+    expect(wrote.stdout).toContain("it holds the code of the running Handrail");
+    const source = await run("write", { path: join(at, "src/b.ts"), content: "two" });
+    expect(source).toMatchObject({ code: at === "." ? 0 : 1 });
+    if (problem === undefined) {
+      const command = `echo x >>${file}; mv ${at}/dist d; mv ${join(at, "..")}/* .; rm -rf ${at}/dist; echo x >>${at}/src/a.ts`;
+      await run("bash", { command }, "--sandbox", "on");
+    }
+    expect(await readFile(join(to, "dist/spawner.js"), "utf8")).toBe(before);
   });
 });

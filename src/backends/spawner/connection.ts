@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { rm } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 import type { Exit } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
+import { spawnerFile } from "../../machine/own-code.ts";
 import { startProgram } from "../../machine/start.ts";
 import { pause } from "../../util/abort.ts";
 import { tried } from "../../util/errors.ts";
@@ -265,7 +265,7 @@ function connectionTo(child: ChildProcess, onDeath: () => void) {
 
 function begin(): ChildProcess {
   const { TMPDIR, [MARK_VARIABLE]: mark } = process.env;
-  return startProgram([process.execPath, fileURLToPath(new URL(__SPAWNER__, import.meta.url))], {
+  return startProgram([process.execPath, spawnerFile()], {
     cwd: "/", // it must not keep a folder in use
     detached: true, // Ctrl-C in a terminal must reach only this process, which ends commands in order
     isBare: true,

@@ -8,6 +8,7 @@ import { words } from "../../../util/text.ts";
 import { realOf } from "../../../git/disk.ts";
 import { gitFoldersOf, leadingIn, linkedWorktree, worktreesIn } from "../../../git/folders.ts";
 import { type Before, stateOf } from "../../../git/hold-back.ts";
+import { ownCode } from "../../../machine/own-code.ts";
 import { startUpFile } from "../../../provenance/start-up.ts";
 import { type Hidden, type Homes, hiddenPaths, secretAt } from "./hidden.ts";
 import type { Facts } from "./mounts.ts";
@@ -111,6 +112,7 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
   const replaced = [...temporary.map(({ at }) => at), ...emptied];
   const home = replaced.some((at) => at !== options.home && isInside(options.home, at)) ? [options.home] : [];
 
+  const code = disk.isHere ? ownCode().filter(disk.isFolder) : [];
   const gitFoldersIn = (folder: string) => gitFoldersOf(disk, folder);
   const repositoriesOf = (root: string) => {
     const { paths, repositories, old = [], unread, all: startUp } = disk.found(root);
@@ -172,6 +174,7 @@ export function factFinder(options: FactsOptions): (access: SandboxAccess, extra
       ...found.flatMap(({ paths }) => paths),
       ...repositories.flatMap(({ readOnly }) => readOnly),
       ...(access.git === true ? [] : state.operations.map(([path]) => path)),
+      ...code.filter((path) => roots.some((root) => isInside(path, root))), // also below node_modules
     ]);
     const unread = together(found);
     const made = wanted
