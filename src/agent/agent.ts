@@ -9,7 +9,7 @@ import { messageOf } from "../util/errors.ts";
 import { randomName } from "../util/identifier.ts";
 import { type Shape, anyObject, listOf, mapOf, requireShape, text as textOption } from "../util/shape.ts";
 import { type Budget, createBudget } from "./budget.ts";
-import { type Position, type SubAgents, type Worker, delegateTool } from "./delegation.ts";
+import { type Position, type SubAgents, type Worker, startTask, withDelegate } from "./delegation.ts";
 import { type ContextUse, contextUse } from "./compact.ts";
 import {
   type AgentEvent,
@@ -215,6 +215,30 @@ async function openAgent(options: Omit<AgentOptions, "name">, position: Position
   };
 }
 
+/**
+ * Returns the toolkit with the tool `delegate`, for callers that are no agents: a shell, an MCP client. Without agents,
+ * and where its tools only look and those of the agents do not, it has the same tools.
+ *
+ * @throws RangeError for a limit that is not above 0.
+ */
+export function withSubAgents(
+  toolkit: Toolkit,
+  {
+    agents,
+    model,
+    limits,
+    name,
+  }: Pick<AgentOptions, "agents" | "limits" | "name"> & Partial<Pick<AgentOptions, "model">>,
+): Toolkit {
+  if (agents === undefined || Object.keys(agents).length === 0) return toolkit;
+  const given = { agents, position: { names: name === undefined ? [] : [name], depth: 0 } };
+  const start = startTask({
+    ...{ ...given, toolkit, model, limits: requireLimits({ ...DEFAULT_LIMITS, ...limits }) },
+    ...{ budget: () => undefined, open: openAgent },
+  });
+  return toolkit.with({ tools: (own) => withDelegate(own.values(), given, start) });
+}
+
 /** @throws RangeError for a limit that is not above 0. */
 function requireLimits(limits: GivenLimits): GivenLimits {
   const { price, onCost: _, ...numbers } = limits;
@@ -247,15 +271,15 @@ function withAgentTools(
   // A sub-agent is closed when its turn has ended.
   const wakes = position.depth === 0 && toolkit.tools.has("jobs");
   const withAgents = (own: Toolset): Iterable<Tool> => {
-    const delegating = { agents, position, toolkit, tools: [...own.values()], model, limits };
+    const start = startTask({ agents, position, toolkit, model, limits, budget, open: openAgent });
     const added = [
       wakes ? waking.tool : undefined,
       skillTool(skills),
-      delegateTool({ ...delegating, budget, open: openAgent }),
       disable.includes("search_tools") ? undefined : search.toolFor(own),
     ].filter((tool) => tool !== undefined);
     const wanted = added.filter((tool) => !disable.includes(tool.name));
-    return new Map([...own, ...wanted.map((tool) => [tool.name, tool] as const)]).values();
+    const given = disable.includes("delegate") ? own.values() : withDelegate(own.values(), { agents, position }, start);
+    return new Map([...given, ...wanted].map((tool) => [tool.name, tool])).values();
   };
   return toolkit.with({
     tools: withAgents,

@@ -55,10 +55,9 @@ export interface Worker {
 export interface Delegating {
   readonly agents: SubAgents;
   readonly position: Position;
-  /** The toolkit of the agent that delegates, with its tools `tools`. */
   readonly toolkit: Toolkit;
-  readonly tools: readonly Tool[];
-  readonly model: LanguageModelV3;
+  /** Absent: agents without a model of their own cannot work. */
+  readonly model: LanguageModelV3 | undefined;
   readonly limits: GivenLimits;
   /** Returns the budget of the running turn. */
   readonly budget: () => Budget | undefined;
@@ -79,24 +78,48 @@ const TASK_RULES =
   "missing, say what. The other agent sees only your last reply: put results, paths and open points into it.";
 
 /**
- * Returns the tool with which an agent delegates tasks; `undefined` if it can delegate to no agent. An agent delegates
- * neither to itself nor to an agent above it. An agent whose tools only look delegates only to agents whose tools only
- * look. An agent without tools may delegate to all.
+ * Returns the tools with `delegate`, with which an agent delegates tasks; without it if it can delegate to no agent. It
+ * takes the place of the one of an agent above. An agent delegates neither to itself nor to an agent above it. An agent
+ * whose tools only look delegates only to agents whose tools only look. An agent without tools may delegate to all.
  */
-export function delegateTool({ agents, position, toolkit, tools, ...own }: Delegating): Tool | undefined {
-  if (position.depth >= MOST_DEPTH) return undefined;
+export function withDelegate(
+  own: Iterable<Tool>,
+  { agents, position }: Pick<Delegating, "agents" | "position">,
+  start: StartTask,
+): readonly Tool[] {
+  if (Object.keys(agents).length === 0) return [...own];
+  const tools = [...own].filter(({ name }) => name !== "delegate");
   const mayAct = tools.length === 0 || !onlyLook(tools);
   const others = Object.entries(agents).filter(
     ([name, { tools: theirs = tools }]) => !position.names.includes(name) && (mayAct || onlyLook(theirs)),
   );
-  if (others.length === 0) return undefined;
+  if (others.length === 0 || position.depth >= MOST_DEPTH) return tools;
   const purposes = new Map(others.map(([name, options]) => [name, purposeOf(options)]));
-  const start = async (task: Task, { callId, thread, signal, report }: Context): Promise<Delegated> => {
+  return [...tools, delegate({ agents: purposes, start })];
+}
+
+type StartTask = (task: Task, context: Context) => Promise<Delegated>;
+
+/** Returns the function that runs a task in a sub-agent. */
+export function startTask({ agents, position, toolkit, ...own }: Delegating): StartTask {
+  return async function start(task, { callId, thread, signal, report }) {
     const { agent: name } = task;
     const { tools: theirs, model = own.model, limits, instructions, coreBytes } = agents[name] ?? {};
+    if (model === undefined) {
+      throw new ToolFailure(`agent ${name} has no model`, {
+        hint: `A person chooses one: model, or agents.${name}.model, in the configuration.`,
+      });
+    }
     const { context, retryMs, price, onCost } = own.limits;
-    const workers = toolkit.with({ ...(theirs !== undefined && { tools: theirs }), agent: name, thread });
     const above = own.budget();
+    const below: Position = {
+      ...{ names: [...position.names, name], depth: position.depth + 1 },
+      ...(above !== undefined && { above }),
+    };
+    const workers = toolkit.with({
+      tools: (tools) => withDelegate(theirs ?? tools.values(), { agents, position: below }, start),
+      ...{ agent: name, thread },
+    });
     const worker = await own.open(
       {
         model,
@@ -114,7 +137,7 @@ export function delegateTool({ agents, position, toolkit, tools, ...own }: Deleg
         parent: callId,
         agents,
       },
-      { names: [...position.names, name], depth: position.depth + 1, ...(above !== undefined && { above }) },
+      below,
     );
     const release = onAbort(signal, () => void worker.close());
     try {
@@ -130,7 +153,6 @@ export function delegateTool({ agents, position, toolkit, tools, ...own }: Deleg
       await worker.close();
     }
   };
-  return delegate({ agents: purposes, start });
 }
 
 type Context = Pick<ToolContext, "callId" | "thread" | "signal" | "report">;

@@ -1,6 +1,13 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
 import { join } from "node:path";
-import { type Limits, type Skill, type SubAgents, buildInstructions, readSkills } from "../agent/agent.ts";
+import {
+  type Limits,
+  type Skill,
+  type SubAgents,
+  buildInstructions,
+  readSkills,
+  withSubAgents,
+} from "../agent/agent.ts";
 import { type LoadedModel, type ModelSettings, loadModel } from "../agent/models/load.ts";
 import { configFolder, homeOf, keyFile } from "../config/state.ts";
 import type { McpChoices } from "../config/mcp.ts";
@@ -83,26 +90,30 @@ async function openWith(
     { ...options, ...(preset !== undefined && { preset }) },
     { sources: !onlyPrints, servers: added, tell },
   );
-  const others = loaded && (await loadSubAgents(options));
+  const others = await loadSubAgents(options, onlyPrints ? "none" : "all");
   const toolkit = await createToolkit({
     ...given,
-    mask: { values: [...(await keptKeys(options.io)), ...(loaded?.keys ?? []), ...(others?.keys ?? [])] },
+    mask: { values: [...(await keptKeys(options.io)), ...(loaded?.keys ?? []), ...others.keys] },
     ...(approver !== undefined && { approver }),
   });
   const close = () => toolkit.close().catch((error: unknown) => note(options.io, `handrail: ${messageOf(error)}`));
   try {
     const builtFrom = { ...(own !== undefined && { own }), ...(coreBytes !== undefined && { coreBytes }) };
-    const instructions = await buildInstructions(toolkit, builtFrom);
+    const agents = others.of(toolkit);
+    const name = options.agent;
+    const tools = settings.disable.includes("delegate")
+      ? toolkit
+      : withSubAgents(toolkit, { agents, ...(name !== undefined && { name }) });
+    const instructions = await buildInstructions(tools, builtFrom);
     if (loaded !== undefined) {
       await tellHowToAttach(options.io, toolkit, tell);
       const limits = { ...settings.limits, ...limitsOf(options) };
-      const { agent: name } = options;
       const elsewhere = thread && moved(thread, toolkit.backend);
       if (elsewhere !== undefined) tell(elsewhere);
       const servers = (given.sources ?? []).filter((source): source is McpSource => "prompts" in source);
       return {
         ...{ model: loaded.model, toolkit, instructions, builtFrom, limits, disable: settings.disable, close, servers },
-        agents: others?.of(toolkit) ?? {},
+        agents,
         skills: await skillsOf(options.io, options.target === undefined ? toolkit.backend.workDir : undefined, tell),
         ...(name !== undefined && { name }),
         ...{ options, thread, autonomy: given.policy?.autonomy ?? "supervised" },

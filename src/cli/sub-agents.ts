@@ -1,5 +1,5 @@
-import type { SubAgentOptions, SubAgents } from "../agent/agent.ts";
-import { type LoadedModel, loadModel } from "../agent/models/load.ts";
+import { type SubAgentOptions, type SubAgents, withSubAgents } from "../agent/agent.ts";
+import { type LoadedModel, type ModelSettings, loadModel } from "../agent/models/load.ts";
 import { keyFile } from "../config/state.ts";
 import type { AgentChoice } from "../config/values.ts";
 import { sandboxedBy } from "../contract/containment.ts";
@@ -8,6 +8,7 @@ import type { Toolkit } from "../contract/toolkit.ts";
 import { BUILT_IN } from "../tools/presets/built-in.ts";
 import { chosenTools, sourceChoice } from "../tools/presets/choose.ts";
 import { messageOf } from "../util/errors.ts";
+import { usualModel } from "./keys.ts";
 import type { GlobalOptions } from "./options.ts";
 import { loadedSettings, toolChoice } from "./settings.ts";
 import { warn } from "./say.ts";
@@ -20,15 +21,56 @@ export interface ConfiguredAgents {
   of(toolkit: Toolkit): SubAgents;
 }
 
+/** The configured agents for callers that are no agents, and the model of agents that have none of their own. */
+export interface Delegation {
+  readonly keys: readonly string[];
+  /** Returns the toolkit with `delegate`. Closing it does not close the given one. */
+  over(toolkit: Toolkit): Toolkit;
+}
+
+/**
+ * Loads what `delegate` needs at a shell or for an MCP client. `models: "none"` loads no model, to list the tools.
+ * Without agents in the configuration, or if they disable `delegate`, toolkits stay as they are.
+ */
+export async function loadDelegation(options: GlobalOptions, models: "all" | "none" = "all"): Promise<Delegation> {
+  const { settings } = await loadedSettings(options);
+  if (Object.keys(settings.agents).length === 0 || settings.tools.disable.includes("delegate"))
+    return { keys: [], over: (toolkit) => toolkit };
+  const chosen =
+    models === "none" ? undefined : (settings.model ?? (await usualModel(options.io, () => {}).catch(() => undefined)));
+  const load = (model: ModelSettings) =>
+    loadModel(model, { keyFile: keyFile(options.io.env), env: options.io.env }).catch((error: unknown) => {
+      warn(options.io, [messageOf(error)]);
+      return undefined;
+    });
+  const loaded = chosen && (await load(chosen));
+  const agents = await loadSubAgents(options, models);
+  const limits = {
+    ...(chosen?.context !== undefined && { context: chosen.context }),
+    ...(chosen?.price !== undefined && { price: chosen.price }),
+  };
+  return {
+    keys: [...agents.keys, ...(loaded?.keys ?? [])],
+    over: (toolkit) =>
+      withSubAgents(toolkit, {
+        agents: agents.of(toolkit),
+        limits,
+        ...(loaded !== undefined && { model: loaded.model }),
+      }),
+  };
+}
+
 /** Loads the models of the configured agents. Omits an agent whose model cannot be loaded, and prints why to stderr. */
-export async function loadSubAgents(options: GlobalOptions): Promise<ConfiguredAgents> {
+export async function loadSubAgents(options: GlobalOptions, models: "all" | "none" = "all"): Promise<ConfiguredAgents> {
   const { settings } = await loadedSettings(options);
   const { memory } = settings;
   const loaded: { readonly name: string; readonly agent: AgentChoice; readonly own?: LoadedModel }[] = [];
   for (const [name, agent] of Object.entries(settings.agents)) {
     try {
       const own =
-        agent.model && (await loadModel(agent.model, { keyFile: keyFile(options.io.env), env: options.io.env }));
+        models === "none"
+          ? undefined
+          : agent.model && (await loadModel(agent.model, { keyFile: keyFile(options.io.env), env: options.io.env }));
       loaded.push({ name, agent, ...(own !== undefined && { own }) });
     } catch (error) {
       const why = `agent ${name} is not available: ${messageOf(error)}`;

@@ -6,6 +6,7 @@ import { type Reading, loadCheck, valueText, withoutItems } from "./check.ts";
 import { putAt, unitOf, variableOf } from "./names.ts";
 import { didYouMean } from "../util/nearest.ts";
 import type { Place, Problem } from "./problem.ts";
+import { replacementOf } from "./foreign-keys.ts";
 import { REMOVED_KEYS } from "../util/removed.ts";
 import { ROW_OF } from "./rows.ts";
 import { type Given, variablesIn } from "./settings.ts";
@@ -183,7 +184,8 @@ async function readGiven(root: unknown, base: { workDir: string; home: string },
           reading.report(inner, removed, "key");
           continue;
         }
-        const meant = didYouMean(name, known) || elsewhere(name) || `Keys here: ${known.join(", ")}.`;
+        const meant =
+          replacementOf(name) || didYouMean(name, known) || elsewhere(name) || `Keys here: ${known.join(", ")}.`;
         reading.report(inner, `unknown key. ${meant}`, "key");
       }
     }

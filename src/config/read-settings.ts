@@ -180,7 +180,9 @@ function requirePresets(file: ConfigFile, given: Given, { toolsets = {} }: Given
 function requireTools(file: ConfigFile, settings: Given, problems: Problem[]): void {
   if (hasSources(settings)) return;
   const require = (name: string, ...path: readonly string[]) => {
-    const advice = toolAdvice(name);
+    const isDelegate = name === "delegate" && path[0] === "toolsets";
+    if (isDelegate && Object.keys(settings.agents ?? {}).length > 0) return;
+    const advice = isDelegate ? "It is there with agents, and the configuration has none." : toolAdvice(name);
     if (advice === undefined) return;
     problems.push(file.problem(path, `expected the name of a tool, got ${JSON.stringify(name)}. ${advice}`));
   };

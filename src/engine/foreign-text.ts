@@ -20,19 +20,29 @@ function readsForeignText(effects: readonly Effect[]): boolean {
 }
 
 /**
- * Whether a thread has read foreign text, itself or through a sub-agent, or was started by a call of a thread that has.
+ * Whether a thread has read foreign text, itself or through a sub-agent that has, or was started by a call of a thread
+ * that has.
  * The project's own files do not count. The record is read, so the answer holds in other processes too.
  *
  * @throws Error when the store cannot be read.
  */
 export async function hasReadForeignText(
-  store: Pick<Store, "events">,
+  store: Pick<Store, "events" | "threads">,
   { thread, parent }: Pick<ToolCall, "thread" | "parent">,
 ): Promise<boolean> {
+  const tasks = new Set<string>();
   for await (const event of store.events({ thread, types: ["call.approved"] })) {
     if (event.type !== "call.approved") continue;
-    if (readsForeignText(event.effects) || event.effects.some(({ kind }) => kind === "delegate")) return true;
+    if (readsForeignText(event.effects)) return true;
+    if (event.effects.some(({ kind }) => kind === "delegate")) tasks.add(event.call);
   }
+  const known = new Set<string>();
+  for (const below of tasks.size === 0 ? [] : await store.threads()) {
+    if (below.parent === undefined || !tasks.has(below.parent)) continue;
+    known.add(below.parent);
+    if (await hasReadForeignText(store, { thread: below.thread })) return true;
+  }
+  if (known.size < tasks.size) return true; // nobody knows what the others have read
   if (parent === undefined) return false;
   for await (const event of store.events({ call: parent, types: ["call.started"] })) {
     if (event.type === "call.started") return event.thread !== thread && (await hasReadForeignText(store, event));
@@ -46,7 +56,7 @@ export async function hasReadForeignText(
  */
 export async function foreignSource(
   { tool, request, effects }: ApprovedCall,
-  store: Pick<Store, "events">,
+  store: Pick<Store, "events" | "threads">,
 ): Promise<string | undefined> {
   if (readsForeignText(effects)) return tool.name;
   if (!effects.some(({ kind }) => kind === "output")) return undefined;

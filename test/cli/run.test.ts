@@ -323,3 +323,50 @@ agents:
     await mock.stop();
   }
 });
+
+test("configured agents are there at a shell, for an MCP client, in a toolset and in the prompt", async () => {
+  const { folder, configHome, here } = await commandLine(SUM);
+  await mkdir(join(configHome, "handrail"), { recursive: true });
+  const toolsets = "toolsets: { mine: [read, delegate], looks: [read, grep] }\n";
+  const agents =
+    "agents: { fixer: { model: demo, toolset: coding, instructions: Repairs tests. }, bare: { toolset: none } }\n";
+  await writeFile(join(configHome, "handrail", "config.yaml"), toolsets + agents);
+  const names = async (preset: string) =>
+    (await here(["tools", "--preset", preset])).stdout.split("\n").map((line) => line.split(" ")[0]);
+  expect(await names("coding")).toContain("delegate");
+  expect(await names("mine")).toEqual(["read", "delegate", ""]);
+  const { stdout: looks } = await here(["tools", "--preset", "looks", "--format", "json"]);
+  expect(JSON.parse(looks)).toMatchObject([{ name: "read" }, { name: "grep" }, { name: "delegate" }]);
+  expect(looks).not.toContain("fixer"); // its tools act
+  expect((await here(["run", "--show-prompt"])).stdout).toContain("- Tools: read, bash, edit, write, jobs, delegate");
+
+  const task = { agent: "fixer", prompt: "Repair the failing test" };
+  const called = await here(["call", "delegate", JSON.stringify(task), "--yes"]);
+  expect(called).toMatchObject({ code: 0, stdout: expect.stringContaining("All tests pass now") });
+  expect(await readFile(join(folder, "sum.mjs"), "utf8")).toContain("return a + b;");
+  const denied = await here(["call", "delegate", JSON.stringify(task)]);
+  expect(denied).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("Delegating to agent fixer requires approval"),
+  });
+  const bare = await here(["call", "delegate", JSON.stringify({ ...task, agent: "bare" }), "--yes"]);
+  expect(bare).toMatchObject({ code: 1, stdout: expect.stringContaining("agent bare has no model") });
+
+  const messages = [
+    {
+      id: 1,
+      method: "initialize",
+      params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "a", version: "1" } },
+    },
+    { id: 2, method: "tools/list" },
+    { id: 3, method: "tools/call", params: { name: "delegate", arguments: task } },
+  ];
+  const input = messages.map((each) => `${JSON.stringify({ jsonrpc: "2.0", ...each })}\n`).join("");
+  const { stdout } = await here(["mcp", "--yes"], {}, { input });
+  expect(stdout).toContain('"name":"delegate"');
+  expect(stdout).toContain("All tests pass");
+
+  await writeFile(join(configHome, "handrail", "config.yaml"), toolsets);
+  const { stderr } = await here(["call", "read", '{"path":"sum.mjs"}', "--preset", "mine"]);
+  expect(stderr).toContain('got "delegate". It is there with agents, and the configuration has none.');
+});

@@ -59,6 +59,16 @@ describe("a problem in a file is reported with line, column, key, what was expec
       'config.yaml:1:1: preset: unknown key. Did you mean "tools.preset"?',
     ],
     [
+      "a switch of a tool, as another system has it",
+      "tools: { shell_enabled: false }\n",
+      "config.yaml:1:10: tools.shell_enabled: unknown key. A tool is there unless it is disabled: tools.disable: [run_shell].",
+    ],
+    [
+      "a key of another system",
+      "tools: { shell_confirm: true }\n",
+      "config.yaml:1:10: tools.shell_confirm: unknown key. Here it is policy.shell_confirm.",
+    ],
+    [
       "a value that is none of those",
       "policy:\n  autonomy: fully\n",
       'config.yaml:2:13: policy.autonomy: expected one of readonly, supervised, full, got "fully". Did you mean "full"?',

@@ -181,6 +181,30 @@ describe("a core memory", () => {
     expect(await second.call({ ...store, thread: "other" })).toMatchObject({ status: "ok" });
   });
 
+  test("is not asked about after a task of a sub-agent that has read none", async () => {
+    const task = defineTool({
+      ...page([text("done")], [{ kind: "delegate", agent: "a", task: "t" }]),
+      name: "task",
+      touches: ["delegate"],
+    });
+    const toolkit = await toolkitWith({
+      preset: "assistant",
+      tools: [task, page([text("hi")])],
+      policy: { autonomy: "full" },
+    });
+    const below = async (id: string, name: string) => {
+      expect(await toolkit.call({ name: "task", input: {}, id })).toMatchObject({ status: "ok" });
+      const child = toolkit.with({ thread: `of-${id}`, parent: id });
+      const created = { type: "thread.created", thread: `of-${id}`, parent: id, at: Date.now() } as const;
+      await toolkit.store.append({ ...created, target: "local", workDir: "/" });
+      await child.call({ ...other, name, input: name === "page" ? {} : other.input });
+    };
+    await below("one", "memory_store");
+    expect(await toolkit.call(store)).toMatchObject({ status: "ok" });
+    await below("two", "page");
+    expect(await toolkit.call(store)).toMatchObject({ status: "denied" });
+  });
+
   test("is shown to the person who is asked, and approved for once only", async () => {
     const asked: unknown[] = [];
     const toolkit = await open(newFile());

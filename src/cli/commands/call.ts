@@ -5,7 +5,8 @@ import { pause } from "../../util/abort.ts";
 import { messageOf } from "../../util/errors.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import type { GlobalOptions } from "../options.ts";
-import { tellHowToAttach, toolkitOptions } from "../settings.ts";
+import { keptKeys, loadedSettings, tellHowToAttach, toolkitOptions } from "../settings.ts";
+import type { Delegation } from "../sub-agents.ts";
 import { withoutBoundaries } from "../../util/boundary.ts";
 import { EXIT } from "../exit.ts";
 import { progressLine } from "../progress.ts";
@@ -19,14 +20,18 @@ export async function run(
   input: string | undefined,
   options: GlobalOptions & { json?: true },
 ): Promise<number> {
-  const given = input === "-" ? await readStdin(options.io) : (input ?? "");
+  const text = input === "-" ? await readStdin(options.io) : (input ?? "");
   const approver = options.yes ? approveAll : terminalApprover(options.io);
   const isForeign = !Object.hasOwn(BUILT_IN, name);
   // The tool's name contains that of its server, so only this server is started.
   const [, server] = /^mcp__(.+?)__/.exec(name) ?? [];
   const sources = server === undefined ? isForeign : `mcp:${server}`;
+  const given = await toolkitOptions(options, { sources });
+  // Loads the code of models.
+  const delegation = isForeign && server === undefined ? await delegationOf(options) : undefined;
   const toolkit = await createToolkit({
-    ...(await toolkitOptions(options, { sources })),
+    ...given,
+    mask: { values: [...(await keptKeys(options.io)), ...(delegation?.keys ?? [])] },
     ...(approver !== undefined && { approver }),
     lifetime: "call",
   });
@@ -35,8 +40,9 @@ export async function run(
   const stopped = untilStopped(options.io);
   try {
     if (isForeign) await Promise.race([toolkit.ready, pause(START_MS, stopped.signal, { keepsAlive: false })]);
-    if (toolkit.tools.get(name)?.touches.includes("fetch") && !(await isModels())) toolkit.hear(given);
-    const result = await toolkit.call({ name, input: given }, { signal: stopped.signal, onEvent: progress.show });
+    if (toolkit.tools.get(name)?.touches.includes("fetch") && !(await isModels())) toolkit.hear(text);
+    const tools = delegation?.over(toolkit) ?? toolkit;
+    const result = await tools.call({ name, input: text }, { signal: stopped.signal, onEvent: progress.show });
     progress.clear();
     if (options.json) sayJson(options.io, result);
     else stream(options.io, ended(withoutBoundaries(asText(result))));
@@ -46,6 +52,13 @@ export async function run(
     await toolkit.close().catch((error: unknown) => note(options.io, `handrail: ${messageOf(error)}`));
     stopped.release();
   }
+}
+
+/** Loads the configured agents; `undefined` without any. */
+async function delegationOf(options: GlobalOptions): Promise<Delegation | undefined> {
+  const { settings } = await loadedSettings(options);
+  if (Object.keys(settings.agents).length === 0) return undefined;
+  return (await import("../sub-agents.ts")).loadDelegation(options);
 }
 
 /** Whether a model may have written this command line. Otherwise its URLs are a person's. */

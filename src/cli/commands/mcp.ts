@@ -6,6 +6,7 @@ import { approveAll } from "../approver.ts";
 import type { GlobalOptions } from "../options.ts";
 import { howToApprove, keptKeys, loadedSettings, tellHowToAttach, toolkitOptions } from "../settings.ts";
 import { requirePerson } from "../people.ts";
+import { loadDelegation } from "../sub-agents.ts";
 import { untilStopped } from "../signals.ts";
 
 export interface McpOptions extends GlobalOptions {
@@ -21,21 +22,30 @@ export async function run({ http, ...options }: McpOptions): Promise<void> {
   }
   // sessions must not share saved outputs
   const { outputOwner: _, ...own } = await toolkitOptions(options, { sources: true });
-  const toolkit = await createToolkit({ ...own, ...(options.yes && { approver: approveAll }) });
+  const delegation = await loadDelegation(options);
+  const toolkit = await createToolkit({
+    ...own,
+    mask: { values: [...(await keptKeys(options.io)), ...delegation.keys] },
+    ...(options.yes && { approver: approveAll }),
+  });
   void tellHowToAttach(options.io, toolkit);
   const { settings } = await loadedSettings(options);
   const stopped = untilStopped(options.io);
   takeReady(toolkit, { agents: "leave" }); // until the store is closed
-  const server = serveStdio(toolkit, {
+  const server = serveStdio(delegation.over(toolkit), {
     ...gatewayPrompts(own.sources),
-    ...{ stdin: options.io.stdin, stdout: options.io.stdout, closeToolkit: true },
+    ...{ stdin: options.io.stdin, stdout: options.io.stdout },
     askClient: !options.yes,
     howToApprove: howToApprove(settings, "mcp"),
     onError: ({ message }) => options.log?.write("warn", "mcp.failed", { message }),
   });
   stopped.signal.addEventListener("abort", () => void server.close(), { once: true });
-  await server.closed;
-  stopped.release();
+  try {
+    await server.closed;
+  } finally {
+    await toolkit.close();
+    stopped.release();
+  }
 }
 
 async function mcpOverHttp(address: NonNullable<McpOptions["http"]>, options: GlobalOptions): Promise<void> {
@@ -47,13 +57,14 @@ async function mcpOverHttp(address: NonNullable<McpOptions["http"]>, options: Gl
   const { outputOwner: _, ...own } = await toolkitOptions(options, { sources: true });
   const token = apiToken(options.io);
   const { settings } = await loadedSettings(options);
+  const delegation = await loadDelegation(options);
   const toolkit = await createToolkit({
     ...own,
-    mask: { values: [token, ...(await keptKeys(options.io))] },
+    mask: { values: [token, ...(await keptKeys(options.io)), ...delegation.keys] },
     ...(options.yes && { approver: approveAll }),
   });
   void tellHowToAttach(options.io, toolkit);
-  const endpoint = createHttpEndpoint(toolkit, {
+  const endpoint = createHttpEndpoint(delegation.over(toolkit), {
     ...gatewayPrompts(own.sources),
     hosts: "checked",
     askClient: !options.yes,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { resolve as resolvePath } from "node:path";
-import { buildInstructions, createAgent } from "../../agent/agent.ts";
+import { buildInstructions, createAgent, withSubAgents } from "../../agent/agent.ts";
 import { loadModel } from "../../agent/models/load.ts";
 import { browsersFolder, grantsFolder, keyFile, stateFolder, usersFile } from "../../config/state.ts";
 import { browserSessions } from "../../console/browser-sessions.ts";
@@ -85,22 +85,26 @@ async function partsOf(options: ServeOptions, token: string): Promise<Parts> {
     { ...options, ...(preset !== undefined && { preset }) },
     { sources: true },
   );
-  const others = loaded && (await loadSubAgents(options));
+  const others = await loadSubAgents(options);
   const toolkit = await createToolkit({
     ...given,
-    mask: { values: [token, ...(await keptKeys(options.io)), ...(loaded?.keys ?? []), ...(others?.keys ?? [])] },
+    mask: { values: [token, ...(await keptKeys(options.io)), ...(loaded?.keys ?? []), ...others.keys] },
     ...(options.yes && { approver: approveAll }),
     ...(terminal !== undefined && { terminal }),
   });
   await tellHowToAttach(options.io, toolkit);
   const { createHttpEndpoint } = await import("../../mcp/http.ts");
-  const mcp = createHttpEndpoint(toolkit, {
+  const named = options.agent === undefined ? {} : { name: options.agent };
+  const agents = others.of(toolkit);
+  const withDelegate = disable.includes("delegate")
+    ? toolkit
+    : withSubAgents(toolkit, { agents, limits, ...(loaded && { model: loaded.model }), ...named });
+  const mcp = createHttpEndpoint(withDelegate, {
     ...gatewayPrompts(given.sources),
     askClient: !options.yes,
     hosts: "checked",
   });
   const builtFrom = { ...(own !== undefined && { own }), ...(coreBytes !== undefined && { coreBytes }) };
-  const agents = others?.of(toolkit) ?? {};
   const workspace = options.target === undefined ? toolkit.backend.workDir : undefined;
   const skills = loaded === undefined ? [] : await skillsOf(options.io, workspace, (text) => warn(options.io, [text]));
   const runner = scheduleRunner({
@@ -112,15 +116,15 @@ async function partsOf(options: ServeOptions, token: string): Promise<Parts> {
     if (scheduled !== undefined) return scheduled;
     if (loaded === undefined)
       throw new Error("No model is chosen. Start with --model PROVIDER:NAME, or set model in the configuration.");
-    const instructions = await buildInstructions(toolkit, builtFrom);
+    const instructions = await buildInstructions(withDelegate, builtFrom);
     return await createAgent({
       ...{ model: loaded.model, toolkit, instructions, thread, limits, disable, agents, skills },
-      ...(options.agent !== undefined && { name: options.agent }),
+      ...named,
     });
   };
   runner.start();
   return {
-    ...{ toolkit, openAgent, mcp },
+    ...{ toolkit: withDelegate, openAgent, mcp },
     grants: keptGrants(grantsFolder(stateFolder(options.io.env))),
     async close() {
       await runner.close();

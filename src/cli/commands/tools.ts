@@ -16,7 +16,8 @@ export async function run({
   ...options
 }: GlobalOptions & { format: "table" | DefinitionFormat }): Promise<void> {
   const { settings } = await loadedSettings(options);
-  if (hasSources(settings, options)) return await withSources(format, options);
+  const hasAgents = Object.keys(settings.agents).length > 0;
+  if (hasAgents || hasSources(settings, options)) return await fromToolkit(format, options);
   await settingsFrom(options); // prints notices about settings without effect
   const place = { ...placeOf(options), sandbox: settings.policy.sandbox };
   const { scope } = settings.memory;
@@ -29,14 +30,15 @@ export async function run({
   print(options.io, set, format);
 }
 
-/** Prints the toolset including plugins and MCP servers. Starts them, and ends them again. */
-async function withSources(format: "table" | DefinitionFormat, options: GlobalOptions): Promise<void> {
+/** Prints the toolset including `delegate`, plugins and MCP servers. Starts the programs, and ends them again. */
+async function fromToolkit(format: "table" | DefinitionFormat, options: GlobalOptions): Promise<void> {
   const { createToolkit } = await import("../../toolkit.ts");
   const stopped = untilStopped(options.io);
   const toolkit = await createToolkit({ ...(await toolkitOptions(options, { sources: true })), lifetime: "call" });
   try {
     await Promise.race([toolkit.ready, pause(START_MS, stopped.signal, { keepsAlive: false })]);
-    print(options.io, toolkit.tools, format);
+    const { loadDelegation } = await import("../sub-agents.ts");
+    print(options.io, (await loadDelegation(options, "none")).over(toolkit).tools, format);
   } finally {
     await toolkit.close();
     stopped.release();

@@ -14,7 +14,8 @@ export interface ToolChoice {
   readonly preset?: PresetName | (string & {});
   /**
    * Your own presets: names of built-in tools, of `tools`, and of tools from sources, where `*` stands for any
-   * characters ("mcp__github__*"). The names of presets are reserved.
+   * characters ("mcp__github__*"). The names of presets are reserved. `delegate` is there wherever there are agents to
+   * delegate to, named or not.
    */
   readonly toolsets?: { readonly [name: string]: readonly string[] };
   /** Your own tools, besides the preset's. A tool that `toolsets` name is only in these toolsets. */
@@ -128,7 +129,8 @@ export function sourceChoice({
     },
     missing() {
       const disabled = disable.filter((name) => !isOfAgent(name));
-      return [...unmet(isOfYours ? wanted : [], `toolset "${preset}"`), ...unmet(disabled, "disable")];
+      const yours = isOfYours ? wanted.filter((name) => name !== "delegate") : [];
+      return [...unmet(yours, `toolset "${preset}"`), ...unmet(disabled, "disable")];
     },
   };
 }
@@ -177,7 +179,7 @@ function presetTools(
   }
   const given = tools.filter(({ name }) => names.includes(name));
   const unknown = names.find(
-    (name) => !isBuiltIn(name) && !isOfSource(name) && !given.some((tool) => tool.name === name),
+    (name) => !isBuiltIn(name) && !isOfSource(name) && name !== "delegate" && !given.some((tool) => tool.name === name),
   );
   if (unknown !== undefined && !hasSources)
     throw new TypeError(`toolset "${preset}": there is no tool ${JSON.stringify(unknown)}`);
