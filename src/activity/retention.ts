@@ -104,7 +104,7 @@ function* isDue(chore: Chore, at: number): Work<boolean> {
   return (row?.begun_at ?? 0) <= at - CHORES[chore];
 }
 
-// Both may return true needlessly, but seldom false wrongly. Written by hand, so that the builder is rarely loaded.
+// Both may return true needlessly, but seldom false wrongly.
 
 async function isOver(database: Sql, { maxEvents, maxBytes }: RetentionOptions): Promise<boolean> {
   const [events] = await database.read(() => all<{ count: number | null }>(database.dialect.roughCount));
@@ -142,9 +142,6 @@ function* begun(chores: readonly Chore[], at: number): Work<void> {
 
 /** `step` resolves to true when nothing is left to do. */
 async function removal(database: Sql, { maxAgeDays, maxEvents, maxBytes }: RetentionOptions, at: number) {
-  const { builder, changes, rows } = await import("../db/builder.ts");
-  const { sql } = await import("kysely");
-  const { facet } = database.dialect;
   const oldest = at - maxAgeDays * DAY_MS;
   await closeLostSessions();
   let excess = (await countEvents()) - maxEvents;
@@ -153,13 +150,14 @@ async function removal(database: Sql, { maxAgeDays, maxEvents, maxBytes }: Reten
 
   async function step(): Promise<boolean> {
     let excessBytes = ((await database.usedBytes()) ?? 0) - maxBytes * USED;
-    const page = await database.read(() => rows(nextPage()));
+    const page = await database.read(() => nextPage(looked));
     const [first, last] = [page[0], page.at(-1)];
     if (first === undefined || last === undefined || !(excess > 0 || excessBytes > 0 || first.at < oldest)) {
       return await database.giveBack();
     }
     looked = last.id;
-    const ended = await database.read(() => rows(finished([...new Set(page.map(({ call }) => call))])));
+    const calls = [...new Set(page.map(({ call }) => call))];
+    const ended = await database.read(() => finished(database.dialect, calls));
     const gone = ended.filter((call) => {
       const isRecentThread = call.call.startsWith(THREAD_PREFIX) && call.latest >= at - DAY_MS;
       const goes = !isRecentThread && (excess > 0 || excessBytes > 0 || call.latest < oldest);
@@ -170,47 +168,12 @@ async function removal(database: Sql, { maxAgeDays, maxEvents, maxBytes }: Reten
     await database.transaction(function* () {
       for (const { call } of gone) {
         yield* run(NOTE_REMOVAL, [call, call]);
-        yield* changes(builder.deleteFrom("events").where("call", "=", call));
+        yield* run("DELETE FROM events WHERE call = ?", [call]);
       }
       if (gone.length > 0) yield* forgetSeals();
     });
     await database.giveBack();
     return false;
-  }
-
-  function nextPage() {
-    return builder
-      .selectFrom("events")
-      .select(["id", "call", "at"])
-      .where("id", ">", looked)
-      .orderBy("id")
-      .limit(STEP_ROWS);
-  }
-
-  /** Returns the calls that have ended, and whose jobs have ended, except detached jobs: they may run for ever. */
-  function finished(calls: readonly string[]) {
-    const count = (condition: ReturnType<typeof sql<boolean>>) => sql<number>`count(*) FILTER (WHERE ${condition})`;
-    return builder
-      .selectFrom("events")
-      .select(({ fn }) => [
-        "call",
-        fn.max("at").as("latest"),
-        fn.countAll<number>().as("count"),
-        sql<number>`sum(octet_length(body))`.as("bytes"),
-      ])
-      .where("call", "in", calls)
-      .groupBy("call")
-      .having(
-        count(sql`type = 'call.finished'`),
-        ">=",
-        sql<number>`CASE WHEN ${count(sql`type = 'call.started'`)} > 0 THEN 1 ELSE 0 END`,
-      )
-      .orderBy(({ fn }) => fn.min("id"))
-      .having(
-        count(sql`type = 'job.ended'`),
-        ">=",
-        count(sql`type = 'job.started' AND ${sql.raw(facet("lifetime"))} = 'toolkit'`),
-      );
   }
 
   /**
@@ -220,8 +183,8 @@ async function removal(database: Sql, { maxAgeDays, maxEvents, maxBytes }: Reten
   async function closeLostSessions() {
     const lost = await database.read(() => sessionsThatAre(database.dialect, "unknown"));
     for (const { id } of lost.filter(({ openedAt }) => openedAt < oldest)) {
-      const latest = builder.selectFrom("events").select("at").where("session", "=", id).orderBy("id", "desc").limit(1);
-      if ((await database.read(() => rows(latest))).some((event) => event.at >= oldest)) continue;
+      const latest = await database.read(() => all<{ at: number }>(LATEST_OF_SESSION, [id]));
+      if (latest.some((event) => event.at >= oldest)) continue;
       await closeSession(database, id, at);
     }
   }
@@ -230,9 +193,32 @@ async function removal(database: Sql, { maxAgeDays, maxEvents, maxBytes }: Reten
   async function countEvents(): Promise<number> {
     const [rough] = await database.read(() => all<{ count: number | null }>(database.dialect.roughCount));
     if ((rough?.count ?? 0) <= maxEvents) return 0;
-    const exact = builder.selectFrom("events").select(({ fn }) => fn.countAll<number>().as("count"));
-    return (await database.read(() => rows(exact)))[0]?.count ?? 0;
+    const [exact] = await database.read(() => all<{ count: number }>("SELECT count(*) AS count FROM events"));
+    return exact?.count ?? 0;
   }
+}
+
+const LATEST_OF_SESSION = "SELECT at FROM events WHERE session = ? ORDER BY id DESC LIMIT 1";
+
+/** The events after this id. */
+function nextPage(id: number): Work<{ id: number; call: string; at: number }[]> {
+  return all("SELECT id, call, at FROM events WHERE id > ? ORDER BY id LIMIT ?", [id, STEP_ROWS]);
+}
+
+/** Those of the calls that have ended, and whose jobs have ended, except detached jobs: they may run for ever. */
+function finished(
+  { facet }: Dialect,
+  calls: readonly string[],
+): Work<{ call: string; latest: number; count: number; bytes: number }[]> {
+  const count = (condition: string) => `count(*) FILTER (WHERE ${condition})`;
+  return all(
+    `SELECT call, max(at) AS latest, count(*) AS count, sum(octet_length(body)) AS bytes FROM events
+       WHERE call IN (${calls.map(() => "?").join(", ")}) GROUP BY call
+       HAVING ${count("type = 'call.finished'")} >= CASE WHEN ${count("type = 'call.started'")} > 0 THEN 1 ELSE 0 END
+         AND ${count("type = 'job.ended'")} >= ${count(`type = 'job.started' AND ${facet("lifetime")} = 'toolkit'`)}
+       ORDER BY min(id)`,
+    calls,
+  );
 }
 
 /** For `handrail verify`: these events were removed by retention. */

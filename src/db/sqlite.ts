@@ -116,7 +116,7 @@ interface Recording {
 }
 
 /** Runs work on an open connection, at once. Throws what it throws, and the engine's own errors. */
-export function runWork<T>(connection: DatabaseConnection, work: Work<T>, recording: Recording = {}): T {
+function runWork<T>(connection: DatabaseConnection, work: Work<T>, recording: Recording = {}): T {
   let next = work.next();
   while (next.done !== true) next = work.next(perform(connection, next.value, recording));
   return next.value;

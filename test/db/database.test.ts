@@ -2,16 +2,10 @@ import { spawn, spawnSync } from "node:child_process";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Compilable } from "kysely";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { builder, changes as changing, rows as reading } from "../../src/db/builder.ts";
 import { type Database, openDatabase } from "../../src/db/database.ts";
 import { type DatabaseConnection, type Engine, libsqlEngine, nodeEngine, notLoaded } from "../../src/db/driver.ts";
-import { runWork } from "../../src/db/sqlite.ts";
 import { temporaryFolder } from "../support/workspace.ts";
-
-const rows = <Row>(connection: DatabaseConnection, query: Compilable<Row>) => runWork(connection, reading(query));
-const changes = (connection: DatabaseConnection, query: Compilable) => runWork(connection, changing(query));
 
 const newFile = () => join(temporaryFolder(), "handrail.db");
 
@@ -44,9 +38,10 @@ describe.each(engines)("a database with %s", (_, engine) => {
     return database;
   }
 
-  const chore = (name: string, begun_at = 1) => builder.insertInto("chores").values({ name, begun_at });
+  const addChore = (connection: DatabaseConnection, name: string) =>
+    connection.run("INSERT INTO chores (name, begun_at) VALUES (?, 1)", [name]).changes;
   const names = ({ connection }: Database) =>
-    rows(connection, builder.selectFrom("chores").select("name").orderBy("name")).map(({ name }) => name);
+    connection.all<{ name: string }>("SELECT name FROM chores ORDER BY name").map(({ name }) => name);
 
   test("has tables and write-ahead logging, and returns its free pages", async () => {
     const { connection } = await open();
@@ -59,16 +54,16 @@ describe.each(engines)("a database with %s", (_, engine) => {
 
   test("is written completely or not at all", async () => {
     const database = await open();
-    expect(database.transaction((connection) => changes(connection, chore("one")))).toBe(1);
+    expect(database.transaction((connection) => addChore(connection, "one"))).toBe(1);
     expect(() =>
       database.transaction((connection) => {
-        changes(connection, chore("two"));
+        addChore(connection, "two");
         throw new Error("changed my mind");
       }),
     ).toThrow("changed my mind");
-    expect(() => database.transaction((connection) => changes(connection, chore("one")))).toThrow("UNIQUE");
+    expect(() => database.transaction((connection) => addChore(connection, "one"))).toThrow("UNIQUE");
     expect(names(database)).toEqual(["one"]);
-    database.transaction((connection) => changes(connection, chore("three")), { durable: true });
+    database.transaction((connection) => addChore(connection, "three"), { durable: true });
     expect(names(database)).toEqual(["one", "three"]);
   });
 
@@ -76,9 +71,9 @@ describe.each(engines)("a database with %s", (_, engine) => {
     const file = newFile();
     const [one, other] = [await open(file), await open(file)];
     const before = one.dataVersion();
-    one.transaction((connection) => changes(connection, chore("mine")));
+    one.transaction((connection) => addChore(connection, "mine"));
     expect(one.dataVersion()).toBe(before);
-    other.transaction((connection) => changes(connection, chore("theirs")));
+    other.transaction((connection) => addChore(connection, "theirs"));
     expect(one.dataVersion()).not.toBe(before);
     expect(names(one)).toEqual(["mine", "theirs"]);
   });
@@ -91,7 +86,7 @@ describe.each(engines)("a database with %s", (_, engine) => {
     const write = () =>
       other.patiently(() => {
         attempts += 1;
-        return other.transaction((connection) => changes(connection, chore(`number ${attempts}`)));
+        return other.transaction((connection) => addChore(connection, `number ${attempts}`));
       });
     await expect(write()).rejects.toThrow(`${file} is locked by another process (for 0.`);
     attempts = 0;
