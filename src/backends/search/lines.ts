@@ -19,6 +19,8 @@ export interface LineSearch {
 type Found = Omit<SearchResult, "hasMore" | "notes"> & {
   /** "full": there are more matches than requested. "late": time ran out, so the result is incomplete. */
   readonly ending: "all" | "full" | "late";
+  /** Files with a line that is not UTF-8. */
+  readonly foreign: ReadonlySet<string>;
 };
 
 /**
@@ -57,6 +59,7 @@ async function collect(search: LineSearch, { sorted, patienceMs }: Way): Promise
   const fileAt = currentFile(search.query, searching);
   const lines: Entry[] = [];
   const hidden = new Set<string>();
+  const foreign = new Set<string>();
   let matches = 0;
   let binary = 0;
   let full = false;
@@ -76,6 +79,7 @@ async function collect(search: LineSearch, { sorted, patienceMs }: Way): Promise
       full = line.match && matches === maxMatches;
       if (full) break;
       if (line.match) matches++;
+      if (line.isForeign) foreign.add(file.path);
       lines.push({ ...line, path: file.path, key: file.key });
     }
   } finally {
@@ -95,12 +99,16 @@ async function collect(search: LineSearch, { sorted, patienceMs }: Way): Promise
     hidden: hidden.size,
     binary,
     complaints,
+    foreign,
   };
 }
 
 const NEVER = new AbortController().signal;
 
 type Entry = FoundLine & { readonly key: string; readonly cut: boolean };
+
+/** `isForeign`: the line is not UTF-8. */
+type Parsed = Omit<Entry, "path" | "key"> & { readonly isForeign: boolean };
 
 /** One line of ripgrep's output. `rest: undefined`: the file is binary. */
 interface Said {
@@ -169,24 +177,22 @@ function currentFile({ judge = () => "shown" as const }: SearchQuery, { absolute
 }
 
 /** Parses `line : text` of a match; context lines have `-`. */
-function parse(rest: Buffer, maxCharacters: number): Omit<Entry, "path" | "key"> | undefined {
-  const [, number, kind, text = ""] = /^(\d+)([:-])(.*)$/s.exec(decode(rest)) ?? [];
+function parse(rest: Buffer, maxCharacters: number): Parsed | undefined {
+  const decoded = tried(() => UTF_8.decode(rest));
+  const [, number, kind, text = ""] = /^(\d+)([:-])(.*)$/s.exec(decoded ?? WINDOWS_1252.decode(rest)) ?? [];
   if (number === undefined) return undefined;
   const line = number === "1" ? text.replace(/^\ufeff/, "") : text;
   return {
     line: Number(number),
     match: kind === ":",
+    isForeign: decoded === undefined,
     ...cutLine(line.replace(/\r$/, "").replaceAll("\0", "\ufffd"), maxCharacters),
   };
 }
 
+// Source text is almost always UTF-8, else windows-1252.
 const UTF_8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const WINDOWS_1252 = new TextDecoder("windows-1252");
-
-/** Decodes UTF-8, else windows-1252: source text is almost always one of these. */
-function decode(bytes: Buffer): string {
-  return tried(() => UTF_8.decode(bytes)) ?? WINDOWS_1252.decode(bytes);
-}
 
 /** Cuts text to `most` code points, followed by "…" (ripgrep may already have cut the line). */
 function cutLine(text: string, most: number): { text: string; cut: boolean } {

@@ -1,9 +1,11 @@
+import { isAscii } from "node:buffer";
 import { posix } from "node:path";
 import type { Backend, Files, Process } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { FindQuery, FindResult, SearchInput, SearchQuery, SearchResult } from "../../contract/search.ts";
 import { isInside } from "../../util/paths.ts";
 import { foldersAbove, ignoreRules, readRules } from "./ignore-rules.ts";
+import { foreignArguments, withForeign } from "./encodings.ts";
 import { withExcerpts } from "./excerpts.ts";
 import { type LineSearch, firstMatches } from "./lines.ts";
 import { plainSearch, plainSearchNote } from "./plain.ts";
@@ -103,10 +105,27 @@ function searchingOf(options: SearchingOptions): Pick<Backend, "search" | "find"
           : ripgrep !== undefined
             ? byRipgrep(query, path, ripgrep)
             : byGrep(query, path);
-      const { ending, ...first } = await firstMatches(search, patienceMs, programs);
-      const found = ripgrep === undefined ? first : await withExcerpts(first, { ...query, path }, ripgrep, programs);
-      const notes = search.separator === 58 ? [plainSearchNote(programs.place)] : [];
-      return { ...found, hasMore: ending === "full", notes };
+      const list = async () => (ripgrep === undefined ? [] : listForeign({ ...query, path }, ripgrep, programs));
+      // On a remote host it takes a round trip.
+      const listed = programs.isFar === true && isAscii(Buffer.from(query.pattern)) ? undefined : list();
+      const { ending, foreign, ...first } = await firstMatches(search, patienceMs, programs);
+      const hasMore = ending === "full";
+      if (ripgrep === undefined) {
+        const notes = search.separator === 58 ? [plainSearchNote(programs.place)] : [];
+        return { ...first, hasMore, notes };
+      }
+      const found = { ...(await withExcerpts(first, { ...query, path }, ripgrep, programs)), hasMore };
+      const paths = new Set([...foreign, ...(hasMore ? [] : await (listed ?? (first.matches === 0 ? list() : [])))]);
+      if (paths.size === 0) return { ...found, notes: [] };
+      return await withForeign(
+        found,
+        { ...query, path },
+        {
+          ...{ files, paths },
+          search: (file, text) =>
+            firstMatches(inInput({ ...withoutJudge(query), path: file }, textInput(text)), patienceMs, programs),
+        },
+      );
     },
 
     async find(query): Promise<FindResult> {
@@ -134,6 +153,28 @@ function searchingOf(options: SearchingOptions): Pick<Backend, "search" | "find"
       };
     },
   };
+}
+
+function withoutJudge({ judge: _, ...query }: SearchQuery): SearchQuery {
+  return query;
+}
+
+function textInput(text: string): SearchInput {
+  const bytes = Buffer.from(text);
+  return { read: async (offset, length) => bytes.subarray(offset, offset + length), close: async () => {} };
+}
+
+/** Lists the files that need `withForeign`, as far as that is known. Never rejects. */
+async function listForeign(query: SearchQuery, ripgrep: string, programs: SearchPrograms): Promise<readonly string[]> {
+  try {
+    const searching = await startRipgrep(programs, ripgrep, query, await foreignArguments(query.pattern));
+    const paths: string[] = [];
+    for await (const block of blocks(searching.process, 0, query.signal ?? new AbortController().signal))
+      for (const name of block.toString("utf8").split("\0")) if (name !== "") paths.push(searching.absolute(name));
+    return paths;
+  } catch {
+    return [];
+  }
 }
 
 const NOTHING_LISTED = { files: [], complaints: "" };
