@@ -14,7 +14,7 @@ import { MAX_NAME_PATTERN, nameOf, namePattern } from "./shared/name-pattern.ts"
 import { inIgnored } from "./shared/ignored.ts";
 import { orNearest, statOf } from "./shared/not-found.ts";
 import { withoutRemarks } from "./shared/other-agents.ts";
-import { shownPath } from "./shared/shown-path.ts";
+import { notUtf8Notice, shownPath } from "./shared/shown-path.ts";
 
 const DEFAULT_MAX_RESULTS = 200;
 const MAX_RESULTS = 10_000;
@@ -123,6 +123,7 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
             ? []
             : [`${plural(sensitive_files, "sensitive file")} left out; name one in the pattern to see it.`]),
           ...closedNotice(left_out),
+          ...notUtf8Notice(paths, names),
           ...(problems === "" ? [] : [`Not everything could be searched: ${problems}`]),
           ...notes,
         ];

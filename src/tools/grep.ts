@@ -15,7 +15,7 @@ import { orNearest, statOf } from "./shared/not-found.ts";
 import { entryOf, listOf } from "./shared/output-schema.ts";
 import { withoutRemarks } from "./shared/other-agents.ts";
 import { OUTPUT_SCHEME, outputId } from "./shared/output-path.ts";
-import { shownPath } from "./shared/shown-path.ts";
+import { notUtf8Notice, shownPath } from "./shared/shown-path.ts";
 
 const DEFAULT_MAX_RESULTS = 100;
 const MAX_RESULTS = 10_000;
@@ -136,6 +136,7 @@ export const grep = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: GrepOptio
             : [`${plural(sensitive_files, "sensitive file")} with matches left out; name one as path to search it.`]),
           ...closedNotice(left_out),
           ...(binary_files === 0 ? [] : [`${plural(binary_files, "binary file")} with matches not shown.`]),
+          ...notUtf8Notice(new Set(lines.map(({ path }) => path)), names),
           ...(complaints === "" ? [] : [`Not everything could be searched: ${complaints}`]),
           ...notes,
         ];

@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import { Type } from "typebox";
 import type { FileEntry } from "../contract/backend.ts";
 import { type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
@@ -7,7 +8,7 @@ import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 import { orNearest } from "./shared/not-found.ts";
 import { withoutRemarks } from "./shared/other-agents.ts";
 import { entryOf, listOf } from "./shared/output-schema.ts";
-import { shownPath } from "./shared/shown-path.ts";
+import { notUtf8Notice, shownPath } from "./shared/shown-path.ts";
 
 /** Lists a folder. */
 export const ls = (options: ToolOptions = {}) =>
@@ -50,7 +51,14 @@ export const ls = (options: ToolOptions = {}) =>
         const shown = entries.filter(({ name }) => show_hidden || !name.startsWith("."));
         return { entries: shown.map((entry) => asData(entry, iso)) };
       },
-      render: ({ entries }) => entries.map(line).join("\n") || "(empty directory)",
+      render({ entries }, { path = "." }) {
+        const notices = notUtf8Notice(
+          entries.map(({ name, kind }) => posix.join(path, kind === "folder" ? `${name}/` : name)),
+          names,
+        );
+        const body = entries.map(line).join("\n") || "(empty directory)";
+        return [body, ...(notices.length === 0 ? [] : ["", ...notices.map((notice) => `[${notice}]`)])].join("\n");
+      },
     }),
   );
 

@@ -181,6 +181,8 @@ describe("what is found", () => {
       '"two\\nlines/"',
       '"two\\nlines/\\u001b[31mred.txt"',
       '"two\\nlines/x\\ny/"',
+      "",
+      "[A name with \ufffd is not UTF-8.]",
     ]);
     expect((await dataOfFind({ folder, ...tools }, { pattern: "**/*.txt" })).paths).toEqual([
       "two\nlines/\x1b[31mred.txt",

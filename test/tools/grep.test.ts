@@ -190,7 +190,9 @@ describe("names and patterns", () => {
     const tools = await searchTools();
     for (const last of [0xfe, 0xff])
       writeFileSync(Buffer.concat([Buffer.from(join(tools.folder, "x")), Buffer.of(last)]), `needle ${last}\n`);
-    expect(await tools.text("grep", { pattern: "needle" })).toBe("x\ufffd:1: needle 254\nx\ufffd:1: needle 255");
+    expect(await tools.text("grep", { pattern: "needle" })).toBe(
+      "x\ufffd:1: needle 254\nx\ufffd:1: needle 255\n\n[A name with \ufffd is not UTF-8.]",
+    );
   });
 
   test.each([

@@ -61,12 +61,16 @@ test("a name with control characters is one quoted line, not several", async () 
   expect(lines).toEqual(['"\\u001b[31mred"', '"a\\n2025-01-01 00:00        1B  fake"', 'link -> "to\\nnowhere"']);
 });
 
-test("a name that is not UTF-8 is listed with replacement characters", async () => {
+test("a name that is not UTF-8 is listed with replacement characters, and how to open it", async () => {
   const { folder, text } = await toolsOn({ "a.txt": "" });
   await writeFile(Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9])]), "x");
   await symlink("caf", Buffer.concat([Buffer.from(`${folder}/gr`), Buffer.from([0xfc, 0x6e])]));
-  const lines = (await text("ls", {})).split("\n").map((line) => line.slice("2025-02-26 12:34        0B  ".length));
+  const [listed = "", notice = ""] = (await text("ls", {})).split("\n\n");
+  const lines = listed.split("\n").map((line) => line.slice("2025-02-26 12:34        0B  ".length));
   expect(lines).toEqual(["a.txt", "caf\ufffd", "gr\ufffdn -> caf"]);
+  expect(notice).toBe("[A name with \ufffd is not UTF-8. Write * for it in bash: cat -- caf*]");
+  expect(await text("bash", { command: "cat -- caf*" })).toBe("x");
+  expect(await text("read", { path: "caf\ufffd" })).toMatch(/^Tool error: File not found: .*\n.*: cat -- caf\*$/);
 });
 
 // Some file systems keep times up to the year 292 billion; others, like ext4, store their maximum.

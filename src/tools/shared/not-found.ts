@@ -5,7 +5,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import type { ToolContext, ToolNames } from "../../contract/tool.ts";
 import { FOLDER_GONE_HINT } from "../../util/folder-gone.ts";
 import { absolutePath, displayPath, isInside } from "../../util/paths.ts";
-import { shownPath } from "./shown-path.ts";
+import { notUtf8Notice, shownPath } from "./shown-path.ts";
 
 /** How many subfolders of a folder are listed. */
 const MOST_LISTED = 100;
@@ -37,6 +37,8 @@ export async function orNearest<T>(
     return await work();
   } catch (error) {
     if (!(error instanceof ToolFailure) || context.signal.aborted || !(await isMissing(path, context))) throw error;
+    const [notUtf8] = notUtf8Notice([path], names);
+    if (notUtf8 !== undefined) throw new ToolFailure(error.message, { hint: notUtf8, cause: error });
     if (await isWorkDirGone(context)) throw workDirGone(context.backend.workDir, error);
     const near = await nearestPaths(path, context).catch(() => []);
     const { message, cause } = error;
