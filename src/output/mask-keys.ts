@@ -1,4 +1,5 @@
 import type { Span } from "./escape-sequence.ts";
+import { uncounted } from "../util/text.ts";
 import { KEY_FORMATS } from "./key-formats.ts";
 
 /** A private key in PEM (RFC 7468). One of its two ends is enough, because the other may have been cut off. */
@@ -14,7 +15,7 @@ const COMPILED = KEY_FORMATS.map(({ label, begins, after = "", gap = "", rest, b
   accepts,
   spellings: (begins ?? after).split(" "),
   pattern: new RegExp(
-    begins ? `()(${anyOf(begins)}${rest})${before}` : `(${anyOf(after)}${gap})(${rest})${before}`,
+    uncounted(begins ? `()(${anyOf(begins)}${rest})${before}` : `(${anyOf(after)}${gap})(${rest})${before}`),
     "y",
   ),
 }));

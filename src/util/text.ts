@@ -25,3 +25,12 @@ export function either(flags: string, ...patterns: readonly RegExp[]): RegExp {
 export function inOrder(flags: string, ...patterns: readonly RegExp[]): RegExp {
   return new RegExp(patterns.map(({ source }) => source).join(""), flags);
 }
+
+/**
+ * Returns the same pattern in which no class is repeated "at least n times". V8 keeps a state for each repetition that it
+ * counts, and megabytes of them overflow its stack. A `+` is counted too once a process has compiled many expressions
+ * (`--no-regexp-optimization` shows it), so patterns for long runs are written with `{1,}`.
+ */
+export function uncounted(pattern: string): string {
+  return pattern.replaceAll(/(\[(?:[^\]\\]|\\.)*\])\{(\d+),\}/g, "$1{$2}$1*");
+}

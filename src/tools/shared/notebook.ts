@@ -1,11 +1,12 @@
 import type { OpenFile } from "../../contract/backend.ts";
 import { formatSize } from "../../output/size.ts";
+import { uncounted } from "../../util/text.ts";
 
 /** Larger notebooks are shown as they are. Bytes: 64 MiB. */
 const LARGEST = 67_108_864;
 
-/** Base64, also with line breaks as JSON writes them. Counting its characters here would take too much stack. */
-const BASE64 = /[A-Za-z0-9+/=\\]+/g;
+/** Base64, also with line breaks as JSON writes them. */
+const BASE64 = new RegExp(uncounted("[A-Za-z0-9+/=\\\\]{1,}"), "g");
 
 /** The shortest base64 that is left out, in characters. */
 const SHORTEST = 500;
