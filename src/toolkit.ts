@@ -6,7 +6,7 @@ import { memoryStore } from "./activity/memory-store.ts";
 import { type ProcessIdentity, identityText, livenessOf, thisProcess } from "./machine/process-identity.ts";
 import { type Surroundings, openBackend, openPrograms } from "./backends/open.ts";
 import { withMachineFiles } from "./backends/sandbox/machine-files.ts";
-import { describeCall } from "./policy/describe.ts";
+import { describeCall, foldedCall } from "./policy/describe.ts";
 import type { Notice } from "./contract/notice.ts";
 import type { QuestionId } from "./contract/question.ts";
 import type { Waiting } from "./engine/host.ts";
@@ -561,7 +561,8 @@ function tellOnce(tell: (notice: Notice) => unknown, mask: Mask): (waiting: Wait
     if (told.has(question)) return;
     told.add(question);
     const { name, thread } = call.request;
-    const text = terminalSafe(mask.text(describeCall(call)));
+    const { shown, isFolded } = foldedCall(mask.text(describeCall(call)));
+    const text = isFolded ? `${shown}\nAll of it: handrail approvals show ${question}` : shown;
     void tell({
       about: "question",
       title: `${name} waits for your answer (risk ${risk})`,

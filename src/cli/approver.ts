@@ -2,7 +2,7 @@ import type { Approval, Decision } from "../contract/decision.ts";
 import type { Approver } from "../contract/policy.ts";
 import type { Json, JsonSchema } from "../contract/schema.ts";
 import { oneLine } from "../output/terminal-text.ts";
-import { type Described, describeCall } from "../policy/describe.ts";
+import { type Described, describeCall, foldedCall } from "../policy/describe.ts";
 import { fieldText, formFields } from "../policy/form-fields.ts";
 import { isForPerson, isWholeCall, longestGrant } from "../policy/scopes.ts";
 import {
@@ -16,12 +16,8 @@ import {
 } from "./terminal.ts";
 import type { Io } from "./io.ts";
 
-/**
- * The longest call that is shown in full, in characters. A longer call cannot be judged at a glance: it is shown in one
- * line with a mark in place of its middle.
- */
+/** The longest text that is shown of a reason or a field, in characters. */
 const MAX_SHOWN = 2_000;
-const MAX_SHOWN_LINES = 20;
 
 /**
  * Approves every question (`--yes`), except about keys and start-up files, which only people answer. Calls that the
@@ -91,7 +87,7 @@ export function askedOf(call: Described, decision: Decision): Asked {
     agent: call.request?.agent,
     reason: isUsual ? undefined : reason,
     parts: isWholeCall(decision, described) ? [] : parts,
-    longest: isShort(described) && isShort(scopesText(parts, longest)) ? longest : "once",
+    longest: [described, scopesText(parts, longest)].some((text) => foldedCall(text).isFolded) ? "once" : longest,
     form: call.effects.map((effect) => (effect.kind === "foreign" ? effect.form : undefined)).find(Boolean),
   };
 }
@@ -103,19 +99,12 @@ export function askedOf(call: Described, decision: Decision): Asked {
 export function questionOf(call: Described, decision: Decision): Question {
   const { agent, reason, parts, longest, form } = askedOf(call, decision);
   const why = reason === undefined ? "" : `${oneLine(reason, MAX_SHOWN)}\n`;
-  const described = describeCall(call);
+  const { shown, whole, isFolded } = foldedCall(describeCall(call));
   const { choices, keys } = CHOICES[longest];
   const allowed = keys === "" || parts.length === 0 ? "" : `\n${scopesText(parts, longest)}\n`;
   const by = agent === undefined ? "" : `Agent ${oneLine(agent, 100)} asks:\n`;
-  const view = isShort(described) ? "" : "/v (view all)";
-  const text = `${by}${why}${safeLine(described)}${allowed} [y/N${keys}${view}] `;
-  const whole = isShort(described) ? undefined : described.split("\n").map((line) => oneLine(line, Infinity));
-  return {
-    text,
-    choices,
-    ...(form !== undefined && { form }),
-    ...(whole !== undefined && { whole: whole.join("\n") }),
-  };
+  const text = `${by}${why}${shown}${allowed} [y/N${keys}${isFolded ? "/v (view all)" : ""}] `;
+  return { text, choices, ...(form !== undefined && { form }), ...(isFolded && { whole }) };
 }
 
 /** Shows all of a long call, and asks again. */
@@ -132,16 +121,6 @@ function scopesText(parts: readonly string[], longest: keyof typeof CHOICES): st
   const answers =
     longest === "always" ? "s (this session) and a (always, in this workspace) allow:" : "s (this session) allows:";
   return [answers, ...lines].join("\n");
-}
-
-function isShort(text: string): boolean {
-  return text.split("\n").length <= MAX_SHOWN_LINES && oneLine(text, Infinity).length <= MAX_SHOWN;
-}
-
-function safeLine(text: string): string {
-  const lines = text.split("\n").map((line) => oneLine(line, Infinity));
-  const whole = lines.join("\n");
-  return lines.length <= MAX_SHOWN_LINES && whole.length <= MAX_SHOWN ? whole : oneLine(text, MAX_SHOWN);
 }
 
 /** Where a person is asked, line by line, as on the controlling terminal. */

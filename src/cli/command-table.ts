@@ -210,6 +210,7 @@ export const COMMANDS: CommandTable = {
     person: true,
     commands: {
       list: { summary: "list the open questions", flags: [AS_JSON] },
+      show: { summary: "show all of an open question", args: [["<id>"]], flags: [AS_JSON] },
       answer: {
         summary: "answer a question",
         args: [["<id>"], ["<answer>", "once, session and always approve it", ["once", "session", "always", "refuse"]]],

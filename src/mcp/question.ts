@@ -1,7 +1,7 @@
 import type { CheckedCall } from "../contract/call.ts";
 import type { Approval, Decision } from "../contract/decision.ts";
 import { oneLine } from "../output/terminal-text.ts";
-import { describeCall } from "../policy/describe.ts";
+import { describeCall, foldedCall } from "../policy/describe.ts";
 import { isWholeCall, longestGrant } from "../policy/scopes.ts";
 import { clip } from "../util/text.ts";
 import { fieldsOf } from "./form.ts";
@@ -11,7 +11,6 @@ import { fieldsOf } from "./form.ts";
  * something is omitted.
  */
 const MAX_DESCRIPTION = 1_500;
-const MAX_DESCRIPTION_LINES = 20;
 const MAX_DECISION_REASON = 400;
 /** The maximum length of a person's reason, which the model reads, in characters. */
 const MAX_ANSWER_REASON = 1_000;
@@ -76,10 +75,11 @@ export function approvalForm(
   const why = reason === undefined ? "" : `\n${oneLine(reason, MAX_DECISION_REASON)}`;
   const whole = describeCall(call);
   const parts = partsOf(decision, whole);
-  const isShown = isShort(whole + parts);
-  const longest = isShown ? longestGrant(decision) : "once";
-  const described = size === "whole" ? wholly(whole) : description(longest === "once" ? whole : whole + parts);
-  const offered = isShort(whole) || size === "whole" ? longest : "cut";
+  const withParts = foldedCall(whole + parts, MAX_DESCRIPTION);
+  const longest = withParts.isFolded ? "once" : longestGrant(decision);
+  const folded = longest === "once" ? foldedCall(whole, MAX_DESCRIPTION) : withParts;
+  const described = size === "whole" ? foldedCall(whole).whole : folded.shown;
+  const offered = folded.isFolded && size !== "whole" ? "cut" : longest;
   return {
     message: `Allow this call of ${call.tool.name}? Risk: ${risk}.${why}\n\n${described}`,
     requestedSchema: {
@@ -98,31 +98,12 @@ function partsOf(decision: Decision, described: string): string {
   return ["", "", "For the session or always, this is allowed:", ...lines].join("\n");
 }
 
-function isShort(text: string): boolean {
-  const lines = text.split("\n").map((line) => oneLine(line, Infinity));
-  return lines.length <= MAX_DESCRIPTION_LINES && lines.join("\n").length <= MAX_DESCRIPTION;
-}
-
-/** Every line of it. */
-function wholly(whole: string): string {
-  return Array.from(whole.split("\n"), (line) => oneLine(line, Infinity)).join("\n");
-}
-
 /** Whether the person asks to see the whole of a call that was not shown in full. */
 export function wantsWhole({ requestedSchema }: ApprovalForm, response: unknown): boolean {
   const { action, content } = fieldsOf(response);
   const { answer } = requestedSchema.properties;
   const offered = "oneOf" in answer ? answer.oneOf.map((choice): string => choice.const) : answer.enum;
   return action === "accept" && fieldsOf(content)["answer"] === "show" && offered.includes("show");
-}
-
-/** Shows a long description in one line without its middle: blank lines must not push important text out of sight. */
-function description(whole: string): string {
-  const lines = whole.split("\n").map((line) => oneLine(line, MAX_DESCRIPTION));
-  const shown = lines.join("\n");
-  return lines.length <= MAX_DESCRIPTION_LINES && shown.length <= MAX_DESCRIPTION
-    ? shown
-    : oneLine(whole, MAX_DESCRIPTION);
 }
 
 /**

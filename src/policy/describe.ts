@@ -3,6 +3,7 @@ import type { CheckedCall } from "../contract/call.ts";
 import type { Effect, PageAct } from "../contract/effect.ts";
 import type { OpenQuestion } from "../contract/question.ts";
 import { formatSize } from "../output/size.ts";
+import { oneLine } from "../output/terminal-text.ts";
 import { fieldText, formFields } from "./form-fields.ts";
 import { scriptOf, strokesOf } from "./keystrokes.ts";
 
@@ -27,6 +28,26 @@ export function describedQuestion({
 /** Describes a call for an approver: all that is approved, one line for each effect. Raw: the caller escapes it. */
 export function describeCall(call: Described): string {
   return callActs(call).map(actText).join("\n");
+}
+
+/** A described call with more characters or lines cannot be judged at a glance. */
+const MOST_SHOWN = 2_000;
+const MOST_SHOWN_LINES = 20;
+
+/** A described call, safe to show to people. */
+export interface Folded {
+  /** What is shown first: all of it; of a long call, one line with a mark in place of its middle. */
+  readonly shown: string;
+  readonly whole: string;
+  readonly isFolded: boolean;
+}
+
+/** Folds a described call that is long. Every channel shows it so, and all of it to a person who wants to see that. */
+export function foldedCall(described: string, most = MOST_SHOWN): Folded {
+  const lines = described.split("\n").map((line) => oneLine(line, Infinity));
+  const whole = lines.join("\n");
+  const isFolded = lines.length > MOST_SHOWN_LINES || whole.length > most;
+  return { shown: isFolded ? oneLine(described, most) : whole, whole, isFolded };
 }
 
 /** What a call does, in parts. All texts are raw: the caller escapes them. */

@@ -127,6 +127,26 @@ describe("questions of other processes", () => {
     expect(await line.store.isAttended()).toBe(false);
   });
 
+  test("show all that is approved: long ones folded, and whole on demand; arguments of an own tool too", async () => {
+    const line = await commandLine();
+    const long = Array.from({ length: 600 }, (_, at) => `item ${at}`).join("\n");
+    const input = { order: "A-1", note: long };
+    line.store.append({ call: "a", thread: "main", at: 1, type: "call.started", name: "refund_order", input });
+    const decision = { verdict: "ask", risk: "low" } as const;
+    const asked = { call: "a", thread: "main", at: 1, question: "q", effects: [], decision } as const;
+    line.store.append({ ...asked, type: "approval.requested" });
+    const { stdout } = await line.here(["approvals"]);
+    expect(stdout).toContain('Call: refund_order with {"order":"A-1"');
+    expect(stdout).toContain("All of it: handrail approvals show q");
+    expect(stdout).not.toContain("item 300");
+    expect((await line.here(["approvals", "show", "q"])).stdout).toContain("item 300");
+    expect((await line.here(["approvals", "show", "none"])).stderr).toContain("there is no question none");
+    const person = line.terminal("handrail approvals wait");
+    await person.shows('Call: refund_order with {"order":"A-1"');
+    person.type("\x03");
+    await person.ended;
+  });
+
   test("cannot be answered for longer than they allow, nor when nobody asked", async () => {
     const line = await commandLine();
     const effects = [{ kind: "exec", command: "x" }] as const;

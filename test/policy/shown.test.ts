@@ -2,10 +2,14 @@
 import { chmod, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { RequestPermissionRequest } from "@agentclientprotocol/sdk";
+import { askClient } from "../../src/cli/acp/permission.ts";
 import { questionOf } from "../../src/cli/approver.ts";
+import { questionsText } from "../../src/cli/commands/approvals.ts";
 import type { CheckedCall } from "../../src/contract/call.ts";
 import type { Decision } from "../../src/contract/decision.ts";
 import { approvalForm, approvalOf, offeredBy, wantsWhole } from "../../src/mcp/question.ts";
+import type { Json } from "../../src/contract/schema.ts";
 import { describeCall } from "../../src/policy/describe.ts";
 import { longestGrant } from "../../src/policy/scopes.ts";
 import { layout } from "../support/layout.ts";
@@ -54,7 +58,7 @@ describe("a question about a change", () => {
     expect(shown).not.toContain("old");
   });
 
-  test("that is long can be unfolded: on the terminal, and by an MCP client", async () => {
+  test("that is long can be unfolded: on the terminal, in lists, by an editor and by an MCP client", async () => {
     const { asked, open } = await asking();
     const content = Array.from({ length: 200 }, (_, line) => `line ${line}`).join("\n");
     await (await open()).call({ name: "write", input: { path: ".envrc", content } });
@@ -71,6 +75,28 @@ describe("a question about a change", () => {
     expect(whole.message).toContain("+line 100\n");
     expect(wantsWhole(whole, show)).toBe(false);
     expect(offeredBy(whole, approvalOf(show))).toMatchObject({ answer: "refuse" });
+    const sent: RequestPermissionRequest[] = [];
+    const client = {
+      async request(_: string, params: RequestPermissionRequest) {
+        sent.push(params);
+        return { outcome: { outcome: "selected", optionId: params.options[1]?.optionId } };
+      },
+    };
+    const how = { client, sessionId: "s", hasForms: false, signal: new AbortController().signal };
+    expect(await askClient(call, decision, { content: [] } as never, how as never)).toEqual({ answer: "refuse" });
+    expect(sent.map(({ options }) => options.map(({ optionId }) => optionId))).toEqual([
+      ["once", "show", "refuse"],
+      ["once", "refuse"],
+    ]);
+    expect(sent.map(({ toolCall }) => JSON.stringify(toolCall.content).includes("+line 100\\n"))).toEqual([
+      false,
+      true,
+    ]);
+    const { name } = call.tool;
+    const recorded = { question: "q1", call: "c", thread: "t", name, input: call.input as Json, askedMs: 1 } as const;
+    const listed = questionsText([{ ...recorded, effects: call.effects, decision }]);
+    expect(listed).toContain("All of it: handrail approvals show q1");
+    expect(listed).not.toContain("+line 100\n");
   });
 });
 

@@ -2,8 +2,8 @@ import type { AgentContext, ElicitationSchema, PermissionOption, ToolCallContent
 import type { CheckedCall } from "../../contract/call.ts";
 import type { Approval, Decision, FormInput } from "../../contract/decision.ts";
 import type { JsonSchema } from "../../contract/schema.ts";
-import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
-import { describeCall } from "../../policy/describe.ts";
+import { oneLine } from "../../output/terminal-text.ts";
+import { describeCall, foldedCall } from "../../policy/describe.ts";
 import { isWholeCall, longestGrant } from "../../policy/scopes.ts";
 import type { CallFacts } from "./updates.ts";
 
@@ -12,9 +12,11 @@ const OPTIONS = {
   session: { optionId: "session", name: "Allow for this session", kind: "allow_always" },
   always: { optionId: "always", name: "Allow always, in this workspace", kind: "allow_always" },
   refuse: { optionId: "refuse", name: "Refuse", kind: "reject_once" },
+  show: { optionId: "show", name: "Show all of it first", kind: "reject_once" },
 } as const satisfies { readonly [answer: string]: PermissionOption };
 
 const OFFERED = {
+  folded: [OPTIONS.once, OPTIONS.show, OPTIONS.refuse],
   once: [OPTIONS.once, OPTIONS.refuse],
   session: [OPTIONS.once, OPTIONS.session, OPTIONS.refuse],
   always: [OPTIONS.once, OPTIONS.session, OPTIONS.always, OPTIONS.refuse],
@@ -33,19 +35,23 @@ export interface Asking {
 }
 
 /**
- * Asks the client about a call: what it does, in which folder, its change, the risk and the reason. If a server asks
- * the person, its form is filled in. An answer that was not offered counts as a refusal, and so does a closed question.
+ * Asks the client about a call: what it does, in which folder, its change, the risk and the reason. A long call is
+ * folded; the person can ask for all of it. If a server asks the person, its form is filled in. An answer that was not
+ * offered counts as a refusal, and so does a closed question.
  */
 export async function askClient(
   call: CheckedCall,
   decision: Decision,
   facts: CallFacts,
   asking: Asking,
+  size: "folded" | "whole" = "folded",
 ): Promise<Approval> {
   const { client, sessionId, signal } = asking;
   const [form] = call.effects.flatMap((effect) => (effect.kind === "foreign" && effect.form ? [effect.form] : []));
   if (form !== undefined && asking.hasForms) return fillIn(call, form, asking);
-  const offered: readonly PermissionOption[] = OFFERED[longestGrant(decision)];
+  const folded = foldedCall(describeCall(call));
+  const isFolded = folded.isFolded && size === "folded";
+  const offered: readonly PermissionOption[] = OFFERED[isFolded ? "folded" : longestGrant(decision)];
   const { outcome } = await client.request(
     "session/request_permission",
     {
@@ -55,7 +61,10 @@ export async function askClient(
         name: call.tool.name,
         ...facts,
         status: "pending",
-        content: [textOf(questionText(call, decision, asking.host)), ...facts.content],
+        content: [
+          textOf(questionText(call, decision, asking.host, isFolded ? folded.shown : folded.whole)),
+          ...facts.content,
+        ],
       },
       options: [...offered],
     },
@@ -65,17 +74,16 @@ export async function askClient(
   if (!offered.some(({ optionId }) => optionId === answer)) {
     return { answer: "refuse", reason: `The client answered "${oneLine(answer, 100)}", which it was not offered.` };
   }
+  if (answer === "show") return askClient(call, decision, facts, asking, "whole");
   return answer === "once" || answer === "session" || answer === "always" ? { answer } : { answer: "refuse" };
 }
 
 /** The question as text: sub-agent, place, call, risk, reason, and what a longer approval allows. */
-function questionText(call: CheckedCall, decision: Decision, host: string | undefined): string {
+function questionText(call: CheckedCall, decision: Decision, host: string | undefined, shown: string): string {
   const { agent } = call.request;
   const { risk, reason, scopes = [] } = decision;
-  const described = describeCall(call);
-  const shown = described.split("\n").map((line) => oneLine(line, Infinity));
   const folders = call.effects.flatMap((effect) => (effect.kind === "exec" ? [effect.real ?? effect.cwd ?? "."] : []));
-  const parts = isWholeCall(decision, described)
+  const parts = isWholeCall(decision, describeCall(call))
     ? []
     : ["For the session or always, this is allowed:", ...scopes.map(({ label }) => `- ${oneLine(label, Infinity)}`)];
   return [
@@ -83,7 +91,7 @@ function questionText(call: CheckedCall, decision: Decision, host: string | unde
     `Risk: ${risk}.${reason === undefined ? "" : ` ${oneLine(reason, 2_000)}`}`,
     ...(host === undefined ? [] : [`On: ${oneLine(host, 200)}`]),
     ...[...new Set(folders)].map((folder) => `Folder: ${oneLine(folder, 1_000)}`),
-    shown.join("\n"),
+    shown,
     ...parts,
   ].join("\n\n");
 }
@@ -95,7 +103,7 @@ async function fillIn(call: CheckedCall, form: JsonSchema, { client, sessionId, 
       mode: "form",
       sessionId,
       toolCallId: call.request.id,
-      message: terminalSafe(describeCall(call)),
+      message: foldedCall(describeCall(call)).whole, // a form has no answer that would show it
       requestedSchema: form as ElicitationSchema,
     },
     { cancellationSignal: signal },

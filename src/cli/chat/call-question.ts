@@ -1,7 +1,7 @@
 import type { Approval, Decision, EditedInput } from "../../contract/decision.ts";
 import type { CheckedCall } from "../../contract/call.ts";
 import { oneLine } from "../../output/terminal-text.ts";
-import { callActs, describeCall } from "../../policy/describe.ts";
+import { callActs, describeCall, foldedCall } from "../../policy/describe.ts";
 import { messageOf } from "../../util/errors.ts";
 import { explain } from "../commands/policy-explain.ts";
 import { questionBox } from "./draw/question.ts";
@@ -21,10 +21,7 @@ export function callQuestion(call: CheckedCall, decision: Decision, place: Place
     draw: (size, waiting) => questionBox({ call, decision, ...place, waiting, canEdit: editable !== undefined }, size),
     takesReason: true,
     explained: explain(decision, call.effects, false).trimEnd().split("\n"),
-    whole: describeCall(call)
-      .split("\n")
-      .map((line) => oneLine(line.replaceAll("\t", "    "), Infinity))
-      .join("\n"),
+    whole: foldedCall(describeCall(call).replaceAll("\t", "    ")).whole,
     ...(editable !== undefined && { editable }),
   };
 }

@@ -5,7 +5,7 @@ import { ToolFailure } from "../../contract/failure.ts";
 import type { OpenQuestion } from "../../contract/question.ts";
 import { onEvents } from "../../engine/on-events.ts";
 import { oneLine } from "../../output/terminal-text.ts";
-import { describeCall, describedQuestion } from "../../policy/describe.ts";
+import { describeCall, describedQuestion, foldedCall } from "../../policy/describe.ts";
 import { longestGrant } from "../../policy/scopes.ts";
 import { Stop } from "../../util/abort.ts";
 import { createWake } from "../../util/wake.ts";
@@ -20,7 +20,7 @@ import { note, say, sayJson, warn } from "../say.ts";
 import type { Io } from "../io.ts";
 
 /** The commands of `handrail approvals`. */
-export const run = { list: listApprovals, answer: answerApproval, wait: waitForApprovals };
+export const run = { list: listApprovals, show: showApproval, answer: answerApproval, wait: waitForApprovals };
 
 /** What may open or close a question. */
 const CHANGES = ["approval.requested", "approval.decided", "call.parked", "call.finished"] as const;
@@ -41,8 +41,21 @@ async function listApprovals(options: Options): Promise<void> {
 
 /** Lists open questions, a few lines each. */
 export function questionsText(questions: readonly OpenQuestion[]): string {
-  return questions.flatMap(linesOf).join("\n") || "(no open questions)";
+  return questions.flatMap((each) => linesOf(each)).join("\n") || "(no open questions)";
 }
+
+/** Shows all of an open question. @throws ToolFailure when there is none. */
+async function showApproval(id: string, options: Options): Promise<void> {
+  await withStore(options, async (store) => {
+    const question = (await store.questions()).find((each) => each.question === id);
+    if (question === undefined) throw unknownQuestion(id);
+    if (options.json) return sayJson(options.io, question);
+    say(options.io, linesOf(question, "whole").join("\n"));
+  });
+}
+
+const unknownQuestion = (id: string) =>
+  new ToolFailure(`there is no question ${id}`, { hint: "`handrail approvals` lists them." });
 
 /** Answers a question. Exit code 1 when it is no longer open. @throws Error without a terminal of its own. */
 async function answerApproval(
@@ -85,8 +98,7 @@ export async function answerAtTerminal(
     throw new ToolFailure(`this cannot be allowed for longer than ${most}`, { hint: `Answer ${longest}.` });
   }
   const outcome = await store.answer(id, approval, "handrail approvals");
-  if (outcome.status === "unknown")
-    throw new ToolFailure(`there is no question ${id}`, { hint: "`handrail approvals` lists them." });
+  if (outcome.status === "unknown") throw unknownQuestion(id);
   if (outcome.status === "answered") return { text: `${id} is answered: ${answer}.`, isAnswered: true };
   return { text: `${id} is not open any more: ${oneLine(outcome.reason, 1_000)}`, isAnswered: false };
 }
@@ -126,7 +138,7 @@ async function waitForApprovals(options: Options): Promise<void> {
 
 /** Asks on the terminal. Removes the question when it is answered by another process or its call ends. */
 async function askAbout(io: Io, store: Store, question: OpenQuestion, stop: AbortSignal): Promise<"asked" | "left"> {
-  const { name, effects, decision } = question;
+  const { decision } = question;
   const closed = new Stop(stop);
   const done = new AbortController();
   void watchQuestion(store, question, done.signal).then((isClosed) => {
@@ -134,7 +146,7 @@ async function askAbout(io: Io, store: Store, question: OpenQuestion, stop: Abor
   });
   try {
     say(io, `${callerOf(question)}, risk ${decision.risk}:`);
-    const approval = await askHere(io, questionOf({ tool: { name }, effects }, decision), closed.signal);
+    const approval = await askHere(io, questionOf(describedQuestion(question), decision), closed.signal);
     if (typeof approval === "string") return "left";
     const outcome = await store.answer(question.question, approval, "handrail approvals");
     if (outcome.status !== "answered") say(io, "It was not open any more.");
@@ -179,17 +191,19 @@ function show(io: Io, open: OpenQuestion): void {
   say(io, linesOf(open).join("\n"));
 }
 
-function linesOf(open: OpenQuestion): readonly string[] {
+function linesOf(open: OpenQuestion, size: "folded" | "whole" = "folded"): readonly string[] {
   const { question, decision, parked, askedMs } = open;
   const waits = `asked ${inWords(Date.now() - askedMs)} ago`;
   const until = parked === undefined ? "" : `, parked for another ${inWords(parked.untilMs - Date.now())}`;
   const whyNot = whyNotFrom("terminal", decision);
   const changed = parked?.changed && oneLine(parked.changed.join(", "), 1_000);
-  const described = describeCall(describedQuestion(open)).split("\n");
+  const { shown, whole, isFolded } = foldedCall(describeCall(describedQuestion(open)));
+  const isCut = isFolded && size === "folded";
   return [
     `${question}  ${callerOf(open)}, risk ${decision.risk}, ${waits}${until}`,
     ...(changed === undefined ? [] : [`  It was approved before. Since then this has changed: ${changed}`]),
-    ...described.map((line) => `  ${oneLine(line, Infinity)}`),
+    ...(isCut ? shown : whole).split("\n").map((line) => `  ${line}`),
+    ...(isCut ? [`  All of it: handrail approvals show ${question}`] : []),
     ...(whyNot === undefined ? [] : [`  ${whyNot}`]),
     ...(decision.reason === undefined ? [] : [`  (${oneLine(decision.reason, Infinity)})`]),
   ];
