@@ -1,6 +1,8 @@
+import { existsSync, readFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { noSandbox } from "../sandbox/world.ts";
 import { commandLine } from "./program.ts";
 
 test("without a terminal each line is a message: text on stdout, calls on stderr, in one thread", async () => {
@@ -32,6 +34,29 @@ test("handrail alone starts a chat at a terminal, and prints its help otherwise"
   type("/exit\r");
   expect(await ended).toBe(0);
   expect((await here([])).stderr).toContain("Usage: handrail");
+});
+
+test.skipIf(noSandbox !== undefined).each([
+  ["drawn", ""],
+  ["plain", "--plain"],
+])("a file that other programs obey is put aside, the chat says so, and asks once about it: %s", async (_, flag) => {
+  const { folder, terminal } = await commandLine({
+    "make.sh": "mkdir .vscode && echo looked-at >.vscode/tasks.json\n",
+  });
+  const file = join(folder, ".vscode/tasks.json");
+  const { shows, type, ended } = terminal(`handrail chat --model demo --sandbox on ${flag}`);
+  await shows("on this machine");
+  type("!sh make.sh\r");
+  await shows("Put aside, since other programs would run what is in it: .vscode/tasks.json");
+  expect(existsSync(file)).toBe(false);
+  type("/held-back\r");
+  await shows("looked-at");
+  await shows("Put it back?");
+  type(flag === "" ? "y" : "y\r");
+  await shows("Put back .vscode/tasks.json");
+  expect(readFileSync(file, "utf8")).toBe("looked-at\n");
+  type("/exit\r");
+  expect(await ended).toBe(0);
 });
 
 test("--show-prompt prints the instructions", async () => {

@@ -8,6 +8,7 @@ import { messageOf } from "../../util/errors.ts";
 import { page } from "./away.ts";
 import { type Place, answerTo, askedTitle, callQuestion } from "./call-question.ts";
 import { paint } from "./draw/paint.ts";
+import { ROWS_BESIDE } from "./draw/question.ts";
 import type { Face } from "./face.ts";
 import { type Keys, isCharacter } from "./keys.ts";
 import type { Printer } from "./printer.ts";
@@ -78,9 +79,12 @@ export function createAsking(io: Io, parts: AskingParts): Asking {
     async choose(question, choices, signal = new AbortController().signal) {
       const offered: { readonly [key: string]: string } = { y: "yes", n: "no", ...choices };
       const box = printer.rows(`? ${question.trimEnd()}`);
-      const shown = { draw: () => ({ long: [], box, keys: offered }), isAwaited: true } as const;
-      return await asked(parts, signal, shown, (how) => {
-        printer.print("notice", [...box, paint("dim", `  ${how}`)]);
+      // What does not fit into the window is printed above it.
+      const isLong = (rows: number) => box.length > rows - ROWS_BESIDE;
+      const draw = ({ rows }: { readonly rows: number }) =>
+        isLong(rows) ? { long: box, box: box.slice(-1), keys: offered } : { long: [], box, keys: offered };
+      return await asked(parts, signal, { draw, isAwaited: true }, (how) => {
+        printer.print("notice", [...draw(size()).box, paint("dim", `  ${how}`)]);
         return how as TerminalAnswer; // or one of `choices`
       });
     },

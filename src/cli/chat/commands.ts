@@ -114,6 +114,14 @@ const COMMANDS: { readonly [name: string]: ChatCommand } = {
     does: "open a port of a job in the sandbox to your browser, or list these ports",
     run: ({ toolkit }, words) => opened(toolkit, words),
   },
+  "held-back": {
+    takes: "[PATH]",
+    does: "look at files that were put aside since other programs obey them, and put them back",
+    async run({ toolkit: { backend }, confirm }, words) {
+      if (backend.access !== undefined) return "What was put aside is on the other machine: rename it there.";
+      return (await import("../commands/held-back.ts")).heldBackInChat(backend.workDir, words, confirm);
+    },
+  },
   diff: {
     does: "show what this thread has changed in files",
     run: async (chat) => (await import("./undo.ts")).diffInChat(pastOf(chat)),

@@ -1,4 +1,4 @@
-import { basename } from "node:path";
+import { basename, relative } from "node:path";
 import type { Agent, CostReached } from "../../agent/agent.ts";
 import { NoModel } from "../../agent/models/load.ts";
 import type { Job } from "../../contract/job.ts";
@@ -174,6 +174,12 @@ async function talk(
   runner.start();
   void tellOutcomes(toolkit, closing.signal, (text) => face.say(text));
   void tellJobs(toolkit, closing.signal, (text) => face.say(text));
+  void tellPutAside(
+    toolkit,
+    () => talking.agent.thread,
+    closing.signal,
+    (text) => face.say(text),
+  );
   try {
     face.say(greeting(talking, parts, approvals));
     if (parts.thread !== undefined && approvals !== undefined)
@@ -342,6 +348,28 @@ async function tellJobs({ store, jobs }: Toolkit, signal: AbortSignal, say: (tex
       if (event.type !== "job.ended") continue;
       const job = await jobs.get(event.job);
       if (job?.call === event.call) say(`Job ${job.id} has ended: ${shortOf(job)}. ${describeExit(event.exit)}.`);
+    }
+  } catch {
+    // the store reports it where it is written
+  }
+}
+
+/** Tells which files the sandbox put aside in the thread. Never rejects: `/held-back` lists them. */
+async function tellPutAside(
+  { store, backend }: Toolkit,
+  thread: () => string,
+  signal: AbortSignal,
+  say: (text: string) => void,
+): Promise<void> {
+  try {
+    for await (const event of store.events({ types: ["sandbox.refused"], after: "now", follow: true, signal })) {
+      if (event.type !== "sandbox.refused" || event.thread !== thread()) continue;
+      const aside = event.refusals.flatMap((each) => (each.kind === "start-up" && each.isAside ? [each.path] : []));
+      if (aside.length === 0) continue;
+      const names = aside.map((path) => oneLine(relative(backend.workDir, path), 200)).join(", ");
+      say(
+        `Put aside, since other programs would run what is in it: ${names}. To look at it and put it back: /held-back`,
+      );
     }
   } catch {
     // the store reports it where it is written

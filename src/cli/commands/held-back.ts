@@ -30,33 +30,65 @@ export async function run(
   const settings = await settingsFrom(options);
   const workDir = resolve(io.cwd, options.workDir ?? settings.tools.workDir ?? ".");
   const all = paths.length === 0 ? heldBackIn(workDir) : paths.map((path) => heldBackAt(resolve(io.cwd, path)));
-  if (all.length === 0) return say(io, "Nothing was put aside here.");
+  if (all.length === 0) return say(io, NONE);
   if (list === true) return say(io, all.map((each) => lineOf(each, workDir)).join("\n"));
-  const seen = all.map((each) => ({ each, content: contentOf(each) }));
-  if (remove !== true) say(io, seen.map(({ each, content }) => textOf(each, content, workDir)).join("\n\n"));
-  if (!hasTerminal(io)) {
+  const isShown = async (text: string) => {
+    say(io, text);
+    if (hasTerminal(io)) return true;
     warn(io, ["only a person can answer this: run handrail held-back in a terminal (--yes does not count)"]);
-    return EXIT.notSucceeded;
-  }
+    return false;
+  };
+  const { said, wrong, isDone } = await answered(all, workDir, {
+    remove: remove === true,
+    agrees: async (text, question) => (await isShown(text)) && (await isAgreed(io, `${question} [y/N] `)),
+  });
+  say(io, said.join("\n"));
+  if (wrong.length > 0) warn(io, wrong);
+  return isDone ? EXIT.ok : EXIT.notSucceeded;
+}
+
+/** Shows the person of a chat what was put aside in the workspace, or one file of it, and asks once. */
+export async function heldBackInChat(
+  workDir: string,
+  path: string,
+  confirm: ((question: string) => Promise<boolean>) | undefined,
+): Promise<string> {
+  const all = path === "" ? heldBackIn(workDir) : [heldBackAt(resolve(workDir, path))];
+  if (all.length === 0) return NONE;
+  const agrees = async (text: string, question: string) => (await confirm?.(`${text}\n\n${question}`)) === true;
+  if (confirm === undefined) return all.map((each) => lineOf(each, workDir)).join("\n");
+  const { said, wrong } = await answered(all, workDir, { remove: false, agrees });
+  return [...said, ...wrong].join("\n");
+}
+
+const NONE = "Nothing was put aside here.";
+
+interface Answering {
+  readonly remove: boolean;
+  /** Shows the person a text, and asks. */
+  agrees(text: string, question: string): Promise<boolean>;
+}
+
+/** Asks once about all, and does it. What is put back is what was shown. */
+async function answered(all: readonly HeldBack[], workDir: string, { remove, agrees }: Answering) {
+  const seen = all.map((each) => ({ each, content: remove ? undefined : contentOf(each) }));
+  const text = seen.map(({ each, content }) =>
+    content === undefined ? lineOf(each, workDir) : textOf(each, content, workDir),
+  );
   const what = all.length === 1 ? "it" : `these ${all.length}`;
-  const question =
-    remove === true ? `${all.map((each) => lineOf(each, workDir)).join("\n")}\nRemove ${what}?` : `Put ${what} back?`;
-  if (!(await isAgreed(io, `${question} [y/N] `))) {
-    say(io, remove === true ? "Nothing was removed." : "Nothing was put back.");
-    return EXIT.notSucceeded;
-  }
-  let code: number = EXIT.ok;
+  if (!(await agrees(text.join(remove ? "\n" : "\n\n"), remove ? `Remove ${what}?` : `Put ${what} back?`)))
+    return { said: [remove ? "Nothing was removed." : "Nothing was put back."], wrong: [], isDone: false };
+  const [said, wrong]: [string[], string[]] = [[], []];
   for (const { each, content } of seen) {
     try {
-      if (remove === true) removeHeldBack(each);
+      if (content === undefined) removeHeldBack(each);
       else putBack(each, content.digest);
-      say(io, `${remove === true ? "Removed" : "Put back"} ${nameOf(each.original, workDir)}`);
+      said.push(`${remove ? "Removed" : "Put back"} ${nameOf(each.original, workDir)}`);
     } catch (error) {
-      warn(io, [messageOf(error)]);
-      code = EXIT.notSucceeded;
+      wrong.push(messageOf(error));
     }
   }
-  return code;
+  return { said, wrong, isDone: wrong.length === 0 };
 }
 
 function lineOf({ path, what }: HeldBack, workDir: string): string {

@@ -36,7 +36,7 @@ export interface DrawnQuestion {
 }
 
 /** The rows that the rest of the screen needs besides the box, and the rows of the box besides what is asked. */
-const ROWS_BESIDE = 6;
+export const ROWS_BESIDE = 6;
 const FEWEST_ROWS = 4;
 
 /**
