@@ -90,7 +90,7 @@ const FOLDER = "/.CLAUDE_PROJECT_DIR";
  * folder and the home replace their variables. A path is resolved against the folder in which its command runs. A
  * script that cannot be read whole is one command, as it is written.
  */
-function commandsIn(io: Io, { command = "", args }: HookHandler, folder: string): readonly HookCommand[] {
+function commandsIn(io: Io, { command, args }: HookHandler, folder: string): readonly HookCommand[] {
   const home = homeOf(io.env);
   const marked = (text: string) => text.replaceAll(/\$\{?(?:CLAUDE_PROJECT_DIR|PWD)\b\}?/g, FOLDER);
   if (args !== undefined) {

@@ -196,7 +196,7 @@ describe("a core memory", () => {
       expect(await toolkit.call({ name: "task", input: {}, id })).toMatchObject({ status: "ok" });
       const child = toolkit.with({ thread: `of-${id}`, parent: id });
       const created = { type: "thread.created", thread: `of-${id}`, parent: id, at: Date.now() } as const;
-      await toolkit.store.append({ ...created, target: "local", workDir: "/" });
+      toolkit.store.append({ ...created, target: "local", workDir: "/" });
       await child.call({ ...other, name, input: name === "page" ? {} : other.input });
     };
     await below("one", "memory_store");
