@@ -43,8 +43,8 @@ const STEPS = [
     exit: 1,
   },
   {
-    say: "An agent works with these tools. This one needs no key: a scripted model repairs what a test finds",
-    argv: ["run", "Repair the failing test", "--model", "demo", "--yes"],
+    say: "An agent works with these tools. This one needs no key: a script makes a small project and repairs it",
+    argv: ["run", "practice", "--model", "demo", "--yes"],
     exit: 0,
   },
 ];
@@ -52,10 +52,6 @@ const STEPS = [
 /** The project of the tour. */
 const FILES = {
   "greet.mjs": 'const name = "world";\nconsole.log(`Hello, ${name}!`);\n',
-  "price.mjs": "export function total(price, count) {\n  return price + count;\n}\n",
-  "price.test.mjs":
-    'import assert from "node:assert/strict";\nimport { test } from "node:test";\nimport { total } from "./price.mjs";\n\n' +
-    'test("the total is the price times the count", () => {\n  assert.equal(total(4, 3), 12);\n});\n',
 };
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {

@@ -197,7 +197,7 @@ Examples:
   handrail call bash '{"command":"npm test"}' --yes
   handrail policy check --path ~/.ssh/id_ed25519 --op read
   handrail call bash '{"command":"uptime"}' --ssh deploy@host
-  handrail run "Find the failing test and repair it" --model demo
+  handrail run practice --model demo
   handrail chat --model anthropic:claude-sonnet-4-5
   handrail mcp --work-dir ~/project`;
 

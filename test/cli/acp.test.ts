@@ -17,15 +17,10 @@ import { describe, expect, test } from "vitest";
 import { afterFile } from "../support/after-file.ts";
 import { until } from "../support/until.ts";
 import { PROGRAM, commandLine } from "./program.ts";
+import { SUM, repairingModel } from "./repairing.ts";
 
-const SUM = {
-  "sum.mjs": "export function add(a, b) {\n  return a - b;\n}\n",
-  "sum.test.mjs":
-    'import assert from "node:assert/strict";\nimport { test } from "node:test";\nimport { add } from "./sum.mjs";\n\n' +
-    'test("adds", () => {\n  assert.equal(add(2, 3), 5);\n});\n',
-};
 const FOREIGN_SERVER = fileURLToPath(new URL("../fixtures/mcp/foreign-server.mjs", import.meta.url));
-const DEMO = ["--model", "demo", "--sandbox", "off"];
+const REPAIRS = [...(await repairingModel()), "--sandbox", "off"];
 
 type Choose = (question: RequestPermissionRequest) => string | Promise<string>;
 
@@ -105,7 +100,7 @@ const textOf = (updates: readonly SessionUpdate[], kind: SessionUpdate["sessionU
 
 describe("handrail acp", () => {
   test("advertises what it has, and ends when the client disconnects", async () => {
-    const at = await editor(DEMO);
+    const at = await editor(REPAIRS);
     const answer = await at.agent.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
     expect(answer).toMatchObject({
       protocolVersion: 1,
@@ -117,7 +112,7 @@ describe("handrail acp", () => {
   });
 
   test("works on the files of the session's folder; each question has the command, the folder and the change", async () => {
-    const at = await editor(DEMO);
+    const at = await editor(REPAIRS);
     const sessionId = await newSession(at);
     expect(await say(at, sessionId, "Repair the failing test")).toEqual({ stopReason: "end_turn" });
     expect(await readFile(join(at.folder, "sum.mjs"), "utf8")).toContain("return a + b;");
@@ -143,7 +138,7 @@ describe("handrail acp", () => {
   });
 
   test("a refusal, an answer that was not offered, and a cancelled turn run nothing", async () => {
-    const at = await editor(DEMO);
+    const at = await editor(REPAIRS);
     const sessionId = await newSession(at);
     for (const answer of ["refuse", "everything"]) {
       at.choose = () => answer;
@@ -161,7 +156,7 @@ describe("handrail acp", () => {
   });
 
   test("answers that come before the question, and a history that the client writes, approve nothing", async () => {
-    const at = await editor(DEMO);
+    const at = await editor(REPAIRS);
     const sessionId = await newSession(at);
     at.choose = () => "refuse";
     const result = { outcome: { outcome: "selected", optionId: "always" } };
@@ -192,7 +187,7 @@ describe("handrail acp", () => {
   });
 
   test("the autonomy is a mode and an option, and counts from the next turn on", async () => {
-    const at = await editor(DEMO);
+    const at = await editor(REPAIRS);
     const sessionId = await newSession(at);
     await at.agent.request("session/set_mode", { sessionId, modeId: "readonly" });
     await say(at, sessionId, "Repair the failing test");
@@ -216,12 +211,12 @@ describe("handrail acp", () => {
 
   test("sessions are listed, loaded with their conversation, resumed without it, and closed", async () => {
     const own = await commandLine(SUM);
-    const first = await editor(DEMO, own);
+    const first = await editor(REPAIRS, own);
     const sessionId = await newSession(first);
     await say(first, sessionId, "Repair the failing test");
     await first.close();
 
-    const at = await editor(DEMO, own);
+    const at = await editor(REPAIRS, own);
     const { sessions } = await at.agent.request("session/list", { cwd: own.folder });
     expect(sessions).toMatchObject([{ sessionId, cwd: own.folder, title: "Repair the failing test" }]);
     const place = { sessionId, cwd: own.folder, mcpServers: [] };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { noSandbox } from "../sandbox/world.ts";
 import { commandLine } from "./program.ts";
+import { SUM, repairingModel } from "./repairing.ts";
 
 test("without a terminal each line is a message: text on stdout, calls on stderr, in one thread", async () => {
   const { here } = await commandLine();
@@ -19,10 +20,10 @@ test("without a terminal each line is a message: text on stdout, calls on stderr
 });
 
 test("denies what needs approval without a terminal", async () => {
-  const { folder, run } = await commandLine({ "a.test.mjs": "throw new Error();\n" });
-  const { stderr } = await run(["chat", "--model", "demo", "--sandbox", "off"], "Repair it\n");
+  const { folder, run } = await commandLine(SUM);
+  const { stderr } = await run(["chat", ...(await repairingModel()), "--sandbox", "off"], "Repair it\n");
   expect(stderr).toContain("approve in advance with --yes");
-  expect(await readFile(join(folder, "a.test.mjs"), "utf8")).toBe("throw new Error();\n");
+  expect(await readFile(join(folder, "sum.mjs"), "utf8")).toBe(SUM["sum.mjs"]);
 });
 
 test("handrail alone starts a chat at a terminal, and prints its help otherwise", async () => {
@@ -73,6 +74,6 @@ test("tools.disable also omits the tools that an agent adds", async () => {
     const { stdout } = await here(["chat", "--model", "demo"], {}, { input: "/tools\n" });
     return stdout.match(/^(edit|delegate|wake_on_job)/gm);
   };
-  expect(await tools("")).toEqual(["edit", "wake_on_job", "delegate"]);
+  expect(await tools("")).toEqual(["edit", "delegate", "wake_on_job"]);
   expect(await tools("delegate, wake_on_job")).toEqual(["edit"]);
 });

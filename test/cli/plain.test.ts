@@ -5,13 +5,7 @@ import type { Effect } from "../../src/contract/effect.ts";
 import { unifiedDiff } from "../../src/files/diff.ts";
 import { until } from "../support/until.ts";
 import { commandLine } from "./program.ts";
-
-const REPAIR = {
-  "sum.mjs": "export function add(a, b) {\n  return a - b;\n}\n",
-  "sum.test.mjs":
-    'import assert from "node:assert/strict";\nimport { test } from "node:test";\nimport { add } from "./sum.mjs";\n\n' +
-    'test("adds", () => {\n  assert.equal(add(2, 3), 5);\n});\n',
-};
+import { SUM, repairingModel } from "./repairing.ts";
 
 test.each<[what: string, effect: Effect, decision: Partial<Decision>, text: string]>([
   [
@@ -64,9 +58,9 @@ test.each([
   ["--plain", ["--plain"], {}],
   ["TERM=dumb", [], { TERM: "dumb" }],
 ])("with %s a chat at a terminal says what is expected, asks in words, and redraws nothing", async (_, flags, env) => {
-  const { terminal } = await commandLine(REPAIR);
+  const { terminal } = await commandLine(SUM);
   const { shows, type, ended, raw } = terminal(
-    `handrail chat --model demo --sandbox off ${flags.join(" ")}`.trim(),
+    `handrail chat ${[...(await repairingModel()), "--sandbox", "off", ...flags].join(" ")}`,
     env,
   );
   await shows("Message, or /help, and Enter: ");

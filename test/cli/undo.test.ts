@@ -3,13 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { commandLine } from "./program.ts";
-
-const SUM = {
-  "sum.mjs": "export function add(a, b) {\n  return a - b;\n}\n",
-  "sum.test.mjs":
-    'import assert from "node:assert/strict";\nimport { test } from "node:test";\nimport { add } from "./sum.mjs";\n\n' +
-    'test("adds", () => {\n  assert.equal(add(2, 3), 5);\n});\n',
-};
+import { SUM, repairingModel } from "./repairing.ts";
 
 test("handrail undo shows what a call changed, restores it with --yes, and can be undone", async () => {
   const line = await commandLine({ "a.txt": "one\n", "b.txt": "two\n" });
@@ -74,9 +68,9 @@ test("--git-state also undoes what a command did to the repository", async () =>
 
 test("in a chat /undo names messages and restores with yes, /diff shows the changes, /export writes the thread", async () => {
   const line = await commandLine(SUM);
+  const args = ["chat", ...(await repairingModel()), "--sandbox", "off", "--yes"];
   const chat = async (...lines: readonly string[]) =>
-    (await line.here(["chat", "--model", "demo", "--sandbox", "off", "--yes"], {}, { input: `${lines.join("\n")}\n` }))
-      .stdout;
+    (await line.here(args, {}, { input: `${lines.join("\n")}\n` })).stdout;
   const words = [
     "Hello",
     "Repair the failing test",
@@ -96,7 +90,7 @@ test("in a chat /undo names messages and restores with yes, /diff shows the chan
   );
   expect(text).toMatch(/^ {2}2 .*\n {2}1 {2}\d\d:\d\d {2}"Hello" *\nTo go back: \/rewind NUMBER/m);
   expect(text).toMatch(
-    /^demo · this machine · no sandbox · approves all +\d% of 128k · \$0\.00\ninstructions +[\d.k]+ +\d%$/m,
+    /^mock · this machine · no sandbox · approves all +\d% of 128k · [\d.]+k tokens\ninstructions +[\d.k]+ +\d%$/m,
   );
   expect(text).toMatch(/^ 1 {2}\d\d:\d\d {2}Hello .* \d+ calls?\nTo continue one: \/resume NUMBER$/m);
   expect(readFileSync(join(line.folder, "sum.mjs"), "utf8")).toBe(SUM["sum.mjs"]);

@@ -31,7 +31,6 @@ export interface Abilities {
   /** Replaces the only occurrence of `from` in a file with this content. */
   change(path: string, content: string, from: string, to: string): Call | undefined;
   fetch(url: string): Call | undefined;
-  readonly isSandboxed: boolean;
 }
 
 /** What the demo model decides from. */
@@ -42,7 +41,6 @@ export interface Conversation {
   readonly saidBefore: string;
   /** The calls of each reply since those words. */
   readonly rounds: readonly (readonly Done[])[];
-  readonly workDir: string;
   /** True when the agent has reached a limit and asks for a last message. */
   readonly mustEnd: boolean;
   readonly can: Abilities;
@@ -53,10 +51,8 @@ export function conversationOf({ prompt, tools = [] }: LanguageModelV3CallOption
   const at = prompt.findLastIndex((message) => message.role === "user" && !isNotice(messageText(message)));
   const words = at < 0 ? "" : messageText(prompt[at]);
   const before = prompt.slice(0, Math.max(at, 0)).filter(({ role }) => role === "assistant");
-  const [system] = prompt;
-  const workDir = /^- Working directory: (.+)$/m.exec(system?.role === "system" ? system.content : "")?.[1] ?? "/";
   return {
-    ...{ words, workDir, saidBefore: messageText(before.at(-1)), rounds: roundsOf(prompt.slice(at + 1)) },
+    ...{ words, saidBefore: messageText(before.at(-1)), rounds: roundsOf(prompt.slice(at + 1)) },
     mustEnd: messageText(prompt.at(-1)).includes("Call no more tools."),
     can: abilitiesOf(tools),
   };
@@ -115,7 +111,7 @@ function abilitiesOf(tools: NonNullable<LanguageModelV3CallOptions["tools"]>): A
   const takes = (argument: string) =>
     runner?.type === "function" && Object.hasOwn(runner.inputSchema.properties ?? {}, argument);
   return {
-    ...{ names, isSandboxed: takes("sandbox") },
+    names,
     list: () => call("run", { command: "ls" }) ?? call("list", {}),
     read: (path) => call("read", { path }),
     run: (command) => call("run", { command }),
@@ -127,13 +123,6 @@ function abilitiesOf(tools: NonNullable<LanguageModelV3CallOptions["tools"]>): A
       call("write", { path, content: content.replace(from, () => to) }),
     fetch: (url) => call("fetch", { url }),
   };
-}
-
-/** Returns the exit code of a command; `undefined` if it did not run to its end. */
-export function exitCodeOf({ output, failed }: Done): number | undefined {
-  const [, code] = /^(?:Tool error: )?exit code: (\d+)$/im.exec(output) ?? [];
-  if (code !== undefined) return Number(code);
-  return failed ? undefined : 0;
 }
 
 /** Returns the first line of a text that is not empty. */

@@ -48,9 +48,6 @@ function script(can: Abilities, [named, , , , begun, asked]: Conversation["round
   const check = `cd ${folder} && node check.mjs`;
   const job = /\bjob (\w+)/i.exec(begun?.[0]?.output ?? "")?.[1] ?? "";
   const hook = asked?.[0]?.failed === true ? "The hook was not written. I go on without it." : "The hook is written.";
-  const where = can.isSandboxed
-    ? "It runs in the sandbox: without network, and able to write only below this folder."
-    : "There is no sandbox here, so running a program is asked about: s allows it for this session.";
   return [
     {
       say: "I make a practice project in a new folder. First I look which name is free.",
@@ -60,7 +57,11 @@ function script(can: Abilities, [named, , , , begun, asked]: Conversation["round
       say: `I make ${folder}: a module with a mistake, and a check that finds it.`,
       calls: [can.write(`${folder}/price.mjs`, PRICE), can.write(`${folder}/check.mjs`, CHECK)],
     },
-    { say: `I run the check. ${where}`, calls: [can.run(check)], expected: /^FAIL: /m },
+    {
+      say: "I run the check: in the sandbox, where there is one. Elsewhere running a program is asked about.",
+      calls: [can.run(check)],
+      expected: /^FAIL: /m,
+    },
     {
       say: "It adds where it should multiply. I change that one place.",
       calls: [can.change(`${folder}/price.mjs`, PRICE, "price + count", "price * count")],
@@ -69,7 +70,7 @@ function script(can: Abilities, [named, , , , begun, asked]: Conversation["round
       ? { say: "I run the check again.", calls: [can.run(check)], expected: /^pass: /m }
       : {
           say: "Is it right now, every time? A job checks that in the background while I continue.",
-          calls: [can.start(`cd ${folder} && for n in 1 2 3 4 5; do node check.mjs; sleep 1; done`)],
+          calls: [can.start(`cd ${folder} && for n in 1 2 3; do node check.mjs; sleep 1; done`)],
         },
     {
       say:

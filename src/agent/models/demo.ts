@@ -2,18 +2,17 @@ import type { LanguageModelV3, LanguageModelV3StreamPart } from "@ai-sdk/provide
 import { pause } from "../../util/abort.ts";
 import { type Conversation, type Step, conversationOf, firstLine } from "./demo-conversation.ts";
 import { canPractise, practiceStep } from "./demo-practice.ts";
-import { repairStep } from "./demo-tests.ts";
+import { lookStep } from "./demo-look.ts";
 
 export interface DemoOptions {
   /**
-   * How long a word of the practice project takes, in milliseconds; the first takes twenty times as long. Default 25.
+   * How long a word of the practice project takes, in milliseconds; the first takes twenty times as long. Default 10.
    */
   readonly wordMs?: number;
 }
 
 const INTRODUCTION =
   "I am the demo model: a short script that comes with Handrail, not a language model. The tools are real.";
-const REPAIRS = "I repair a failing test of JavaScript or Python";
 const OFFER = 'I can make a practice project in a new folder here: write "practice".';
 
 const GREETING = /^\W*(hi|hello|hey|hallo|good (morning|afternoon|evening)|help|who are you|what can you do)\W*$/i;
@@ -21,10 +20,10 @@ const PRACTICE = /^\W*((make|start|show|try) )?(me )?(the |a )?practi[cs]e( proj
 const AGREED = /^\W*(y|yes|ok|okay|sure|please|yes,? please|go on)\W*$/i;
 
 /**
- * A scripted model that needs no key. It decides from the results of tools: it repairs a failing test and takes back
- * edits that did not help. In a folder without a failing test it offers to make a practice project.
+ * A scripted model that needs no key. It makes a practice project in a new folder and repairs it, when that is what it
+ * is told; otherwise it looks at the folder and offers that.
  */
-export function demoModel({ wordMs = 25 }: DemoOptions = {}): LanguageModelV3 {
+export function demoModel({ wordMs = 10 }: DemoOptions = {}): LanguageModelV3 {
   return {
     specificationVersion: "v3",
     provider: "demo",
@@ -86,7 +85,7 @@ function nextStep(conversation: Conversation): Step {
   const { words, saidBefore, rounds, can } = conversation;
   const offer = canPractise(can) ? ` ${OFFER}` : "";
   const isBeginning = rounds.length === 0 && saidBefore === "";
-  if (GREETING.test(words)) return { say: `Hello! ${INTRODUCTION} ${REPAIRS}.${offer}` };
+  if (GREETING.test(words)) return { say: `Hello! ${INTRODUCTION}${offer}` };
   const { say, calls } = stepFor(conversation, offer);
   return { say: isBeginning ? `${INTRODUCTION}\n\n${say}` : say, ...(calls !== undefined && { calls }) };
 }
@@ -96,7 +95,7 @@ function stepFor(conversation: Conversation, offer: string): Step {
   if (isPractice(conversation) && offer !== "") {
     return mustEnd ? { say: "I stop here, at the limit of this turn." } : practiceStep(conversation);
   }
-  if (can.list() !== undefined) return repairStep(conversation, offer);
+  if (can.list() !== undefined) return lookStep(conversation, offer);
   const tools = can.names.length === 0 ? "no tools" : `only ${can.names.join(", ")}`;
   const fetched = rounds[0]?.[0];
   if (fetched !== undefined) return { say: `It ${fetched.failed ? "failed" : "begins"}: ${firstLine(fetched.output)}` };

@@ -312,8 +312,7 @@ function greeting(
   const lines = [`handrail · ${basename(backend.workDir)} on ${hostOf(backend)} · ${model}`];
   if (approvals !== undefined && !isPlain(options.io, options))
     lines.push("Type a message. / commands  @ files  ! shell  /keys");
-  if (of.provider === "demo" && thread === undefined)
-    lines.push('Write "practice" for a tour in a new folder, or "repair" for a failing test.');
+  if (of.provider === "demo" && thread === undefined) lines.push('Write "practice" for a tour in a new folder.');
   if (thread !== undefined && approvals === undefined)
     warn(options.io, [`continues thread ${thread.thread}: ${thread.title ?? ""}`]);
   return lines.join("\n");
