@@ -11,7 +11,7 @@ import { plural } from "../util/text.ts";
 import { closedBelow, closedNotice } from "./shared/closed-folders.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 import { MAX_NAME_PATTERN, nameOf, namePattern } from "./shared/name-pattern.ts";
-import { inIgnored } from "./shared/ignored.ts";
+import { ignoredNote, inIgnored } from "./shared/ignored.ts";
 import { orNearest, statOf } from "./shared/not-found.ts";
 import { withoutRemarks } from "./shared/other-agents.ts";
 import { notUtf8Notice, shownPath } from "./shared/shown-path.ts";
@@ -77,14 +77,13 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
         const listed = await backend
           .find(query)
           .then(async (first) => {
-            const ignored =
-              countOf(first) > 0
-                ? undefined
-                : await inIgnored(
-                    { path, backend, signal },
-                    (stop) => backend.find({ ...query, ignored: true, signal: stop }),
-                    countOf,
-                  );
+            const findAll = (stop: AbortSignal) => backend.find({ ...query, ignored: true, signal: stop });
+            const count = countOf(first);
+            if (count > 0) {
+              const note = await ignoredNote({ path: root, backend, signal }, count, findAll, countOf);
+              return { ...first, notes: [...first.notes, ...(note === undefined ? [] : [note])] };
+            }
+            const ignored = await inIgnored({ path, backend, signal }, findAll, countOf);
             return ignored === undefined ? first : { ...(ignored.found ?? first), notes: [ignored.note] };
           })
           .catch(async (error: unknown) => {

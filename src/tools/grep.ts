@@ -10,7 +10,7 @@ import { plural } from "../util/text.ts";
 import { closedBelow, closedNotice } from "./shared/closed-folders.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 import { MAX_NAME_PATTERN, fileGlob } from "./shared/name-pattern.ts";
-import { inIgnored } from "./shared/ignored.ts";
+import { ignoredNote, inIgnored } from "./shared/ignored.ts";
 import { orNearest, statOf } from "./shared/not-found.ts";
 import { entryOf, listOf } from "./shared/output-schema.ts";
 import { withoutRemarks } from "./shared/other-agents.ts";
@@ -188,11 +188,18 @@ async function searchFiles(path: string, question: Question, context: ToolContex
   try {
     const found = await backend.search(query);
     // Without ripgrep, ignored files are searched anyway.
-    if (found.matches > 0 || found.hidden > 0 || found.notes.length > 0) return { ...found, root };
+    if (found.hasMore || found.notes.length > 0) return { ...found, root };
+    const searchAll = (stop: AbortSignal) =>
+      backend.search({ ...query, ignored: true, maxMatches: MAX_RESULTS, signal: stop });
+    const filesIn = ({ lines }: SearchResult) => new Set(lines.map((line) => line.path)).size;
+    if (found.matches > 0 || found.hidden > 0) {
+      const note = await ignoredNote({ path: root, backend, signal }, filesIn(found), searchAll, filesIn);
+      return { ...found, root, notes: note === undefined ? [] : [note] };
+    }
     const ignored = await inIgnored(
       { path, backend, signal },
       (stop) => backend.search({ ...query, ignored: true, signal: stop }),
-      ({ lines }) => new Set(lines.map((line) => line.path)).size,
+      filesIn,
     );
     if (ignored === undefined) return { ...found, root };
     return { ...(ignored.found ?? found), notes: [ignored.note], root };

@@ -1,15 +1,69 @@
+import { posix } from "node:path";
 import type { ToolBackend } from "../../contract/backend.ts";
 import { pause } from "../../util/abort.ts";
 import { plural } from "../../util/text.ts";
 
-/** How long ignored files are looked at after a search that found nothing, in milliseconds. */
+/** How long ignored files are looked at after a search that found nothing, and after one that did. Milliseconds. */
 const PATIENCE_MS = 2_000;
+const LITTLE_PATIENCE_MS = 500;
 
 /** What a search in ignored files came to. */
 export interface InIgnored<Found> {
   /** What was found, if the folder has only ignored files, so that it is what the caller meant. */
   readonly found?: Found;
   readonly note: string;
+}
+
+/** A search that leaves out what a `.gitignore` ignores. */
+interface Searched {
+  readonly path: string;
+  readonly backend: Pick<ToolBackend, "find" | "files">;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Says in how many ignored files of a folder there is more, after a search that found something in `count` others.
+ * `undefined`: in none, the folder has no `.gitignore`, or they are too many to be looked at soon.
+ *
+ * @param search searches all files, also ignored ones
+ * @param filesIn how many files something was found in
+ */
+export async function ignoredNote<Found>(
+  { path, backend, signal }: Searched,
+  count: number,
+  search: (signal: AbortSignal) => Promise<Found>,
+  filesIn: (found: Found) => number,
+): Promise<string | undefined> {
+  const rules = await backend.files.stat(posix.join(path, ".gitignore")).catch(() => undefined);
+  if (rules === undefined) return undefined;
+  return await inTime(LITTLE_PATIENCE_MS, signal, async (stop) => {
+    const ignored = filesIn(await search(stop)) - count;
+    return ignored > 0 ? leftOut(ignored) : undefined;
+  }).catch(() => {
+    signal.throwIfAborted();
+    return undefined;
+  });
+}
+
+function leftOut(count: number): string {
+  return `${plural(count, "file")} that a .gitignore ignores left out; name one, or its folder, as path to search it.`;
+}
+
+const NOT_SEARCHED = "Files that a .gitignore ignores were not searched; name one, or its folder, as path.";
+
+/** Runs work whose signal fires after a time. Rejects with the reason of `signal` when that has fired. */
+async function inTime<T>(ms: number, signal: AbortSignal, work: (stop: AbortSignal) => Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const over = new AbortController();
+  void pause(ms, over.signal).then(() => late.abort());
+  try {
+    return await work(AbortSignal.any([signal, late.signal]));
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    over.abort();
+  }
 }
 
 /**
@@ -20,29 +74,20 @@ export interface InIgnored<Found> {
  * @param filesIn the files in which something was found
  */
 export async function inIgnored<Found>(
-  {
-    path,
-    backend,
-    signal,
-  }: { readonly path: string; readonly backend: Pick<ToolBackend, "find">; readonly signal: AbortSignal },
+  { path, backend, signal }: Searched,
   search: (signal: AbortSignal) => Promise<Found>,
   filesIn: (found: Found) => number,
 ): Promise<InIgnored<Found> | undefined> {
-  const late = new AbortController();
-  const over = new AbortController();
-  void pause(PATIENCE_MS, over.signal).then(() => late.abort());
   try {
-    const stop = AbortSignal.any([signal, late.signal]);
-    const [found, others] = await Promise.all([search(stop), backend.find({ path, kinds: ["file"], signal: stop })]);
-    const count = filesIn(found);
-    if (count === 0) return undefined;
-    if (others.files.length === 0) return { found, note: "A .gitignore ignores all files here; they were searched." };
-    const files = plural(count, "file");
-    return { note: `${files} that a .gitignore ignores left out; name one, or its folder, as path to search it.` };
+    return await inTime(PATIENCE_MS, signal, async (stop) => {
+      const [found, others] = await Promise.all([search(stop), backend.find({ path, kinds: ["file"], signal: stop })]);
+      const count = filesIn(found);
+      if (count === 0) return undefined;
+      if (others.files.length > 0) return { note: leftOut(count) };
+      return { found, note: "A .gitignore ignores all files here; they were searched." };
+    });
   } catch {
     signal.throwIfAborted();
-    return { note: "Files that a .gitignore ignores were not searched; name one, or its folder, as path." };
-  } finally {
-    over.abort();
+    return { note: NOT_SEARCHED };
   }
 }
