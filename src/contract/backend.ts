@@ -119,6 +119,11 @@ export interface Terminal {
    */
   dispatch(command: Command): Promise<{ readonly pane: string; readonly window?: string }>;
   /**
+   * The folder where the shell of the pane is, as a real path: a person or a command may have changed it. The working
+   * directory before the first change. Absent where commands do not run in the pane.
+   */
+  folder?(): Promise<string>;
+  /**
    * Whether a pane (as tmux's `-t`) was opened for Handrail's commands. False for a person's pane, and for a pane that
    * does not exist. Without this method, only the pane where commands run counts as such.
    */
@@ -272,6 +277,11 @@ export interface Command {
   readonly signal?: AbortSignal;
   /** Default "call". */
   readonly lifetime?: Lifetime;
+  /**
+   * Runs as if it were typed at the prompt of the live terminal: with the exported variables that such commands have
+   * left. Its own, and its folder, are left to the next one and to the person there. Ignored without a live terminal.
+   */
+  readonly inPane?: true;
   /** The command's text for people, in lists and in a live terminal. Default: a shell's script, otherwise `argv`. */
   readonly label?: string;
   /**

@@ -26,6 +26,7 @@ export type Effect =
   /**
    * A shell script, as written. `cwd` defaults to the working directory; `real` is its real path. `lifetime` defaults
    * to "call". `within` is the extra access that it asks the sandbox for; default none.
+   * `inPane`: it runs in the folder where the shell of the live terminal is; the approve stage fills in `cwd`.
    */
   | {
       readonly kind: "exec";
@@ -34,6 +35,7 @@ export type Effect =
       readonly env?: Env;
       readonly lifetime?: Lifetime;
       readonly within?: Containment;
+      readonly inPane?: true;
       readonly real?: string;
     }
   /**

@@ -25,7 +25,10 @@ export function approvedCommands({ inner, call, allowed, later, alive }: Approve
   const { outside = inner.files } = inner;
   return async (command) => {
     alive();
-    const cwd = command.cwd === undefined ? inner.workDir : absolutePath(command.cwd, inner);
+    const pane =
+      command.inPane === true ? allowed.find((each) => each.kind === "exec" && each.inPane === true) : undefined;
+    const { cwd: written = pane?.kind === "exec" ? pane.cwd : undefined } = command;
+    const cwd = written === undefined ? inner.workDir : absolutePath(written, inner);
     const judged = allowed.find(
       (each) =>
         each.kind === "exec" && (each.cwd === undefined ? inner.workDir : absolutePath(each.cwd, inner)) === cwd,

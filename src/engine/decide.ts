@@ -147,6 +147,8 @@ async function withFound(
  * it, `confine` refuses the command: the real folder is then not the approved folder.
  */
 async function inFolder(effect: ExecEffect, backend: Backend): Promise<Effect> {
+  const folder = effect.inPane === true ? await backend.terminal?.folder?.() : undefined;
+  if (folder !== undefined) return { ...effect, cwd: folder, real: folder };
   return effect.cwd === undefined
     ? { ...effect, real: backend.workDir }
     : withReal(effect, await realPathOf(effect.cwd, backend.outside ?? backend.files));

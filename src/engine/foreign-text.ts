@@ -2,7 +2,7 @@ import type { Store } from "../contract/activity.ts";
 import type { ApprovedCall, ToolCall } from "../contract/call.ts";
 import { type Content, isReadable, text, withText } from "../contract/content.ts";
 import type { Effect, EffectKind } from "../contract/effect.ts";
-import { boundaryOf } from "../util/boundary.ts";
+import { boundaryOf, hasBoundary } from "../util/boundary.ts";
 import { randomName } from "../util/identifier.ts";
 import { plural } from "../util/text.ts";
 import { withoutUnseen } from "../util/unseen.ts";
@@ -19,6 +19,20 @@ function readsForeignText(effects: readonly Effect[]): boolean {
   });
 }
 
+function isRecall(effect: Effect): boolean {
+  return effect.kind === "state" && effect.store === "memory" && !effect.change;
+}
+
+/** Whether one of these calls has found a memory, which is inside a boundary then, or may have. */
+async function haveFound(store: Pick<Store, "events">, thread: string, recalls: ReadonlySet<string>): Promise<boolean> {
+  const empty = new Set<string>();
+  for await (const event of store.events({ thread, types: ["call.finished"] })) {
+    if (event.type !== "call.finished" || event.status !== "ok" || event.content === undefined) continue;
+    if (!event.content.some((part) => "text" in part && hasBoundary(part.text))) empty.add(event.call);
+  }
+  return [...recalls].some((call) => !empty.has(call));
+}
+
 /**
  * Whether a thread has read foreign text, itself or through a sub-agent that has, or was started by a call of a thread
  * that has.
@@ -31,11 +45,14 @@ export async function hasReadForeignText(
   { thread, parent }: Pick<ToolCall, "thread" | "parent">,
 ): Promise<boolean> {
   const tasks = new Set<string>();
+  const recalls = new Set<string>();
   for await (const event of store.events({ thread, types: ["call.approved"] })) {
     if (event.type !== "call.approved") continue;
-    if (readsForeignText(event.effects)) return true;
+    if (event.effects.every(isRecall)) recalls.add(event.call);
+    else if (readsForeignText(event.effects)) return true;
     if (event.effects.some(({ kind }) => kind === "delegate")) tasks.add(event.call);
   }
+  if (recalls.size > 0 && (await haveFound(store, thread, recalls))) return true;
   const known = new Set<string>();
   for (const below of tasks.size === 0 ? [] : await store.threads()) {
     if (below.parent === undefined || !tasks.has(below.parent)) continue;

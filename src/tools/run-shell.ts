@@ -58,7 +58,8 @@ export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", 
         // A command typed into a pane runs outside the sandbox, and is judged as such.
         const within = mode.how === "dispatch" && sandboxed ? "none" : withinOf(asked);
         // A dispatched command keeps running in its pane after the session.
-        return [execEffect(command, within, mode.how === "dispatch" ? "detached" : "call")];
+        const effect = execEffect(command, within, mode.how === "dispatch" ? "detached" : "call");
+        return [terminal ? { ...effect, inPane: true } : effect];
       },
       async run({ command, wait }, context) {
         const mode = modeOf(wait);
@@ -67,7 +68,10 @@ export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", 
         const argv = scriptCommand(shell, command);
         if (mode.how === "dispatch") return dispatched(argv, context);
         const { timeoutMs } = mode;
-        const { process, waited } = await runAndWait({ argv, streams: "split", timeoutMs, script: command }, context);
+        const { process, waited } = await runAndWait(
+          { argv, streams: "split", timeoutMs, script: command, inPane: true },
+          context,
+        );
         const streams = await streamsOf(process, context);
         if ("goesOn" in waited) return { ...streams, ...waited.goesOn, timeout_ms: timeoutMs ?? null };
         const isSilent = streams.stdout === "" && streams.stderr === "";
@@ -129,7 +133,7 @@ async function dispatched(argv: Command["argv"], { backend }: ToolContext) {
   if (backend.terminal === undefined) {
     throw new ToolFailure("run_shell wait=false requires a tmux-backed execution target");
   }
-  const { pane, window } = await backend.terminal.dispatch({ argv });
+  const { pane, window } = await backend.terminal.dispatch({ argv, inPane: true });
   return { dispatched: pane, ...(window !== undefined && { window }) };
 }
 

@@ -8,6 +8,11 @@ export function boundaryOf(source: string, mark: string): { readonly before: str
   return { before: `<<foreign text ${mark}, from ${source}>>\n`, after: `\n<<end of foreign text ${mark}>>` };
 }
 
+/** Whether a text has the beginning of a boundary. */
+export function hasBoundary(text: string): boolean {
+  return /<<foreign text [0-9a-z]{16}, from /.test(text);
+}
+
 /** The text for people, without the lines of boundaries. Boundary lines that are not a pair stay. */
 export function withoutBoundaries(text: string): string {
   return text.replaceAll(BOUNDARY, "$2");

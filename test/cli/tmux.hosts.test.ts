@@ -1,6 +1,6 @@
 // The built program, and a toolkit, with a shared terminal.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
@@ -114,6 +114,54 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
       person.leaves();
       execFileSync("sh", ["-c", attach.replace(/attach .*/, "kill-server")]);
     }
+  });
+
+  test("the pane is one shell: the folder and exported variables hold for the next command and for the person there", async () => {
+    const workDir = realpathSync(temporaryFolder());
+    for (const name of ["one", "two", "it's a folder"]) mkdirSync(join(workDir, name));
+    const secret = realpathSync(temporaryFolder());
+    const toolkit = await toolkitWith({
+      ...{ terminal: "shell", preset: "operator", workDir },
+      policy: { autonomy: "full", forbiddenPaths: [secret] },
+    });
+    const run = async (command: string) => asText(await toolkit.call({ name: "run_shell", input: { command } }));
+    const out = async (command: string) => /^stdout:\n([^]*?)\nstderr:/m.exec(await run(command))?.[1];
+    const types = async (line: string) => {
+      tmux("send-keys", "-t", "=shell:", "-l", ` ${line}`);
+      tmux("send-keys", "-t", "=shell:", "Enter");
+    };
+    const folder = () => tmux("display-message", "-p", "-t", "=shell:", "#{pane_current_path}");
+
+    expect(await out("pwd")).toBe(workDir);
+    expect(await run("cd one && export A='it'\\''s' B=\"$(printf 'x\\ny')\" LD_PRELOAD= && C=3 && set -e")).toContain(
+      "exit code: 0",
+    );
+    expect(await out('pwd; printf \'%s,\' "$A" "$B" "$C" "${LD_PRELOAD-unset}"; case $- in *e*) echo e;; esac')).toBe(
+      `${join(workDir, "one")}\nit's,x\ny,,unset,`,
+    );
+    // The person at the pane has them too, and a command that they type runs in the folder.
+    await types('echo "at $PWD with $A" >../seen');
+    const seen = join(workDir, "seen");
+    await until("the person's command has run", () => existsSync(seen) && readFileSync(seen, "utf8").endsWith("\n"));
+    expect(readFileSync(seen, "utf8")).toBe(`at ${join(workDir, "one")} with it's\n`);
+
+    await types('cd "../it\'s a folder"');
+    await until("the person has changed the folder", () => folder() === join(workDir, "it's a folder"));
+    expect(await out("pwd")).toBe(join(workDir, "it's a folder"));
+    expect(await run("unset A; cd ../two; exit 7")).toContain("exit code: 7");
+    expect(await out('basename "$PWD"; echo "${A-gone}"')).toBe("two\ngone");
+
+    // What is judged is the folder in which the command would run.
+    await types(`cd ${secret}`);
+    await until("the person is elsewhere", () => folder() === secret);
+    expect(await run("ls")).toContain("Path blocked by security policy");
+    await types(`cd ${workDir}`);
+    await until("the person is back", () => folder() === workDir);
+    expect(await toolkit.call({ name: "run_shell", input: { command: "echo a >relative.txt" } })).toMatchObject({
+      status: "ok",
+    });
+    expect(existsSync(join(workDir, "relative.txt"))).toBe(true);
+    await toolkit.close();
   });
 
   test("toolkits with other state folders share no screen; those with one share it", async () => {

@@ -181,6 +181,15 @@ describe("a core memory", () => {
     expect(await second.call({ ...store, thread: "other" })).toMatchObject({ status: "ok" });
   });
 
+  test("is not asked about after a search that found no memory", async () => {
+    const toolkit = await open(newFile());
+    const recall = { name: "memory_recall", input: { query: "run" } };
+    expect(await toolkit.call(recall)).toMatchObject({ status: "ok" });
+    expect(await toolkit.call(store)).toMatchObject({ status: "ok" });
+    expect(await toolkit.call(recall)).toMatchObject({ status: "ok" });
+    expect(await toolkit.call(store)).toMatchObject({ status: "denied" });
+  });
+
   test("is not asked about after a task of a sub-agent that has read none", async () => {
     const task = defineTool({
       ...page([text("done")], [{ kind: "delegate", agent: "a", task: "t" }]),

@@ -95,9 +95,9 @@ describe("run_shell waits", () => {
   test("with wait=false outside the sandbox, as the policy sees", () => {
     const { effects } = runShell({ terminal: true, sandboxed: true });
     expect(effects({ command: "make", wait: false })).toEqual([
-      { kind: "exec", command: "make", lifetime: "detached", within: "none" },
+      { kind: "exec", command: "make", lifetime: "detached", within: "none", inPane: true },
     ]);
-    expect(effects({ command: "make" })).toEqual([{ kind: "exec", command: "make" }]);
+    expect(effects({ command: "make" })).toEqual([{ kind: "exec", command: "make", inPane: true }]);
   });
 
   test("without a question about a command that does not run", async () => {

@@ -21,11 +21,18 @@ export interface Plan {
   readonly folder: string;
   /** The path of `sh`. */
   readonly shell: string;
+  /** Whether the folder and the exported variables of its script are left to the shell of the pane (`keep.sh`). */
+  readonly isKept: boolean;
+}
+
+/** Whether what the command leaves can be kept: a shell runs a script. */
+export function isKept({ argv, inPane }: Command): boolean {
+  return inPane === true && argv.length > 2 && argv.at(-2) === "-c";
 }
 
 /** Returns an sh script that creates a command's files: `N`, which a pane's shell runs, and `N.d`, with the FIFOs. */
 export function commandFiles(command: Command, plan: Plan): string {
-  const { number, mode, mark, isApart, shell, folder } = plan;
+  const { number, mode, mark, isApart, shell, folder, isKept: keeps } = plan;
   const { streams = "merged" } = command;
   const isSplit = streams === "split" && mode !== "dispatch";
   const fifos = ["in", "out", ...(isSplit ? ["in-errors", "out-errors"] : []), ...(mode === "pipe" ? ["stdin"] : [])];
@@ -43,6 +50,7 @@ export function commandFiles(command: Command, plan: Plan): string {
   return [
     `d=$F/${number}.d`,
     `mkdir "$d"`,
+    ...(keeps ? [`: >"$d/after"`] : []),
     ...(mode === "dispatch" ? [] : [`mkfifo ${fifos.map((name) => `"$d/${name}"`).join(" ")}`]),
     `printf %s ${quoteWord(`${assignments(settings)}\n. "$F/run"\n`)} >"$F/${number}"`,
     `printf %s ${quoteWord(starter(command, plan))} >"$d/start"`,
@@ -50,11 +58,23 @@ export function commandFiles(command: Command, plan: Plan): string {
 }
 
 /** The runner has opened the streams, set the mark and begun the session. */
-function starter(command: Command, { number, cwd, folder, shell }: Plan): string {
+function starter(command: Command, { number, cwd, folder, shell, isKept: keeps }: Plan): string {
+  const argv = keeps
+    ? keeping(command.argv, assignments({ hr_at: folder, hr_d: `${folder}/${number}.d` }))
+    : command.argv;
   const place = { cwd, mark: "", before: `'exec "$@"' sh`, input: "" };
-  const own = assignments({ hr_at: folder, hr_n: String(number), hr_sh: shell, hr_session: "" });
-  return `${own}\n. "$hr_at/ready"\n${commandFunctions(command, place)}\n${START}`;
+  const state = keeps ? `${folder}/state` : "";
+  const own = assignments({ hr_at: folder, hr_n: String(number), hr_sh: shell, hr_session: "", hr_state: state });
+  return `${own}\n. "$hr_at/ready"\n${commandFunctions({ ...command, argv }, place)}\n${START}`;
 }
+
+/** The shell reads `keep.sh` before the script. All is in the first line: errors name the lines of the script. */
+function keeping(argv: Command["argv"], settings: string): Command["argv"] {
+  const [program, ...rest] = argv;
+  return [program, ...rest.slice(0, -1), `${settings.replaceAll("\n", " ")}; ${EVALUATES}`, program, rest.at(-1) ?? ""];
+}
+
+const EVALUATES = '. "$hr_at/keep"; hr_script=$1; shift; eval " $hr_script"';
 
 function assignments(settings: { readonly [name: string]: string }): string {
   return Object.entries(settings)

@@ -5,7 +5,7 @@ import { quoteWord } from "../../util/quote.ts";
 import { keptStreams } from "../process/command.ts";
 import { type Started, closedFailure, requireUnstopped, run } from "../process/run.ts";
 import { awaitStart } from "./await-start.ts";
-import { type Mode, type Plan, commandFiles } from "./command-files.ts";
+import { type Mode, type Plan, commandFiles, isKept } from "./command-files.ts";
 import type { HelperShell } from "./helper-shell.ts";
 import type { Panes, Prompt, Typed } from "./panes.ts";
 import { type Reading, awaitsInput, openReading } from "./process.ts";
@@ -172,7 +172,7 @@ export function createCommands(options: CommandsOptions): Commands {
         known.forget(plan.number);
         throw error;
       });
-      await prompt.type((up, column) => line(plan, up, column), typedOf(command, progress, false));
+      await prompt.type((...at) => line(plan, ...at), typedOf(command, progress, false));
       const pid = await awaitStart(plan, progress, options.helper(), prompt);
       if (pid !== undefined) return { pane: prompt.pane };
       known.forget(plan.number);
@@ -232,6 +232,7 @@ function knownCommands({ inner, helper, markPrefix, hasSessions }: CommandsOptio
         ...{ number, program: command.argv[0], mode, folder, shell, cwd: command.cwd ?? inner.workDir },
         mark: mode === "dispatch" ? `:dispatched${markPrefix.slice(1)}${number}:` : `${markPrefix}${number}:`,
         isApart: (mode === "closed" || mode === "pipe") && hasSessions(),
+        isKept: isKept(command),
       };
       return { plan, progress };
     },
@@ -263,10 +264,13 @@ function knownCommands({ inner, helper, markPrefix, hasSessions }: CommandsOptio
   };
 }
 
-/** The line that runs the files of a command. */
-function line({ number, folder }: Plan, ...words: readonly number[]): string {
-  return [` sh ${folder}/${number}`, ...words].join(" ");
+/** The line that runs the files of a command, and passes on what it leaves to a shell that reads sh. */
+function line({ number, folder, isKept: keeps }: Plan, up: number, column: number, shell: string): string {
+  const runs = ` sh ${folder}/${number} ${up} ${column}`;
+  return keeps && READS_SH.test(shell) ? `${runs}; . ${folder}/${number}.d/after` : runs;
 }
+
+const READS_SH = /^-?(ba|da|z|a|k|mk|ya)?sh[\d.-]*$|^busybox$/;
 
 /** Types the line that starts a command, or opens its window. Resolves to the pane. */
 async function typedAt(
@@ -277,7 +281,7 @@ async function typedAt(
   progress: CommandProgress,
 ): Promise<string> {
   if ("prompt" in where) {
-    await where.prompt.type((up, column) => line(plan, up, column), typedOf(command, progress, true));
+    await where.prompt.type((...at) => line(plan, ...at), typedOf(command, progress, true));
     return where.prompt.pane;
   }
   const file = `${plan.folder}/${plan.number}`;

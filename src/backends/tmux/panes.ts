@@ -17,6 +17,8 @@ export interface Panes {
   window(name: string, argv: readonly string[], cwd: string): Promise<string>;
   /** The pane where commands are typed. */
   main(): Promise<string>;
+  /** As `Terminal.folder`. While another program runs in the pane: the folder that was found last. */
+  folder(): Promise<string>;
   /** Releases the panes; they stay open. Never rejects. */
   close(): Promise<void>;
 }
@@ -24,8 +26,11 @@ export interface Panes {
 /** A pane that waits for a command. */
 export interface Prompt {
   readonly pane: string;
-  /** Types a short ASCII line and Enter. `words` gets the lines up and the column where the line begins. */
-  type(words: (up: number, column: number) => string, typed: Typed): Promise<void>;
+  /**
+   * Types a short ASCII line and Enter. `words` gets the lines up and the column where the line begins, and the name of
+   * the pane's shell.
+   */
+  type(words: (up: number, column: number, shell: string) => string, typed: Typed): Promise<void>;
   /** Whether the shell is at its prompt; false if unknown. Rejects with a `ToolFailure` if it is unreachable. */
   isIdle(): Promise<boolean>;
 }
@@ -70,6 +75,8 @@ interface Pane extends PaneId {
   runs?: string;
   /** The time until which the pane's prompt is expected. */
   settlesMs: number;
+  /** The folder of the pane when it was chosen, which may be that of another workspace; until it is changed. */
+  begun?: string;
 }
 
 /** Opens nothing yet: the session is created or found at the first use, and again after the session has ended. */
@@ -80,6 +87,7 @@ export function createPanes({ inner, helper, tmux, session, shell, notice }: Pan
   /** The reason for the notice about a replaced pane. */
   let replaced: string | undefined;
   let choosing: Promise<unknown> = Promise.resolve();
+  let folder = inner.workDir;
   let closed = false;
 
   const send = async (...words: readonly string[]): Promise<readonly string[]> => {
@@ -91,6 +99,10 @@ export function createPanes({ inner, helper, tmux, session, shell, notice }: Pan
   const owned = ownedPanes({ helper, session, shell, cwd: inner.workDir, send });
   const { look, type } = typist(helper, tmux);
 
+  const pathOf = async ({ id }: PaneId): Promise<string | undefined> => {
+    const [path] = await send("display-message", "-p", "-t", id, "#{pane_current_path}").catch(() => []);
+    return path?.startsWith("/") === true ? path : undefined;
+  };
   const requireSession = async () => {
     isFresh = await ensureSession(helper, { tmux, session, shell, cwd: inner.workDir });
     if (isFresh && replaced !== undefined) replaced = "The tmux session had ended and was created again";
@@ -110,6 +122,8 @@ export function createPanes({ inner, helper, tmux, session, shell, notice }: Pan
       else await owned.release([each]);
     }
     pane = found ?? { ...(await owned.open()), ...settlesIn(PROMPT_MS) };
+    const begun = await pathOf(pane);
+    if (begun !== undefined) pane.begun = begun;
     if (replaced !== undefined) notice(`${replaced}; commands are typed into pane ${pane.id} now.`);
     replaced = undefined;
     return pane;
@@ -177,6 +191,21 @@ export function createPanes({ inner, helper, tmux, session, shell, notice }: Pan
         await leave(now, "was closed");
         return (await chosen(true)).id;
       }),
+    folder: () =>
+      inTurn(async () => {
+        const now = await chosen(true);
+        let view = await look(now);
+        while (view?.mayBeIdle === false && Date.now() < now.settlesMs) {
+          await pause(5);
+          view = await look(now);
+        }
+        const path = view?.mayBeIdle === true ? await pathOf(now) : undefined;
+        if (path === undefined) return folder;
+        if (path === now.begun) return (folder = inner.workDir);
+        delete now.begun;
+        const info = await inner.files.stat(path);
+        return (folder = info?.kind === "folder" ? info.path : inner.workDir);
+      }),
     async close() {
       closed = true;
       await choosing;
@@ -227,8 +256,8 @@ function typist(helper: HelperShell, tmux: readonly string[]) {
       x = (await settledColumn(now)) ?? x;
       now.column = x;
     }
-    const length = words(9, 999).length;
-    const line = words(Math.floor((x + length) / Math.max(1, view.width)) + 1, x + 1);
+    const length = words(9, 999, view.shell).length;
+    const line = words(Math.floor((x + length) / Math.max(1, view.width)) + 1, x + 1, view.shell);
     const runs = clip(shown.split("\n")[0] ?? "", MOST_NAMED);
     now.runs = runs;
     void over.then(() => {

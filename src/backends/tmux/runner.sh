@@ -7,6 +7,8 @@
 # copiers ignore it, so that the output is complete and the exit code is reported. A command without a terminal has its
 # own session; the signal is passed on to it.
 
+# A person or a command may have changed the variables of the pane's shell.
+read -r PATH <"$F/path"
 mkdir "$d/claimed" 2>/dev/null || exit 0
 hr_say() { { printf '%s\n' "$n $*" 1<>"$F/events"; } 2>/dev/null; }
 trap : INT QUIT HUP TERM USR1

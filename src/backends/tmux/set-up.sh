@@ -15,5 +15,6 @@ hr_remove_old() {
   unset TERM TMUX TMUX_PANE HANDRAIL_PROCESS PWD OLDPWD SHLVL _
   { printf 'umask %s\n' "$hr_umask"; export -p; } >"$F/environment"
 )
+printf '%s\n' "$PATH" >"$F/path"
 exec 4<>"$F/events"
 cd -P "$F" && F=$PWD && printf '%s\n%s\n' "$F" "$(command -v sh)" && [ -p "$F/events" ] && [ -f "$F/environment" ]

@@ -3,6 +3,8 @@
 
 # shellcheck source=/dev/null
 . "$hr_at/environment"
+# shellcheck source=/dev/null
+[ -s "$hr_state" ] && . "$hr_state"
 hr_say() { { printf '%s\n' "$hr_n $*" 1<>"$hr_at/events"; } 2>/dev/null; }
 hr_begin || {
   hr_say unready $?

@@ -11,6 +11,7 @@ import { type Commands, createCommands } from "./commands.ts";
 import { type HelperShell, openHelperShell } from "./helper-shell.ts";
 import { type Panes, createPanes } from "./panes.ts";
 import READY from "../shell/ready.sh";
+import KEEP from "./keep.sh";
 import RUNNER from "./runner.sh";
 import { OWNER, WINDOW_OWNER } from "./owned-panes.ts";
 import { type At, type RunScript, capture, paneAt, sendKeys } from "./pane-io.ts";
@@ -81,7 +82,8 @@ export async function tmux(
   });
   try {
     facts = await requireTmux(helper, inner);
-    await helper.ask(`printf %s ${quoteWord(READY)} >"$F/ready"; printf %s ${quoteWord(RUNNER)} >"$F/run"`);
+    await helper.ask(`printf %s ${quoteWord(READY)} >"$F/ready"; printf %s ${quoteWord(RUNNER)} >"$F/run"
+printf %s ${quoteWord(KEEP)} >"$F/keep"`);
   } catch (error) {
     await helper.ask(REMOVE).catch(() => undefined);
     await helper.close();
@@ -100,6 +102,7 @@ export async function tmux(
     capture: async (options = {}) => capture(run, await targeted(options.target), options),
     sendKeys: async (keys) => sendKeys(run, await targeted(keys.target), keys),
     dispatch: (command) => commands.dispatch(command),
+    folder: () => panes.folder(),
     isOwn: async (target) => isOwnPane(run, { tmux: program, target }, helper.folder),
   };
 

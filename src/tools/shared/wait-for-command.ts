@@ -29,12 +29,15 @@ type Waited = { readonly ended: Exit } | { readonly goesOn: GoesOn };
  * @param timeoutMs Default: no limit.
  */
 export async function runAndWait(
-  { argv, script, timeoutMs, streams = "merged" }: RunOptions,
+  { argv, script, timeoutMs, streams = "merged", inPane = false }: RunOptions,
   context: ToolContext,
 ): Promise<{ readonly process: Process; readonly waited: Waited }> {
   const isLive = context.backend.terminal !== undefined;
   const limited = timeoutMs === undefined ? {} : { timeoutMs };
-  const process = await context.backend.spawn({ argv, streams, ...(isLive ? { stdin: "terminal" } : limited) });
+  const process = await context.backend.spawn({
+    ...{ argv, streams, ...(isLive ? { stdin: "terminal" } : limited) },
+    ...(isLive && inPane && { inPane }),
+  });
   return { process, waited: await waitFor(process, { ...(isLive && limited), script }, context) };
 }
 
@@ -43,6 +46,8 @@ interface RunOptions {
   readonly script: string;
   readonly timeoutMs?: number | undefined;
   readonly streams?: "merged" | "split";
+  /** As `Command.inPane`. Default false. */
+  readonly inPane?: boolean;
 }
 
 /**
