@@ -49,6 +49,7 @@ import { createConversations } from "./provenance/conversations.ts";
 import { namedFilesIn } from "./policy/commands/named-files.ts";
 import { createGrants } from "./policy/grants.ts";
 import { createPolicy } from "./policy/policy.ts";
+import { lostFilesPolicy } from "./policy/lost-files.ts";
 import { createRateLimit } from "./policy/rate.ts";
 import { createRules } from "./policy/rules/rules.ts";
 import { startUpFile } from "./provenance/start-up.ts";
@@ -138,7 +139,13 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
   const policySettings = { ...presetPolicy(options.preset), ...options.policy };
   const facts = { conversations, hasSecret: (text: string) => mask.text(text) !== text };
   const ownPolicies = [...(rate === undefined ? [] : [rate.policy]), ...(options.policies ?? [])];
-  const policies = [createPolicy(policySettings, backend, ownFolders, rules, facts), ...ownPolicies];
+  const isLocal = backend.access === undefined && typeof options.target !== "object";
+  const undo = options.undo === true && isLocal ? lazyUndo(backend, stateDir, options) : undefined;
+  const policies = [
+    createPolicy(policySettings, backend, ownFolders, rules, facts),
+    ...(undo === undefined || policySettings.autonomy === "full" ? [] : [lostFilesPolicy(backend, undo.lossOf)]),
+    ...ownPolicies,
+  ];
   const delivering =
     backend.worker === undefined
       ? undefined
@@ -152,8 +159,6 @@ export async function createToolkit(options: ToolkitOptions = {}): Promise<Toolk
       folder: grantsFolder(stateDir),
       ...(options.grants !== undefined && { longest: options.grants }),
     });
-  const isLocal = backend.access === undefined && typeof options.target !== "object";
-  const undo = options.undo === true && isLocal ? lazyUndo(backend, stateDir, options) : undefined;
   const fetcher = lazyFetcher(options.policy?.network);
   const { notices, noticeOfSource } = createNotices(backend, jobs, mask, options.onNotice);
   const programs = openPrograms(place, around, backend);
@@ -496,6 +501,7 @@ function lazyUndo(backend: Backend, stateDir: string, { maxUndoBytes }: ToolkitO
   const load = () => (loading ??= import("./undo/undo.ts").then(({ createUndo }) => createUndo(options)));
   return {
     beforeAct: async (...act) => (await load()).beforeAct(...act),
+    lossOf: async (paths) => (await load()).lossOf(paths),
     prepare: (...message) => void load().then(({ prepare }) => prepare(...message)),
     close: async () => (await loading)?.close(),
   };

@@ -5,7 +5,7 @@ import { isLink } from "./large.ts";
 import { type Item, type Row, type UndoStore, isSame } from "./log.ts";
 import type { Known, Manifest } from "./manifest.ts";
 import { parentsOf, pathIn } from "./paths.ts";
-import { slices, walk } from "./walk.ts";
+import { OBJECTS, slices, walk } from "./walk.ts";
 
 /** From so many files on, their content goes into one pack. */
 const PACK_FROM = 200;
@@ -59,23 +59,27 @@ export async function look(store: UndoStore, looking: Looking): Promise<Seen> {
   const started = Date.now();
   const manifest = new Map<string, Known>();
   const news = new Map<string, Stats>();
-  const closed: string[] = [];
+  const closed = new Set<string>();
   const hasTooMany = await walk(
     store.workDir,
     (path, info, isClosed) => {
       const known = before.get(path);
-      if (isClosed === "cache") manifest.set(path, { ...NO_TIMES, item: { kind: "cache" } });
-      else if (known !== undefined && isUnchanged(known, info, retry)) manifest.set(path, known);
+      const isCache = isClosed === "cache";
+      if (isCache) manifest.set(path, known?.item.kind === "cache" ? known : { ...NO_TIMES, item: { kind: "cache" } });
+      else if (known !== undefined && isUnchanged(path, known, info, retry)) manifest.set(path, known);
       else news.set(path, info);
-      if (isClosed !== undefined) closed.push(path);
+      if (isClosed !== undefined) closed.add(path);
+    },
+    (path, info) => {
+      const known = before.get(path);
+      return known !== undefined && isUnchanged(path, known, info, retry);
     },
     signal,
   );
   if (hasTooMany) throw new UndoOff(`${store.workDir} has more than a million files. Work in a folder of the project`);
   // What is in a folder that was not listed now has not gone.
-  const isClosed = new Set(closed);
-  for (const [path, known] of closed.length === 0 ? [] : before)
-    if (parentsOf(path).some((parent) => isClosed.has(parent))) manifest.set(path, known);
+  for (const [path, known] of closed.size === 0 ? [] : before)
+    if (!manifest.has(path) && parentsOf(path).some((parent) => closed.has(parent))) manifest.set(path, known);
 
   const kept = await keepAll(store, news, looking, started);
   const rows: Row[] = [];
@@ -111,9 +115,11 @@ function isCounted(path: string, was: Known | undefined, item: Item, { before, i
   return !isOpened && !isOnlyListed;
 }
 
-function isUnchanged({ item, ino, size, mtime, ctime }: Known, info: Stats, retry: boolean): boolean {
-  if (info.isDirectory()) return item.kind === "folder" && item.mode === (info.mode & 0o7777);
-  if (item.kind === "folder" || item.kind === "cache") return false;
+function isUnchanged(path: string, known: Known, info: Stats, retry: boolean): boolean {
+  const { item, ino, size, mtime, ctime } = known;
+  if (info.isDirectory() && !(item.kind === "folder" && item.mode === (info.mode & 0o7777))) return false;
+  if (info.isDirectory() && !OBJECTS.test(path)) return true;
+  if (!info.isDirectory() && (item.kind === "folder" || item.kind === "cache")) return false;
   if (retry && item.kind === "unkept") return false;
   return ctime === info.ctimeMs && mtime === info.mtimeMs && size === info.size && ino === info.ino;
 }
@@ -160,7 +166,7 @@ async function keepAll(store: UndoStore, news: ReadonlyMap<string, Stats>, looki
 const bySize = ([, one]: [string, Stats], [, other]: [string, Stats]) => one.size - other.size;
 
 function knownOf({ workDir }: UndoStore, path: string, item: Item, info: Stats, started: number): Known {
-  if (item.kind === "folder") return { ...NO_TIMES, item };
+  if (item.kind === "folder" && !OBJECTS.test(path)) return { ...NO_TIMES, item };
   const hasNewLink = item.kind === "large" && isLink(item.id); // a link changes the time of its file
   const { ino, size, mtimeMs, ctimeMs } =
     (hasNewLink && lstatSync(pathIn(workDir, path), { throwIfNoEntry: false })) || info;

@@ -145,10 +145,10 @@ function folderOf(path: string): string {
 }
 
 /** Says which files of the workspace are not kept. */
-export function unkeptText(manifest: Manifest): readonly string[] {
+export function unkeptText(manifest: Manifest, isMeant: (path: string) => boolean = () => true): readonly string[] {
   const lost = new Map<string, Lost>();
   for (const [path, { item }] of manifest)
-    if (item.kind === "unkept") lost.set(path, { size: item.size, why: item.why });
+    if (item.kind === "unkept" && isMeant(path)) lost.set(path, { size: item.size, why: item.why });
   return lostText(lost);
 }
 

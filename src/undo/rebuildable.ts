@@ -38,15 +38,15 @@ const BESIDE: { readonly [name: string]: readonly string[] } = {
 const SIGNATURE = "Signature: 8a477f597d28d172789f06886806bc55";
 
 /** Whether a folder with this name can be made again, because of a file beside it. */
-export function isMadeFrom(name: string, beside: ReadonlySet<string>): boolean {
+export function isMadeFrom(name: string, isBeside: (file: string) => boolean): boolean {
   if (name === "__pycache__") return true;
-  return Object.hasOwn(BESIDE, name) && BESIDE[name]?.some((file) => beside.has(file)) === true;
+  return Object.hasOwn(BESIDE, name) && BESIDE[name]?.some(isBeside) === true;
 }
 
 /** Whether a file in a folder shows that the folder can be made again: of a Python environment, or of a cache. */
-export function isMarked(folder: Buffer, names: ReadonlySet<string>): boolean {
-  if (names.has("pyvenv.cfg")) return true;
-  if (!names.has("CACHEDIR.TAG")) return false;
+export function isMarked(folder: Buffer, isInside: (file: string) => boolean): boolean {
+  if (isInside("pyvenv.cfg")) return true;
+  if (!isInside("CACHEDIR.TAG")) return false;
   const tag = Buffer.concat([folder, Buffer.from("/CACHEDIR.TAG")]);
   return tried(() => readFileSync(tag, "latin1"))?.startsWith(SIGNATURE) === true;
 }

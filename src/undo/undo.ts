@@ -5,10 +5,13 @@ import type { ActFollowUp, ApprovedCall, BeforeAct } from "../contract/call.ts";
 import { oneLine } from "../output/terminal-text.ts";
 import { Stop, pause } from "../util/abort.ts";
 import { messageOf } from "../util/errors.ts";
+import { isInside } from "../util/paths.ts";
 import { filesOf, mayChangeFiles } from "./acts.ts";
 import { type UndoStore, newAct, readLog } from "./log.ts";
 import { createOff } from "./off.ts";
-import { lostSince } from "./plan.ts";
+import { type Known, readManifest } from "./manifest.ts";
+import { shown } from "./paths.ts";
+import { lostSince, unkeptText } from "./plan.ts";
 import { type Mark, createStates } from "./states.ts";
 import { type UndoOptions, storeOf } from "./store.ts";
 
@@ -37,6 +40,11 @@ export interface UndoRecorder {
    * replied yet.
    */
   prepare(message: string, thread: string): void;
+  /**
+   * Says which files below these absolute paths are not kept; `undefined`: all are, or undo cannot work here. Looks at
+   * the workspace first if nothing was kept so far.
+   */
+  lossOf(paths: readonly string[]): Promise<string | undefined>;
   /** Waits at most two seconds for states that are being kept. Never rejects. */
   close(): Promise<void>;
 }
@@ -144,6 +152,15 @@ export function createUndo(options: UndoOptions): UndoRecorder {
         if (isEmpty(store)) await states.first(store, signal);
       };
       if (opening === undefined) void inOrder(keepFirst).catch(() => {}); // the first act reports it
+    },
+    async lossOf(paths) {
+      const store = await open().catch(() => undefined);
+      if (store === undefined || off.isOff()) return undefined;
+      if (isEmpty(store)) await inOrder(() => states.first(store, stop.signal)).catch(() => {}); // the act reports it
+      const manifest = readManifest(store.path, await readLog(store.path)) ?? new Map<string, Known>();
+      const isRemoved = (path: string) => paths.some((each) => isInside(`${store.workDir}/${shown(path)}`, each));
+      const unkept = unkeptText(manifest, isRemoved);
+      return unkept.length === 0 ? undefined : unkept.slice(0, 3).join(", ");
     },
     async close() {
       stopPreparing.abort();

@@ -10,8 +10,14 @@ const SLICE_MS = 5;
 /** More paths than this are not kept. Each takes some 200 bytes of memory. */
 const MAX_PATHS = 1_000_000;
 
-/** Why the content of a folder was not listed: a tool can make it again, or this user may not list it. */
-export type Closed = "cache" | "denied";
+/**
+ * Why the content of a folder is not listed: a tool can make it again, this user may not list it, or it is as it was when
+ * it was last listed.
+ */
+export type Closed = "cache" | "denied" | "same";
+
+/** The folders in which a repository has its objects (gitrepository-layout(5)). */
+export const OBJECTS = /(^|\/)\.git\/(.*\/)?objects\/[^/]+$/;
 
 /** Returns what lets the process do its other work whenever a slice of time is over. Rejects once the signal aborts. */
 export function slices(signal: AbortSignal | undefined): () => Promise<void> | undefined {
@@ -30,11 +36,13 @@ export function slices(signal: AbortSignal | undefined): () => Promise<void> | u
  * not list folders that a tool can make again.
  *
  * @param visit takes a path with one character per byte
+ * @param isSame whether a folder with objects of a repository is as it was: their content never changes
  * @returns whether there were too many paths
  */
 export async function walk(
   root: string,
   visit: (path: string, info: Stats, closed?: Closed) => void,
+  isSame: (folder: string, info: Stats) => boolean,
   signal?: AbortSignal,
 ): Promise<boolean> {
   const pause = slices(signal);
@@ -43,10 +51,14 @@ export async function walk(
   for (let next = folders.pop(); next !== undefined && count <= MAX_PATHS; next = folders.pop()) {
     const [folder, info] = next;
     const at = folder === "" ? Buffer.from(root) : pathIn(root, folder);
+    if (OBJECTS.test(folder) && isSame(folder, info)) {
+      visit(folder, info, "same");
+      continue;
+    }
     try {
       const entries = readdirSync(at, { withFileTypes: true, encoding: "latin1" });
-      const names = new Set(entries.map(({ name }) => name));
-      if (folder !== "" && isMarked(at, names)) {
+      const isThere = (file: string) => entries.some(({ name }) => name === file);
+      if (folder !== "" && isMarked(at, isThere)) {
         visit(folder, info, "cache");
         continue;
       }
@@ -59,7 +71,7 @@ export async function walk(
         if (found === undefined) continue;
         count++;
         if (!found.isDirectory()) visit(path, found);
-        else if (isMadeFrom(name, names)) visit(path, found, "cache");
+        else if (isMadeFrom(name, isThere)) visit(path, found, "cache");
         else folders.push([path, found]);
         const busy = pause();
         if (busy !== undefined) await busy;

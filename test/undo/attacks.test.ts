@@ -117,10 +117,18 @@ test("past the limit, the folder with most of the content is left out and named;
   mkdirSync(join(folder, "data/set"), { recursive: true });
   for (let n = 0; n < 5; n++) writeFileSync(join(folder, `data/set/${n}`), Buffer.alloc(30_000, n));
   const stateDir = temporaryFolder();
-  const { run, undo, store, toolkit } = await undoing(folder, { maxUndoBytes: 65_536, stateDir });
+  const asked: string[] = [];
+  const { run, undo, store, toolkit } = await undoing(folder, {
+    ...{ maxUndoBytes: 65_536, stateDir },
+    approver: async (_, { reason = "" }) => {
+      asked.push(reason);
+      return { answer: "once" };
+    },
+  });
   const words = "5 files in data/set (146.5KB: undo may take no more (state.undo_mb))";
   expect(await run("echo two > src/a; rm .env")).not.toContain("Not kept");
-  expect(await run("rm -r data")).toContain(`[Not kept, so undo cannot restore it: ${words}.]`);
+  expect(await run("cd data && rm -r set", "bash")).toContain(`[Not kept, so undo cannot restore it: ${words}.]`);
+  expect(asked.at(-1)).toBe(`Command requires approval: it removes what undo does not keep: ${words}`);
   const { preview, failures } = await undo();
   expect([preview.plan.lost, failures]).toEqual([[words], []]);
   expect([readFileSync(join(folder, "src/a"), "utf8"), existsSync(join(folder, ".env"))]).toEqual(["one\n", true]);

@@ -122,6 +122,7 @@ const ACCEPTED: { readonly [rule: string]: readonly string[] } = {
     "a URL of a person's message, a search result or a fetched page, or a shorter one",
     "a host in policy.network.allow_hosts",
   ],
+  not_kept: [YES, "--autonomy full"],
   not_plain: [
     YES,
     "the same with plain words, and only the options that docs/policy.md lists",

@@ -1,7 +1,8 @@
 import { posix } from "node:path";
 import { absolutePath, isInside } from "../../util/paths.ts";
-import type { FoundScript } from "./find-commands.ts";
+import { type FoundScript, findCommands } from "./find-commands.ts";
 import type { FoundWord } from "./found-words.ts";
+import { type NamedPath, namedPaths } from "./named-paths.ts";
 import { RAW_DEVICE } from "./programs.ts";
 import { INTERPRETER, highRisk, loads, mayRunWords } from "./risk.ts";
 import { type FoundCommand, nameOf } from "./search.ts";
@@ -53,6 +54,14 @@ export function neverRun(found: FoundScript, context: NeverRunContext): readonly
 }
 
 const REMOVERS = new Set(["rm", "rmdir", "unlink", "rimraf", "trash", "shred", "srm"]);
+
+/** Returns the paths that a script names in commands that remove files. */
+export function removedPaths(script: string, { home }: Pick<NeverRunContext, "home">): readonly NamedPath[] {
+  const removes = ({ words }: FoundCommand) =>
+    words.some(({ value = "" }, at) => (at === 0 && REMOVERS.has(posix.basename(value))) || value === "-delete") ||
+    words.some(({ value = "" }, at) => REMOVERS.has(value) && /^-(exec|ok|x|X)/.test(words[at - 1]?.value ?? ""));
+  return namedPaths(findCommands(script, { home })).filter(({ command }) => command !== undefined && removes(command));
+}
 
 /** Why a removal reaches beyond the open folders. Only known parts of a path count: in `rm /$x`, not in `rm "$x"`. */
 function destroys(command: FoundCommand, context: NeverRunContext): string | undefined {
