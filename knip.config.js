@@ -15,6 +15,7 @@ export default {
     "bench/spawning-parent.mjs",
     "bench/sandboxing-parent.mjs",
     "bench/peers.mjs",
+    "bench/accidents/replay.mjs",
     "bench/store-growth.mjs",
     "bench/simulate-workers.mjs",
     "test/fixtures/**/*.{js,mjs,ts}",

@@ -184,7 +184,7 @@ async function waitFor(
   if (soon !== LATE) return { outcome: soon, tookMs: 0 };
   const started = performance.now();
   const waiting = new Stop(signal);
-  const shown = setTimeout(() => update({ displayMessage: KEEPING }), SHOWN_MS);
+  const timer = setTimeout(() => update({ displayMessage: KEEPING }), SHOWN_MS);
   const tooLong = async () => {
     for (let left = waitMs; left > 0 && !waiting.signal.aborted; left = movedAt() + waitMs - performance.now())
       await pause(left, waiting.signal);
@@ -192,7 +192,7 @@ async function waitFor(
   };
   const outcome = await Promise.race([done, tooLong()]);
   const tookMs = performance.now() - Math.max(started, movedAt());
-  clearTimeout(shown);
+  clearTimeout(timer);
   if (performance.now() - started >= SHOWN_MS) update({ displayMessage: null });
   waiting.abort(new Error("nobody waits"));
   waiting.unlink();
