@@ -126,8 +126,8 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
     });
     const run = async (command: string) => asText(await toolkit.call({ name: "run_shell", input: { command } }));
     const out = async (command: string) => /^stdout:\n([^]*?)\nstderr:/m.exec(await run(command))?.[1];
-    const types = async (line: string) => {
-      tmux("send-keys", "-t", "=shell:", "-l", ` ${line}`);
+    const types = (typed: string) => {
+      tmux("send-keys", "-t", "=shell:", "-l", ` ${typed}`);
       tmux("send-keys", "-t", "=shell:", "Enter");
     };
     const folder = () => tmux("display-message", "-p", "-t", "=shell:", "#{pane_current_path}");
@@ -140,22 +140,22 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
       `${join(workDir, "one")}\nit's,x\ny,,unset,`,
     );
     // The person at the pane has them too, and a command that they type runs in the folder.
-    await types('echo "at $PWD with $A" >../seen');
+    types('echo "at $PWD with $A" >../seen');
     const seen = join(workDir, "seen");
     await until("the person's command has run", () => existsSync(seen) && readFileSync(seen, "utf8").endsWith("\n"));
     expect(readFileSync(seen, "utf8")).toBe(`at ${join(workDir, "one")} with it's\n`);
 
-    await types('cd "../it\'s a folder"');
+    types('cd "../it\'s a folder"');
     await until("the person has changed the folder", () => folder() === join(workDir, "it's a folder"));
     expect(await out("pwd")).toBe(join(workDir, "it's a folder"));
     expect(await run("unset A; cd ../two; exit 7")).toContain("exit code: 7");
     expect(await out('basename "$PWD"; echo "${A-gone}"')).toBe("two\ngone");
 
     // What is judged is the folder in which the command would run.
-    await types(`cd ${secret}`);
+    types(`cd ${secret}`);
     await until("the person is elsewhere", () => folder() === secret);
     expect(await run("ls")).toContain("Path blocked by security policy");
-    await types(`cd ${workDir}`);
+    types(`cd ${workDir}`);
     await until("the person is back", () => folder() === workDir);
     expect(await toolkit.call({ name: "run_shell", input: { command: "echo a >relative.txt" } })).toMatchObject({
       status: "ok",
