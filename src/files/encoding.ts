@@ -198,6 +198,50 @@ export async function encodeText(text: string, { name }: Encoding): Promise<Uint
   return iconv.decode(bytes, name) === text ? bytes : undefined;
 }
 
+/** A byte that is invalid in the encoding of its file. */
+export interface InvalidByte {
+  /** From the beginning of the bytes, counted from 0, and the line, counted from 1. */
+  readonly offset: number;
+  readonly line: number;
+  readonly byte: number;
+}
+
+/** Finds the first byte that encoding the decoded text does not give back. `undefined`: there is none. */
+export async function invalidByte(bytes: Uint8Array, encoding: Encoding): Promise<InvalidByte | undefined> {
+  const { name } = encoding;
+  const text = await decodeText(bytes, encoding);
+  const back =
+    name === "utf-8"
+      ? Buffer.from(text)
+      : isUnicode(name)
+        ? Buffer.from(text, "utf16le")
+        : (await legacy()).encode(text, name);
+  if (name === "utf-16be") back.swap16();
+  const offset = bytes.findIndex((byte, index) => back[index] !== byte);
+  if (offset === -1) return undefined;
+  let line = 1;
+  for (let at = 0; at < offset; at += 1) if (bytes[at] === 10) line += 1;
+  return { offset, line, byte: bytes[offset] ?? 0 };
+}
+
+/** Returns the name of UTF-32, which is not read: by its mark, or by its zero bytes. `undefined` for anything else. */
+export function utf32Label(start: Uint8Array): "UTF-32LE" | "UTF-32BE" | undefined {
+  const [a, b, c, d] = start;
+  if (start.length < 8) return undefined;
+  if (a === 0xff && b === 0xfe && c === 0 && d === 0) return "UTF-32LE";
+  if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return "UTF-32BE";
+  const units = Math.min(start.length, SAMPLE_BYTES) >> 2;
+  const isZero = (at: number) => {
+    let zero = 0;
+    for (let unit = 0; unit < units; unit++) if (start[4 * unit + at] === 0) zero++;
+    return zero === units;
+  };
+  // Each character is below U+110000, and few texts have none below U+0100.
+  const isText = (low: number) => [9, 10, 13].includes(start[low] ?? 0) || (start[low] ?? 0) >= 32;
+  if (isZero(3) && isZero(2) && isText(0)) return "UTF-32LE";
+  return isZero(0) && isZero(1) && isText(3) ? "UTF-32BE" : undefined;
+}
+
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Returns the number of bytes of a code unit. A match in the bytes must start at a multiple of it. */

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { Type } from "typebox";
 import { ToolFailure } from "../contract/failure.ts";
 import { type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
-import { type Edit, locateEdits, replaced } from "../files/edits.ts";
+import { type Edit, type Replacement, locateEdits, replaced } from "../files/edits.ts";
 import { decodeText, encodeText, encodingLabel } from "../files/encoding.ts";
 import { displayPath } from "../util/paths.ts";
 import { renameKeys } from "../util/rename-keys.ts";
@@ -83,7 +83,7 @@ export const edit = (options: ToolOptions = {}) =>
         const wanted = wantedEdits(asked, names);
         return fileInTurn(backend, path, signal, async () => {
           const before = await orNearest(path, context, names, () => readTextFile(backend, path, names));
-          const replacements = locateEdits(before.utf8, wanted, path);
+          const replacements = located(before.utf8, wanted, path);
           const bytes = await withReplacements(before, replacements, path, names);
           const { replacementsDiff } = await import("../files/diff.ts");
           const compared = async () => {
@@ -102,6 +102,23 @@ export const edit = (options: ToolOptions = {}) =>
       },
     }),
   );
+
+/** `locateEdits`, whose failure names lines that end with CR alone. */
+function located(utf8: Buffer, wanted: readonly Edit[], path: string): readonly Replacement[] {
+  try {
+    return locateEdits(utf8, wanted, path);
+  } catch (error) {
+    const isMeant = wanted.some(({ old_text }) => /\n/.test(old_text));
+    if (!(error instanceof ToolFailure) || !isMeant || !LONE_CR.test(utf8.toString("latin1"))) throw error;
+    throw new ToolFailure(`${error.message}; lines of ${path} end with CR alone (old Mac OS), not with LF`, {
+      hint: "Write \\r for these line ends in old_text and new_text, or edit one line at a time.",
+      cause: error,
+    });
+  }
+}
+
+/** A carriage return that is no part of a line end of Windows. */
+const LONE_CR = /\r(?!\n)/;
 
 /** An edit whose place in the file is not shown. */
 function asLines({ old_text, new_text }: Edit): string {

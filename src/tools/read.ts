@@ -11,6 +11,7 @@ import {
   decodeText,
   detectEncoding,
   encodingLabel,
+  invalidByte,
   unitOf,
 } from "../files/encoding.ts";
 import { type ImageType, fitImage, imageType } from "../files/image.ts";
@@ -88,10 +89,13 @@ export const read = (options: ToolOptions = {}) => {
       render(data) {
         if (data.kind === "image") return imageNotice(data);
         const { text, first, last, total, size, encoding, at_end, cut_in_line } = data;
-        const read_as = encoding.startsWith("UTF-8") ? [] : [`[Decoded from ${encoding}.]`];
+        const read_as = [
+          ...(encoding.startsWith("UTF-8") ? [] : [`Decoded from ${encoding}.`]),
+          ...(data.notes ?? []),
+        ].map((note) => `[${note}]`);
         if (cut_in_line) return [text, ...read_as, cutNotice(data, bytes, names("bash"))].join("\n");
         if (text === "") return "(empty file)";
-        if (at_end && first === 1) return read_as.length === 0 ? text : `${text}\n${read_as[0]}`;
+        if (at_end && first === 1) return [text, ...read_as].join("\n");
         const notice =
           total === null
             ? `[Showing lines ${first}-${last} of a file of ${formatSize(size)}. Use offset=${last + 1} to continue.]`
@@ -146,6 +150,7 @@ async function showText(file: OpenFile, wanted: Wanted, context: ToolContext) {
   const encoding = await encodingOf(range, wanted);
   const decoded = (await (range.cutInLine ? decodePart : decodeText)(range.bytes, encoding)).replaceAll("\0", "\ufffd");
   const mark = offset === 1 && decoded.startsWith("\ufeff") ? 1 : 0;
+  const notes = path.startsWith(OUTPUT_SCHEME) ? [] : await oddities(range, encoding, offset);
   // As UTF-8, and with secrets masked, the text may be longer than it is in the file.
   const shown = truncateHead(decoded.slice(mark), { bytes }, context.mask);
   const lines = shown.truncated === false ? range.lines : shown.shownLines;
@@ -160,7 +165,30 @@ async function showText(file: OpenFile, wanted: Wanted, context: ToolContext) {
     encoding: encodingLabel(encoding),
     at_end: range.atEnd && shown.truncated === false,
     cut_in_line: range.cutInLine || shown.insideLine,
+    ...(notes.length > 0 && { notes }),
   };
+}
+
+/** What an edit of the shown lines would refuse or miss: a byte that is invalid in UTF-8, lines that end with CR alone. */
+async function oddities(
+  { bytes, cutInLine }: LineRange,
+  encoding: Encoding,
+  first: number,
+): Promise<readonly string[]> {
+  const isOdd = encoding.name === "utf-8" && !cutInLine && !isUtf8(bytes);
+  const invalid = isOdd ? await invalidByte(bytes, encoding) : undefined;
+  const hasLines = bytes.includes(13) && !bytes.includes(10);
+  return [
+    ...(invalid === undefined
+      ? []
+      : [
+          `Line ${first + invalid.line - 1} has the byte 0x${invalid.byte.toString(16)}, which is invalid in UTF-8 and ` +
+            "shown as \ufffd. The file cannot be edited before it is repaired.",
+        ]),
+    ...(hasLines && encoding.name === "utf-8" && bytes.subarray(0, -1).includes(13)
+      ? ["Lines end with CR alone (old Mac OS) and count as one line. In an edit write \\r for them."]
+      : []),
+  ];
 }
 
 /** The encoding of the shown part. An ASCII beginning fits most encodings, so the shown part decides then. */

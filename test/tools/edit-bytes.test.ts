@@ -119,7 +119,7 @@ describe("a file is not changed", () => {
     const { folder, text } = await toolsOn(damaged);
     for (const [path, bytes] of Object.entries(damaged)) {
       expect(await text("edit", { path, old_text: "one", new_text: "1" })).toMatch(
-        /^Tool error: \S+ looks like \S.* but has bytes that are invalid in it; it was not changed\nConvert or repair it with a command first\.$/,
+        /^Tool error: \S+ looks like \S.* but the byte 0x[0-9a-f]{2} at offset \d+ \(line \d+\) is invalid in it; it was not changed\nConvert or repair it with a command first\.$/,
       );
       expect(await readFile(join(folder, path))).toEqual(bytes);
     }

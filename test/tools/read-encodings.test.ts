@@ -58,7 +58,32 @@ test("at most 50 KB of UTF-8 are shown, even if the file's encoding needs fewer 
 test("damaged UTF-8 is shown as UTF-8, with replacement characters", async () => {
   const content = Buffer.concat([Buffer.from("naïve – 文件\n".repeat(5)), Buffer.from("caf\xe9\n", "latin1")]);
   const { text } = await toolsOn({ "a.txt": content });
-  expect(await text("read", { path: "a.txt" })).toBe(`${"naïve – 文件\n".repeat(5)}caf\ufffd\n`);
+  expect(await text("read", { path: "a.txt" })).toBe(
+    `${"naïve – 文件\n".repeat(5)}caf\ufffd\n\n[Line 6 has the byte 0xe9, which is invalid in UTF-8 and shown as \ufffd. ` +
+      "The file cannot be edited before it is repaired.]",
+  );
+});
+
+test.each([
+  ["le.txt", iconv.encode("one\ntwo\n", "utf-32le"), "UTF-32LE"],
+  ["be.txt", iconv.encode("\ufeffone 文件\n", "utf-32be"), "UTF-32BE"],
+])("UTF-32 is named before a read or an edit is refused: %s", async (path, content, name) => {
+  const { text } = await toolsOn({ [path]: content });
+  const refused = `Tool error: ${path} is text in ${name}, ${content.length}B, which is neither shown nor edited\nConvert it with bash: iconv -f ${name} -t UTF-8 ${path}`;
+  expect(await text("read", { path })).toBe(refused);
+  expect(await text("edit", { path, old_text: "one", new_text: "1" })).toBe(refused);
+  expect(await text("bash", { command: `iconv -f ${name} -t UTF-8 ${path}` })).toContain("one");
+});
+
+test("lines that end with CR alone are named in a read and in an edit that does not find them", async () => {
+  const { text } = await toolsOn({ "a.txt": "one\rtwo\rthree\r" });
+  expect(await text("read", { path: "a.txt" })).toContain(
+    "[Lines end with CR alone (old Mac OS) and count as one line.",
+  );
+  expect(await text("edit", { path: "a.txt", old_text: "one\ntwo", new_text: "1\n2" })).toMatch(
+    /^Tool error: .*; lines of a\.txt end with CR alone \(old Mac OS\), not with LF\nWrite \\r for these line ends/,
+  );
+  expect(await text("edit", { path: "a.txt", old_text: "one\rtwo", new_text: "1\r2" })).toMatch(/^Edited/);
 });
 
 test.for([

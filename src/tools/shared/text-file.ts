@@ -1,8 +1,17 @@
 import type { FileInfo, ToolBackend } from "../../contract/backend.ts";
 import { ToolFailure } from "../../contract/failure.ts";
 import type { ToolNames } from "../../contract/tool.ts";
-import { type Encoding, detectEncoding, encodingLabel, inUtf8 } from "../../files/encoding.ts";
+import {
+  type Encoding,
+  type InvalidByte,
+  detectEncoding,
+  encodingLabel,
+  inUtf8,
+  invalidByte,
+  utf32Label,
+} from "../../files/encoding.ts";
 import { formatSize } from "../../output/size.ts";
+import { quoteWord } from "../../util/quote.ts";
 
 /** The largest file that is edited. Larger files are rarely text, and JavaScript strings end at 512 MB. */
 const MAX_EDIT_BYTES = 128 * 1024 * 1024;
@@ -40,7 +49,8 @@ export async function readTextFile(
     const utf8 = await inUtf8(bytes, encoding);
     if (utf8 === undefined) {
       throw new ToolFailure(
-        `${path} looks like ${encodingLabel(encoding)} but has bytes that are invalid in it; it was not changed`,
+        `${path} looks like ${encodingLabel(encoding)} but ${invalidText(await invalidByte(bytes, encoding))} in it; ` +
+          "it was not changed",
         names("bash") === undefined ? {} : { hint: "Convert or repair it with a command first." },
       );
     }
@@ -50,12 +60,25 @@ export async function readTextFile(
   }
 }
 
+function invalidText(found: InvalidByte | undefined): string {
+  if (found === undefined) return "has bytes that are invalid";
+  const { byte, offset, line } = found;
+  return `the byte 0x${byte.toString(16).padStart(2, "0")} at offset ${offset} (line ${line}) is invalid`;
+}
+
 /** The failure for a file that is not text, with its type by content. */
 export async function notText(path: string, start: Uint8Array, size: number, names: ToolNames): Promise<ToolFailure> {
+  const bash = names("bash");
+  const utf32 = utf32Label(start);
+  if (utf32 !== undefined) {
+    const convert = `iconv -f ${utf32} -t UTF-8 ${quoteWord(path)}`;
+    return new ToolFailure(`${path} is text in ${utf32}, ${formatSize(size)}, which is neither shown nor edited`, {
+      ...(bash !== undefined && { hint: `Convert it with ${bash}: ${convert}` }),
+    });
+  }
   const { fileTypeFromBuffer } = await import("file-type");
   const type = await fileTypeFromBuffer(start).catch(() => undefined);
   const what = type === undefined ? "binary data" : `${type.ext.toUpperCase()} (${type.mime})`;
-  const bash = names("bash");
   return new ToolFailure(
     `Not text: ${path} is ${what}, ${formatSize(size)}`,
     bash === undefined ? {} : { hint: `Use ${bash} with a program that reads this format.` },
