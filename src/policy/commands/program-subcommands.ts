@@ -17,9 +17,13 @@ const ALIASES: { readonly [names: string]: string } = {
     install=i,in,ins,inst,insta,instal,isnt,isnta,isntal,isntall,add uninstall=un,unlink,remove,rm,r
     run.test=test,t,tst,run-script.test,rum.test,urn.test run.start=start,run-script.start
     run.stop=stop,run-script.stop run.restart=restart,run-script.restart run=run-script,rum,urn exec=x
-    ci=clean-install,ic,install-clean,isntall-clean update=up,upgrade,udpate list=ls,ll,la config=c view=v,info,show
+    ci=clean-install,ic,install-clean,isntall-clean update=up,u,upgrade,udpate list=ls,ll,la config=c view=v,info,show
     owner=author dist-tag=dist-tags link=ln version=verison login=adduser,add-user rebuild=rb search=find,s,se
-    create=init,innit config.set=set config.get=get`,
+    create=init,innit config.set=set config.get=get dedupe=ddp install-test=it
+    install-ci-test=cit,clean-install-test,sit docs=home bugs=issues org=ogr help=hlep explain=why access=
+    approve-scripts= audit= cache= completion= deny-scripts= deprecate= diff= doctor= edit= explore= find-dupes= fund=
+    help-search= install-scripts= logout= outdated= pack= ping= pkg= prefix= profile= prune= publish= query= repo=
+    root= sbom= shrinkwrap= stage= star= stars= team= token= trust= undeprecate= unpublish= unstar= whoami=`,
   pnpm: `
     install=i add= remove=rm,un,uninstall run=run-script run.test=test,t list=ls update=up,upgrade exec= link=ln dlx=
     publish= config=c`,
@@ -77,4 +81,25 @@ for (const [names, text] of Object.entries(ALIASES)) {
 /** The subcommands of a program by each of their names, "container.run" for two words; `undefined`: it has none. */
 export function subcommandsOf(program: string): ReadonlyMap<string, readonly string[]> | undefined {
   return subcommands.get(program);
+}
+
+/**
+ * The subcommand that a word names, in full: `docker run` is `container run`. npm takes the beginning of a name too, and
+ * capitals instead of hyphens (`npm pub`, `npm distTag`; lib/utils/cmd-list.js of npm 11). `undefined`: it is not known.
+ */
+export function subcommandNamed(program: string, word: string): readonly string[] | undefined {
+  const all = subcommands.get(program);
+  const found = all?.get(word);
+  if (found !== undefined || program !== "npm" || word === "") return found;
+  const name = word.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const begun = Array.from(all ?? []).flatMap(([each, full]) =>
+    each.startsWith(name) && !each.includes(".") ? [full.join(" ")] : [],
+  );
+  const exact = all?.get(name);
+  return exact ?? (new Set(begun).size === 1 ? begun[0]?.split(" ") : undefined);
+}
+
+/** The first word of the subcommand that a word names, in full; the word itself if it is not known. */
+export function fullSubcommand(program: string, word: string): string {
+  return (program === "npm" ? subcommandNamed(program, word)?.[0] : undefined) ?? word;
 }

@@ -1,5 +1,6 @@
 import { findCommands } from "./find-commands.ts";
 import { startsProgram } from "../../git/settings.ts";
+import { fullSubcommand } from "./program-subcommands.ts";
 import { type FoundWord, gitWords, optionValues, subcommandOf } from "./found-words.ts";
 import {
   AS_ANOTHER,
@@ -32,7 +33,7 @@ export function riskOf(command: FoundCommand): CommandRisk {
   const name = nameOf(command);
   const isOfProject = first.value.includes("/") && !SYSTEM_FOLDER.test(first.value);
   if (isOfProject && !INSTALLED.test(first.value)) return medium("runs a program of the project");
-  const subcommand = subcommandOf(words)?.value ?? "";
+  const subcommand = fullSubcommand(name, subcommandOf(words)?.value ?? "");
   const entry = entryOf(`${name} ${subcommand}`) ?? entryOf(name);
   if (entry !== undefined) return isOfProject ? medium(entry.why) : entry;
   if (isOfProject) return medium("runs a tool of the project");

@@ -1,3 +1,4 @@
+import { fullSubcommand } from "./program-subcommands.ts";
 import { type FoundWord, behindPrefix, knownWord, optionValues, scriptIn, subcommandOf } from "./found-words.ts";
 import { startsProgram } from "../../git/settings.ts";
 import { EDITORS, EVALUATING, SHELLS, type Wrapper, expandNames, isListedProgram, wrapperOf } from "./programs.ts";
@@ -17,7 +18,7 @@ export function isWrapper(name: string): boolean {
 export function wrappedIn(name: string, words: readonly FoundWord[], here: readonly FoundWord[]): readonly Wrapped[] {
   const split = name === "env" ? splitText(words) : [];
   if (split.length > 0) return split;
-  const { wrapper, options } = wrapperOf(name, subcommandOf(words)?.value);
+  const { wrapper, options } = wrapperOf(name, fullSubcommand(name, subcommandOf(words)?.value ?? ""));
   return [
     ...(wrapper === undefined ? [] : behind(words, wrapper)),
     ...(options === undefined ? [] : optionValues(words, options).flatMap(hidden)),

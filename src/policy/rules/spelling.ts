@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { type ProgramOption, hasOneDash, optionsOf } from "../commands/program-options.ts";
-import { subcommandsOf } from "../commands/program-subcommands.ts";
+import { subcommandNamed, subcommandsOf } from "../commands/program-subcommands.ts";
 import { meant } from "./meanings.ts";
 
 /** Ends a word of a rule that names only how a word begins. Alone it is any word. */
@@ -43,12 +43,13 @@ export function spelled([path = "", ...args]: readonly string[]): Spelled {
     return { program, options, words: operands };
   }
   const before = parts(program, words, optionsOf(program, []) ?? []).operands;
-  const isNamed = ({ text }: Operand) => subcommands.has(text);
+  const isNamed = ({ text }: Operand) => subcommandNamed(program, text) !== undefined;
   const first = before.findIndex((each) => each.mayBeValue !== true || isNamed(each));
   const one = before[first]?.text ?? "";
   const next = before[first + 1]?.text ?? "";
   const two = subcommands.get(`${one}.${next}`);
-  const names = two ?? subcommands.get(one) ?? (RUNS_SCRIPTS.has(program) && one !== "" ? ["run", one] : [one]);
+  const names =
+    two ?? subcommandNamed(program, one) ?? (RUNS_SCRIPTS.has(program) && one !== "" ? ["run", one] : [one]);
   const { options, operands } = parts(program, words, optionsOf(program, [...names, next]) ?? []);
   const start = operands.findIndex(({ text }) => text === one);
   const rest = operands.filter((_, at) => at < start || at >= start + (two === undefined ? 1 : 2));

@@ -77,6 +77,7 @@ test("risk and reason depend on the program and its subcommand", () => {
     const { risk, why } = riskOf(found(script).commands[0] ?? expect.fail(script));
     return `${risk}: ${why}`;
   };
+  expect(said("npm pub")).toBe(said("npm publish"));
   expect(said("npm test -- --x")).toBe("medium: runs a script of the project");
   expect(said("git -C sub push --force")).toBe("medium: sends commits to a remote");
   expect(said("git status")).toBe("low: only looks");

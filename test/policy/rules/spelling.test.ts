@@ -1,4 +1,8 @@
+import { existsSync, realpathSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { fullSubcommand, subcommandNamed } from "../../../src/policy/commands/program-subcommands.ts";
 import { createRules } from "../../../src/policy/rules/rules.ts";
 import { wordsOf } from "../../../src/policy/rules/words.ts";
 import { ruleWarnings } from "../../../src/policy/rules/warnings.ts";
@@ -83,6 +87,18 @@ const RULES: readonly (readonly [rule: string, same: readonly string[], others: 
   ["npm run deploy*", ["npm run-script deploy:all", "npm rum deploy", "npm --prefix x run deploy"], ["npm run build"]],
   ["npm test", ["npm t", "npm run test", "npm run-script test -- -w"], ["npm run build"]],
   ["npm uninstall *", ["npm rm x", "npm r x", "npm remove x", "npm un x"], ["npm i x"]],
+  [
+    "npm publish *",
+    ["npm pub", "npm publ --tag x", "npm --tag x pu", "npm publis"],
+    ["npm p", "npm unpub", "npm publisher", "npm pack"],
+  ],
+  ["npm unpublish *", ["npm unp x", "npm unpub x --force"], ["npm un x", "npm pub"]],
+  [
+    "npm dist-tag *",
+    ["npm distTag ls", "npm dist-tags ls", "npm dist ls", "npm distTags ls"],
+    ["npm di", "npm Publish"],
+  ],
+  ["npm exec *", ["npm x a", "npm exe a"], ["npm ex a", "npm explain a"]],
   ["yarn run deploy", ["yarn deploy"], ["yarn build"]],
   [
     "pip install *",
@@ -167,6 +183,25 @@ describe("a rule that asks or denies finds a command however its options are spe
       })?.verdict,
     ).toBe("allow");
     expect(createRules({ deny: ["npm"] }, BASE).command({ words: ["git", "pf"], text: "git pf" })).toBeUndefined();
+  });
+
+  const npm = join(dirname(realpathSync(process.execPath)), "../lib/node_modules/npm/lib/utils/cmd-list.js");
+
+  test.skipIf(!existsSync(npm))("each beginning of a name that npm takes is judged as the full name", () => {
+    const { commands, aliases, deref } = createRequire(import.meta.url)(npm) as {
+      readonly commands: readonly string[];
+      readonly aliases: { readonly [alias: string]: string };
+      readonly deref: (word: string) => string | undefined;
+    };
+    const names = [...commands, ...Object.keys(aliases)];
+    const words = new Set(names.flatMap((name) => Array.from(name, (_, at) => name.slice(0, at + 1))));
+    const different = [...words].filter((word) => {
+      const meant = deref(word);
+      const full = meant === undefined ? undefined : subcommandNamed("npm", meant)?.[0]; // older versions have others
+      return full !== undefined && fullSubcommand("npm", word) !== full;
+    });
+    expect(words.size).toBeGreaterThan(300);
+    expect(different).toEqual([]);
   });
 
   test("an allow rule stays strict: another spelling is not allowed by it", () => {
