@@ -105,4 +105,26 @@ describe.skipIf(noSandbox !== undefined)("a start-up file that a command makes",
     expect(heldBackIn(workDir)).toEqual([]);
     expect(() => heldBackAt(join(workDir, ".mcp.json"))).toThrow(/nothing was put aside/);
   });
+
+  // A script writes the files that each generator writes, besides ordinary sources.
+  test.each<[generator: string, files: string, aside: number, named: number]>([
+    ["npm create vite (react-ts)", "package.json index.html vite.config.ts eslint.config.js src/main.tsx", 0, 0],
+    ["npm create vite (vue)", "package.json .vscode/extensions.json src/main.js", 0, 1],
+    ["npx sv create", "package.json .npmrc .vscode/extensions.json svelte.config.js", 0, 2],
+    ["npx create-next-app", "package.json next.config.ts AGENTS.md CLAUDE.md app/page.tsx", 0, 0],
+    ["npm init -y", "package.json", 0, 0],
+    ["npx husky init", ".husky/pre-commit .husky/_/husky.sh .husky/_/pre-commit package.json", 3, 0],
+    ["poetry new", "pyproject.toml README.md src/app/__init__.py tests/__init__.py", 0, 0],
+    ["python -m venv", ".venv/bin/python .venv/bin/activate .venv/pyvenv.cfg .venv/.gitignore", 0, 0],
+    ["cargo new", "Cargo.toml .gitignore src/main.rs", 0, 0],
+    ["go mod init", "go.mod", 0, 0],
+    ["rails new", "Gemfile .rubocop.yml .ruby-version .kamal/hooks/pre-build.sample .github/workflows/ci.yml", 0, 0],
+    ["devcontainer templates apply", ".devcontainer/devcontainer.json .github/dependabot.yml", 1, 0],
+  ])("scaffolding stays bearable: %s", async (generator, files, aside, named) => {
+    const { bash } = await newWorld();
+    const { exit, refusals } = await bash(making(files.split(" ")));
+    const left = refusals.filter((each) => each.kind === "start-up");
+    expect([generator, exit, refusals.length]).toEqual([generator, { how: "exited", code: 0 }, aside + named]);
+    expect(left.filter(({ isAside }) => isAside)).toHaveLength(aside);
+  });
 });
