@@ -38,7 +38,7 @@ export function previewText(
   if (plan.repository.length > 0) {
     const count = plan.repository.length === 1 ? "1 file" : `${plan.repository.length} files`;
     lines.push(
-      `Refs, reflogs or index of the git repository changed too: ${count} (${options.repository} restores them).`,
+      `Refs, index or other files of the git repository changed too: ${count} (${options.repository} restores them).`,
     );
   }
   for (const words of plan.lost) lines.push(`Not kept, so not restored: ${oneLine(words, 200)}.`);

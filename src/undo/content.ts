@@ -1,5 +1,16 @@
 import { createHash, webcrypto } from "node:crypto";
-import { type Stats, existsSync, mkdirSync, readFileSync, readlinkSync, renameSync, statfsSync } from "node:fs";
+import {
+  type Stats,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statfsSync,
+} from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -54,13 +65,24 @@ export async function keepItem(
         ? unkept("it can be neither cloned nor linked")
         : { kind: "large", id, mode, size: info.size };
     }
-    const content = info.size > SMALL_BYTES ? await readFile(at) : readFileSync(at);
-    return { kind: "file", id: await put(content), mode };
+    return { kind: "file", id: await put(info.size > SMALL_BYTES ? await readFile(at, OPEN) : readSmall(at)), mode };
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "";
-    if (["ENOENT", "ENOTDIR", "EINVAL"].includes(code)) return null;
+    if (["ENOENT", "ENOTDIR", "EISDIR", "EINVAL", "ELOOP", "ENXIO", "EAGAIN"].includes(code)) return null;
     if (["EACCES", "EPERM", "EIO"].includes(code)) return unkept("it cannot be read");
     throw error;
+  }
+}
+
+/** A file that was replaced by a link is not followed, and one that was replaced by a pipe is not waited for. */
+const OPEN = { flag: constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK };
+
+function readSmall(at: Buffer): Buffer {
+  const file = openSync(at, OPEN.flag);
+  try {
+    return readFileSync(file);
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -15,33 +15,19 @@ export class UndoOff extends Error {}
 export interface GitRun {
   /** The command's stdin. Default: empty. */
   readonly input?: string;
-  /** The working tree. Default: the store's own folder, which has no files of a workspace. */
-  readonly workTree?: string;
   /** The index file to use. */
   readonly index?: string;
-  /** If true, exit code 1 means that nothing was found. */
-  readonly mayFind?: boolean;
   readonly signal?: AbortSignal;
 }
 
 /**
- * The configuration of a store. Ignores the user's and the system's configuration; runs no hook, file monitor or
- * conversion; never packs or prunes by itself; accepts any file name. Flushes objects to disk in batches.
+ * The configuration of a store. Git never sees the workspace: it stores content, prunes it, and prints diffs of trees
+ * with any file names. It never packs or prunes by itself. Flushes objects to disk in batches.
  */
 const CONFIG = `[core]
 	repositoryformatversion = 0
-	bare = false
-	hooksPath = /dev/null
+	bare = true
 	attributesFile = /dev/null
-	excludesFile = /dev/null
-	fsmonitor = false
-	untrackedCache = false
-	splitIndex = false
-	autocrlf = false
-	safecrlf = false
-	fileMode = true
-	symlinks = true
-	trustctime = true
 	protectNTFS = false
 	protectHFS = false
 	sharedRepository = 0600
@@ -51,17 +37,10 @@ const CONFIG = `[core]
 	auto = 0
 `;
 
-/**
- * `$GIT_DIR/info/attributes` overrides every .gitattributes file (gitattributes(5)). Uses `!` for attributes that git
- * rejects with `-`.
- */
-const ATTRIBUTES = "* -text -crlf !eol -ident -filter !working-tree-encoding\n";
-
 /** Creates the folder of a store if it does not exist. Repeating it changes nothing. */
 export async function initStore(store: string): Promise<void> {
-  for (const folder of ["objects", "refs", "info"]) await makePrivateFolder(join(store, folder));
+  for (const folder of ["objects", "refs"]) await makePrivateFolder(join(store, folder));
   await writeFile(join(store, "config"), CONFIG, { mode: 0o600 });
-  await writeFile(join(store, "info/attributes"), ATTRIBUTES, { mode: 0o600 });
   await writeFile(join(store, "HEAD"), "ref: refs/heads/none\n", { mode: 0o600 });
 }
 
@@ -81,7 +60,7 @@ export async function git(store: string, args: readonly string[], run: GitRun = 
     child.on("error", reject);
     child.on("close", resolve);
   });
-  if (code === 0 || (code === 1 && run.mayFind === true)) return Buffer.concat(out).toString("latin1");
+  if (code === 0) return Buffer.concat(out).toString("latin1");
   const [firstLine = ""] = Buffer.concat(errors).toString("utf8").trim().split("\n");
   throw new Error(`git ${args[0]} failed: ${firstLine === "" ? `exit code ${code}` : firstLine}`);
 }
@@ -130,19 +109,18 @@ export function openReader(store: string): ObjectReader {
 }
 
 /** Starts git on a store. */
-export function startGit(store: string, args: readonly string[], { workTree = store, index, signal }: GitRun = {}) {
+export function startGit(store: string, args: readonly string[], { index, signal }: GitRun = {}) {
   requireGit();
   const env = {
     HOME: store,
     LC_ALL: "C",
     GIT_DIR: store,
-    GIT_WORK_TREE: workTree,
     ...OWN_CONFIGURATION_ONLY,
     GIT_NO_REPLACE_OBJECTS: "1",
     ...(index !== undefined && { GIT_INDEX_FILE: index }),
   };
   return startProgram(["git", ...args], {
-    cwd: workTree,
+    cwd: store,
     env,
     isBare: true,
     stdio: "pipe",

@@ -122,7 +122,7 @@ const MOST_WATCHED = 5_000;
 export function lostSince({ path: store, workDir }: UndoStore): readonly string[] {
   const manifest = lastManifest(store) ?? new Map<string, Known>();
   const isWatched = ([path, { item }]: [string, Known]) =>
-    item.kind === "unkept" || (item.kind === "large" && isLink(item.id) && !isOfRepository(path));
+    !isOfRepository(path) && (item.kind === "unkept" || (item.kind === "large" && isLink(item.id)));
   const files = watched.get(manifest) ?? new Map([...manifest].filter(isWatched));
   watched.set(manifest, files);
   const infoOf = (path: string) => tried(() => lstatSync(pathIn(workDir, path), { throwIfNoEntry: false }));
@@ -148,7 +148,8 @@ function folderOf(path: string): string {
 export function unkeptText(manifest: Manifest, isMeant: (path: string) => boolean = () => true): readonly string[] {
   const lost = new Map<string, Lost>();
   for (const [path, { item }] of manifest)
-    if (item.kind === "unkept" && isMeant(path)) lost.set(path, { size: item.size, why: item.why });
+    if (item.kind === "unkept" && !isOfRepository(path) && isMeant(path))
+      lost.set(path, { size: item.size, why: item.why });
   return lostText(lost);
 }
 

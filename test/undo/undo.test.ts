@@ -32,6 +32,7 @@ function treeOf(folder: string, skip: readonly string[] = [".git"]): { readonly 
       const info = lstatSync(join(folder, inner));
       const mode = (info.mode & 0o7777).toString(8);
       if (info.isSymbolicLink()) found[inner] = `link ${readlinkSync(join(folder, inner))}`;
+      else if (info.isFIFO()) found[inner] = "pipe";
       else if (info.isDirectory()) found[inner] = `folder ${mode}`;
       else found[inner] = `file ${mode} ${readFileSync(join(folder, inner), "latin1")}`;
       if (info.isDirectory()) visit(inner);
@@ -199,6 +200,10 @@ const byTool = fc.oneof(
     .map(([to, mode]) => `chmod ${mode} "${to}"`),
   fc.tuple(fc.oneof(path, name)).map(([to]) => `rm -rf "${to}"; ln -s /etc "${to}"`),
   fc.tuple(name, fc.nat(9)).map(([to, n]) => `rm -rf ${to}; echo ${n} > ${to}`),
+  name.map((folder) => `mkdir -p ${folder}; echo "*" > ${folder}/.gitignore`),
+  name.map((folder) => `rm -rf ${folder}; git init -q ${folder}; echo x > ${folder}/x`),
+  fc.tuple(fc.oneof(path, name)).map(([to]) => `rm -rf "${to}"; mkfifo "${to}"`),
+  fc.tuple(name, name).map(([from, to]) => `mv ${from} ${to}`),
   fc.constant("git add -A; git -c user.name=T -c user.email=t@example.org commit -qm x"),
 );
 /** What somebody else does meanwhile: writes a file, or removes it. */
@@ -219,6 +224,7 @@ describe("random changes of tools and of somebody else", () => {
         fc.asyncProperty(steps, async (all) => {
           const folder = await repository({ a: "a\n", "d/a": "da\n", "d/b": "db\n", "d/e/a": "dea\n", "f/a": "fa\n" });
           mkdirSync(join(folder, "g/h"), { recursive: true });
+          writeFileSync(join(folder, ".git/info/exclude"), "d\ng\n");
           const before = treeOf(folder);
           const { run, write, undo, toolkit } = await undoing(folder);
           await run("true"); // the point
