@@ -7,6 +7,7 @@ import { DEFAULT_LIMIT } from "../output/truncate.ts";
 import { quoteWords } from "../util/quote.ts";
 import { shownTail } from "./shared/command-output.ts";
 import { attachSecondsHint } from "./shared/duration.ts";
+import { requireNoTerminal } from "./shared/needs-terminal.ts";
 import { goesOnText, runAndWait } from "./shared/wait-for-command.ts";
 import { mendCommand } from "./shared/other-agents.ts";
 import {
@@ -92,6 +93,7 @@ export const bash = ({
       async run({ command, timeout, ...how }, context) {
         const lifetime = lifetimeOf(how);
         attachSecondsHint("timeout", timeout, context);
+        requireNoTerminal(command, context, names);
         const argv = scriptCommand(shell, command);
         if (lifetime !== "call") return startJob(argv, command, { lifetime, timeout }, context);
         const timeoutMs = (timeout ?? defaultTimeout) * 1_000;

@@ -5,6 +5,7 @@ import { ToolFailure } from "../contract/failure.ts";
 import { type ToolContext, type ToolNames, defineTool, withToolNames } from "../contract/tool.ts";
 import { shownHead } from "./shared/command-output.ts";
 import { LONGEST_MS, attachSecondsHint, parseDuration } from "./shared/duration.ts";
+import { requireNoTerminal } from "./shared/needs-terminal.ts";
 import { type GoesOn, goesOnText, runAndWait } from "./shared/wait-for-command.ts";
 import { mendCommand } from "./shared/other-agents.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
@@ -65,6 +66,7 @@ export const runShell = ({ terminal = false, sandboxed = false, shell = "bash", 
         const mode = modeOf(wait);
         if ("problem" in mode) throw new ToolFailure(mode.problem);
         if (typeof wait === "number") attachSecondsHint("wait", wait, context);
+        requireNoTerminal(command, context, names);
         const argv = scriptCommand(shell, command);
         if (mode.how === "dispatch") return dispatched(argv, context);
         const { timeoutMs } = mode;

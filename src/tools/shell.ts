@@ -1,10 +1,11 @@
 import { Type } from "typebox";
 import type { Command, OutputLog, Process } from "../contract/backend.ts";
 import { ToolFailure } from "../contract/failure.ts";
-import { type ToolContext, defineTool } from "../contract/tool.ts";
+import { type ToolContext, defineTool, withToolNames } from "../contract/tool.ts";
 import { savedNotice } from "../output/truncate.ts";
 import { messageOf } from "../util/errors.ts";
 import { reportOutput, shownHead } from "./shared/command-output.ts";
+import { requireNoTerminal } from "./shared/needs-terminal.ts";
 import { mendCommand } from "./shared/other-agents.ts";
 import {
   RUNS_SCRIPTS,
@@ -36,43 +37,46 @@ export const shell = ({
   shell: program = "bash",
   ...options
 }: ShellOptions = {}) =>
-  defineTool({
-    name: "shell",
-    description: "Execute a shell command in the workspace directory",
-    limit: LIMIT,
-    ...RUNS_SCRIPTS,
-    ...options,
-    paramsHint: "command (required), approved",
-    input: Type.Object(
-      {
-        command: Type.String({ minLength: 1, description: "Shell command to execute" }),
-        // Asks for a person's approval; grants nothing itself.
-        approved: Type.Optional(
-          Type.Boolean({ default: false, description: "Ask a person to approve a command that needs it" }),
-        ),
-        ...sandboxArguments(sandboxed),
+  withToolNames((names) =>
+    defineTool({
+      name: "shell",
+      description: "Execute a shell command in the workspace directory",
+      limit: LIMIT,
+      ...RUNS_SCRIPTS,
+      ...options,
+      paramsHint: "command (required), approved",
+      input: Type.Object(
+        {
+          command: Type.String({ minLength: 1, description: "Shell command to execute" }),
+          // Asks for a person's approval; grants nothing itself.
+          approved: Type.Optional(
+            Type.Boolean({ default: false, description: "Ask a person to approve a command that needs it" }),
+          ),
+          ...sandboxArguments(sandboxed),
+        },
+        { additionalProperties: false },
+      ),
+      mend: (raw) => trimmed(mendCommand(raw, SPELLINGS)),
+      effects: ({ command, ...asked }) => [execEffect(command, withinOf(asked))],
+      async run({ command }, context) {
+        requireNoTerminal(command, context, names);
+        const process = await started(scriptCommand(program, command), timeout, context);
+        const ended = new AbortController();
+        const watching = reportOutput(process.output, context, ended.signal);
+        const exit = await process.exit;
+        ended.abort();
+        await watching;
+        const stdout = await streamText(process.output, context);
+        const stderr = process.errors === undefined ? "" : await streamText(process.errors, context);
+        if (exit.how === "exited" && exit.code === 0) return { stdout, stderr, exit_code: 0 };
+        throw new ToolFailure(`${hasEnded(exit) ? "" : "Execution failed: "}${endingText(exit, timeout * 1_000)}`, {
+          content: contentOf(combined(stdout, stderr)),
+          data: { stdout, stderr, exit_code: exit.how === "exited" ? exit.code : null },
+        });
       },
-      { additionalProperties: false },
-    ),
-    mend: (raw) => trimmed(mendCommand(raw, SPELLINGS)),
-    effects: ({ command, ...asked }) => [execEffect(command, withinOf(asked))],
-    async run({ command }, context) {
-      const process = await started(scriptCommand(program, command), timeout, context);
-      const ended = new AbortController();
-      const watching = reportOutput(process.output, context, ended.signal);
-      const exit = await process.exit;
-      ended.abort();
-      await watching;
-      const stdout = await streamText(process.output, context);
-      const stderr = process.errors === undefined ? "" : await streamText(process.errors, context);
-      if (exit.how === "exited" && exit.code === 0) return { stdout, stderr, exit_code: 0 };
-      throw new ToolFailure(`${hasEnded(exit) ? "" : "Execution failed: "}${endingText(exit, timeout * 1_000)}`, {
-        content: contentOf(combined(stdout, stderr)),
-        data: { stdout, stderr, exit_code: exit.how === "exited" ? exit.code : null },
-      });
-    },
-    render: ({ stdout, stderr }) => combined(stdout, stderr),
-  });
+      render: ({ stdout, stderr }) => combined(stdout, stderr),
+    }),
+  );
 
 /** Other argument names that models use. */
 const SPELLINGS: { readonly [spelling: string]: string } = {

@@ -164,6 +164,30 @@ describe("the environment of a command", () => {
     expect(shown).not.toContain("eu-4711");
   });
 
+  test.each([
+    ["bash", "vim notes.txt"],
+    ["shell", "cd . && nano +3 notes.txt"],
+    ["run_shell", "vi"],
+    ["bash", "sh -c 'top'"],
+    ["bash", "env view -R notes.txt; echo done"],
+  ])("%s: `%s` ends at once, with what to use", async (tool, command) => {
+    const { text } = await toolsOn();
+    expect(await text(tool, { command })).toMatch(
+      /(vim?|nano|top|view) needs a terminal, .* Nothing was run\n(Change a file with edit, write, sed -i; look at it with read|Use top -b)/,
+    );
+  });
+
+  test("commands that only name a full-screen program run", async () => {
+    const { text } = await toolsOn();
+    for (const command of [
+      "which vim; command -v top; type nano; echo vim view top watch",
+      "echo top >vim; cat vim; test -f view",
+      "top() { echo mine; }; top",
+      "vim --version; top -bn1; vim -es -c wq x.txt",
+    ])
+      expect(await text("bash", { command })).not.toContain("needs a terminal");
+  });
+
   test("accepts any script as written: quotes, several lines, here-documents", async () => {
     const { text } = await toolsOn();
     const command = `x='it''s "fine"'\ncat <<'END'\n$x \\ \`y\` é\nEND\necho "$x" $((1+1))`;
