@@ -279,9 +279,10 @@ export interface Command {
   readonly lifetime?: Lifetime;
   /**
    * Runs as if it were typed at the prompt of the live terminal: with the exported variables that such commands have
-   * left. Its own, and its folder, are left to the next one and to the person there. Ignored without a live terminal.
+   * left. Its own, and its folder, are left to the next one and to the person there. "folder": without these variables.
+   * Ignored without a live terminal.
    */
-  readonly inPane?: true;
+  readonly inPane?: true | "folder";
   /** The command's text for people, in lists and in a live terminal. Default: a shell's script, otherwise `argv`. */
   readonly label?: string;
   /**

@@ -47,7 +47,12 @@ export function approvedCommands({ inner, call, allowed, later, alive }: Approve
     if (run === undefined) return { ...command, cwd: real, isRealCwd: true, within };
     const anewRun =
       "argv" in run
-        ? { argv: run.argv, env: { ...command.env, ...run.env } }
+        ? {
+            argv: run.argv,
+            env: { ...command.env, ...run.env },
+            // No variable has an effect on a plain command, as without a terminal.
+            ...(command.inPane === true && { inPane: "folder" as const }),
+          }
         : { argv: withScript(command.argv, run.script) };
     const label = command.label ?? scriptOf(command.argv); // people see what the model wrote
     return { ...command, ...anewRun, label, cwd: run.cwd, isRealCwd: true, within };

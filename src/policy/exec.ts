@@ -58,7 +58,10 @@ export function execJudge(
   const concernOf = async (effect: Exec, given: Pick<GivenToJudge, "judgePath" | "look"> & { typed: boolean }) => {
     const { decision } = await judgeCommand(effect, { ...given, contained: false });
     if (decision.verdict === "ask" && decision.rule === "high_risk") return "changes";
-    const isPlain = decision.verdict !== "deny" && decision.runs?.some((run) => "argv" in run) === true;
+    const isPlain =
+      decision.verdict !== "deny" &&
+      decision.runs?.some((run) => "argv" in run) === true &&
+      decision.parts?.every(({ rule }) => OF_LIST.has(rule)) === true;
     const { commands } = findCommands(effect.command, backend);
     return isPlain && commands.some((each) => looksAtMachine(nameOf(each))) ? "looks" : undefined;
   };
@@ -117,5 +120,8 @@ function noSandbox({ reason, fix }: Extract<SandboxState, { works: false }>): De
     reason: `Commands run only in the sandbox, which does not work here: ${reason} ${fix}`,
   };
 }
+
+/** The rules of plain commands that are on the list. What only a user's rule allows does not leave the sandbox by it. */
+const OF_LIST: ReadonlySet<string | undefined> = new Set(["plain", "shell_confirm", "low_risk"]);
 
 const SPARED: ReadonlySet<string | undefined> = new Set(["require_approval_for_medium_risk", "not_plain"]);

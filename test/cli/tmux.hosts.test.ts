@@ -148,6 +148,10 @@ describe.skipIf(problem !== undefined)("in tmux", () => {
     types('cd "../it\'s a folder"');
     await until("the person has changed the folder", () => folder() === join(workDir, "it's a folder"));
     expect(await out("pwd")).toBe(join(workDir, "it's a folder"));
+    // A plain command is rewritten: no variable of the pane has an effect on it.
+    expect(await run("export TZ=Asia/Tokyo")).toContain("exit code: 0");
+    expect(await out('echo "$TZ"')).toBe("Asia/Tokyo");
+    expect(await out("date +%Z")).not.toMatch(/JST|Asia/);
     expect(await run("unset A; cd ../two; exit 7")).toContain("exit code: 7");
     expect(await out('basename "$PWD"; echo "${A-gone}"')).toBe("two\ngone");
 

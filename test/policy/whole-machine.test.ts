@@ -146,6 +146,14 @@ test.each(["supervised", "full"] as const)(
   },
 );
 
+test("what only a rule of the user allows does not leave the sandbox by it", async () => {
+  const { run } = await operator({ commands: { allow: ["systemctl *"] } }, "works");
+  expect(await run("systemctl restart nginx")).toMatchObject({ verdict: "allow", within: {} });
+  expect(await run("cd /tmp && systemctl status nginx")).toMatchObject({ verdict: "allow", within: {} });
+  const { run: runs } = await operator({}, "works");
+  expect(await runs("cd /tmp && systemctl status nginx")).toMatchObject({ verdict: "allow", within: "none" });
+});
+
 test("workspace_only stays closed, and other presets have none of this", async () => {
   const { toolkit, world } = await operator({ workspaceOnly: true });
   const path = join(world.outside, "secret.txt");

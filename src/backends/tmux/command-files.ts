@@ -27,7 +27,7 @@ export interface Plan {
 
 /** Whether what the command leaves can be kept: a shell runs a script. */
 export function isKept({ argv, inPane }: Command): boolean {
-  return inPane === true && argv.length > 2 && argv.at(-2) === "-c";
+  return inPane !== undefined && argv.length > 2 && argv.at(-2) === "-c";
 }
 
 /** Returns an sh script that creates a command's files: `N`, which a pane's shell runs, and `N.d`, with the FIFOs. */
@@ -63,7 +63,7 @@ function starter(command: Command, { number, cwd, folder, shell, isKept: keeps }
     ? keeping(command.argv, assignments({ hr_at: folder, hr_d: `${folder}/${number}.d` }))
     : command.argv;
   const place = { cwd, mark: "", before: `'exec "$@"' sh`, input: "" };
-  const state = keeps ? `${folder}/state` : "";
+  const state = command.inPane === true ? `${folder}/state` : "";
   const own = assignments({ hr_at: folder, hr_n: String(number), hr_sh: shell, hr_session: "", hr_state: state });
   return `${own}\n. "$hr_at/ready"\n${commandFunctions({ ...command, argv }, place)}\n${START}`;
 }
