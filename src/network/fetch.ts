@@ -76,7 +76,8 @@ export function createFetcher(guard: AgentOptions = {}): Fetcher {
           const next = mayFollow === 0 ? undefined : redirectOf(response, url);
           if (next === undefined) {
             const encoding = method === "HEAD" ? "" : String(response.headers["content-encoding"] ?? "");
-            const { bytes, truncated, fault } = await readBody(response.body, encoding, maxBytes);
+            const stop = isStream(response) ? stopSoon(response.body, url) : undefined;
+            const { bytes, truncated, fault } = await readBody(response.body, encoding, maxBytes).finally(stop);
             if (signal.aborted) throw signal.reason;
             const problem = fault === undefined ? undefined : fetchProblem(fault, url, late());
             const ms = Math.round(performance.now() - startedMs);
@@ -100,6 +101,22 @@ export function createFetcher(guard: AgentOptions = {}): Fetcher {
     },
     close: () => agent.destroy(),
   };
+}
+
+/** How long a stream of events is read, in milliseconds: it does not end by itself. */
+const STREAM_MS = 2_000;
+
+function isStream({ headers }: Dispatcher.ResponseData): boolean {
+  return /^(text\/event-stream|multipart\/x-mixed-replace)\b/i.test(String(headers["content-type"] ?? ""));
+}
+
+/** Ends a body after `STREAM_MS`. Returns a function that lets it go on. */
+function stopSoon(body: Dispatcher.ResponseData["body"], { href }: URL): () => void {
+  const timer = setTimeout(() => {
+    const arrived = `${href} is a stream of events that does not end; it was read for ${STREAM_MS / 1_000} s`;
+    body.destroy(new ToolFailure(arrived));
+  }, STREAM_MS);
+  return () => clearTimeout(timer);
 }
 
 /**

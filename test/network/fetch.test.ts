@@ -277,6 +277,20 @@ describe("a body that ends early", () => {
     await expect(fetch(`http://${at}/silent`, { timeoutMs: 300 })).rejects.toThrow("did not answer completely");
   });
 
+  test("as a stream of events is what arrived soon, and says that it does not end; one that ends is whole", async () => {
+    const at = await webServer(({ url }, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
+      response.write("data: one\n\n");
+      if (url === "/ends") response.end();
+    });
+    const { fetch } = fetcherTo([at]);
+    const [endless, ended] = await Promise.all([fetch(`http://${at}/endless`), fetch(`http://${at}/ends`)]);
+    expect([textOf(endless), textOf(ended), ended.incomplete]).toEqual(["data: one\n\n", "data: one\n\n", undefined]);
+    expect(endless.incomplete).toBe(
+      `http://${at}/endless is a stream of events that does not end; it was read for 2 s`,
+    );
+  });
+
   test.each(["gzip", "deflate", "br", "zstd"])("and has no byte is empty, whatever %s is", async (encoding) => {
     const at = await webServer((_, response) => void response.writeHead(200, { "content-encoding": encoding }).end());
     expect(await fetcherTo([at]).fetch(`http://${at}/`)).toMatchObject({ status: 200, body: { length: 0 } });
