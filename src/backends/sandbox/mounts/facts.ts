@@ -1,8 +1,7 @@
-import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { SandboxAccess } from "../../../contract/containment.ts";
 import { ToolFailure } from "../../../contract/failure.ts";
-import { messageOf, tried } from "../../../util/errors.ts";
 import { absolutePath, isInside } from "../../../util/paths.ts";
 import { words } from "../../../util/text.ts";
 import { realOf } from "../../../git/disk.ts";
@@ -13,7 +12,7 @@ import { startUpFile } from "../../../provenance/start-up.ts";
 import { type Hidden, type Homes, hiddenPaths, secretAt } from "./hidden.ts";
 import type { Facts } from "./mounts.ts";
 import { type Unread, protectedFinder } from "./protected.ts";
-import { putAside } from "./put-aside.ts";
+import { makeFile, makeFolder, putAside, removeIfEmpty } from "./put-aside.ts";
 import { newStartUpFiles } from "./start-up-files.ts";
 import { heldRepository, holdBack, submoduleFinder } from "./repositories.ts";
 import type { SandboxDisk } from "./sandbox-disk.ts";
@@ -321,7 +320,7 @@ function stillReal(path: string, { realOf: real }: Pick<SandboxDisk, "realOf">):
 function grantedPath(
   { path, isFolder: asFolder }: { readonly path: string; readonly isFolder: boolean },
   ours: readonly string[],
-  disk: Pick<SandboxDisk, "isThere" | "isHere">,
+  disk: Pick<SandboxDisk, "isThere" | "isHere" | "realOf">,
 ): string {
   if (disk.isThere(path)) return path;
   if (!disk.isHere || !asFolder || !ours.some((root) => isInside(path, root))) {
@@ -329,30 +328,18 @@ function grantedPath(
       hint: "Ask for a folder above it that exists.",
     });
   }
-  try {
-    mkdirSync(path, { recursive: true });
-    return realOf(path);
-  } catch (error) {
-    throw new ToolFailure(`the folder ${path} could not be created for the command: ${messageOf(error)}`, {
-      cause: error,
-    });
-  }
+  if (makeFolder(path)) return stillReal(path, disk);
+  throw new ToolFailure(`the folder ${path} could not be created for the command`);
 }
 
 function emptyFile(path: string): string {
-  try {
-    writeFileSync(path, "", { flag: "wx" });
-    return path;
-  } catch (error) {
-    throw new ToolFailure(`the file ${path} could not be created for the command: ${messageOf(error)}`, {
-      cause: error,
-    });
-  }
+  if (makeFile(path)) return path;
+  throw new ToolFailure(`the file ${path} could not be created for the command`);
 }
 
 /** Removes files that were created for a command and are still empty. Never throws. */
 export function removeEmpty(made: readonly string[]): void {
-  for (const path of made) if (tried(() => statSync(path).size) === 0) tried(() => rmSync(path));
+  made.forEach(removeIfEmpty);
 }
 
 function unique(paths: readonly string[]): readonly string[] {

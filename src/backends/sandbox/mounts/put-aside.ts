@@ -3,6 +3,8 @@ import {
   closeSync,
   constants,
   existsSync,
+  lstatSync,
+  mkdirSync,
   openSync,
   readlinkSync,
   renameSync,
@@ -25,6 +27,7 @@ export function putAside(path: string): boolean {
   const kind = kindOf(path);
   if (kind === undefined) return false;
   return inFolder(path, (at) => {
+    unlock(at);
     if (kind === "other") unlinkSync(bytesOf(at));
     else renameSync(bytesOf(at), bytesOf(unusedName(`${at}.held-back`)));
   });
@@ -34,12 +37,42 @@ export function putAside(path: string): boolean {
 export function replaceContent(path: string, content: Buffer): boolean {
   let isDone = false;
   const wasThere = inFolder(path, (at) => {
+    unlock(at);
     const coming = `${at}.held-back.lock`;
     writeFileSync(bytesOf(coming), content, { flag: "wx", mode: statSync(bytesOf(at)).mode & 0o777 });
     renameSync(bytesOf(coming), bytesOf(at));
     isDone = true;
   });
   return isDone || (wasThere && putAside(path));
+}
+
+/** Lets this process write in the folder of a path. */
+const unlock = (at: string) => chmodSync(dirname(at), statSync(dirname(at)).mode | 0o300);
+
+/** Creates a folder, and those above it. False if it cannot be created, or a link is on its path. Never throws. */
+export function makeFolder(path: string): boolean {
+  if (kindOf(path) === "folder") return true;
+  if (!makeFolder(dirname(path))) return false;
+  inFolder(path, (at) => mkdirSync(bytesOf(at)));
+  return kindOf(path) === "folder";
+}
+
+/** Creates an empty file. False if it cannot be created, or a link is on its path. Never throws. */
+export function makeFile(path: string): boolean {
+  let isMade = false;
+  inFolder(path, (at) => {
+    writeFileSync(bytesOf(at), "", { flag: "wx" });
+    isMade = true;
+  });
+  return isMade;
+}
+
+/** Removes a file that is empty. Never throws. */
+export function removeIfEmpty(path: string): void {
+  inFolder(path, (at) => {
+    const info = lstatSync(bytesOf(at));
+    if (info.isFile() && info.size === 0) unlinkSync(bytesOf(at));
+  });
 }
 
 /**
@@ -52,7 +85,6 @@ function inFolder(path: string, work: (at: string) => void): boolean {
   const opened = `/proc/self/fd/${folder}`; // proc(5)
   try {
     if (pathFrom(readlinkSync(opened, "buffer")) !== dirname(path)) return false;
-    chmodSync(opened, statSync(opened).mode | 0o300);
     work(`${opened}/${basename(path)}`);
   } catch {
     // the path is reported anyway

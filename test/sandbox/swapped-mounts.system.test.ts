@@ -1,0 +1,2 @@
+// Ten times as many rounds.
+import "./swapped-mounts.test.ts";
