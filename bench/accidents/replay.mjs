@@ -189,7 +189,7 @@ function differing(before, now) {
  */
 function recovered(before, lost, now) {
   const bytes = (/** @type {readonly string[]} */ paths) =>
-    paths.reduce((sum, path) => sum + (before.get(path)?.bytes ?? 0), 0);
+    paths.reduce((all, path) => all + (before.get(path)?.bytes ?? 0), 0);
   const back = lost.filter((path) => before.get(path)?.hash === now.get(path)?.hash);
   return { lost: lost.length, back: back.length, lostBytes: bytes(lost), backBytes: bytes(back) };
 }
