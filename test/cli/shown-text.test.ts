@@ -91,7 +91,7 @@ test("every view of a question shows hostile text as what it is, in every field 
   );
 });
 
-test("every view of a thread shows hostile text as what it is, in every field of its events", async () => {
+test("every view of a thread shows hostile text as what it is, in the fields of its events", async () => {
   await fc.assert(
     fc.asyncProperty(hostile, async (text) => {
       const store = memoryStore();
@@ -102,6 +102,30 @@ test("every view of a thread shows hostile text as what it is, in every field of
       store.append({ type: "message.added", thread, at, message: { role: "user", from: "person", content } });
       store.append({ type: "call.started", ...of, name: text, input: { [text]: text }, agent: text } as never);
       store.append({ type: "call.updated", ...of, update: { displayMessage: text } } as never);
+      const decision = { verdict: "ask", risk: "high", reason: text, rule: text, scopes: [{ label: text, key: text }] };
+      const effects = effectsOf(text);
+      const aside = [{ kind: "start-up", path: text, what: text, isAside: true }];
+      const more: readonly { readonly type: string; readonly [field: string]: unknown }[] = [
+        { type: "turn.ended", reason: "failed", message: text },
+        { type: "call.approved", decision, effects, input: { [text]: text } },
+        { type: "call.hooked", event: text, program: text, did: text, reason: text },
+        { type: "approval.requested", question: "q", decision, effects },
+        { type: "approval.decided", question: "q", by: text, approval: { answer: "refuse", reason: text } },
+        { type: "call.updated", update: { output: { text, stream: "stdout" } } },
+        { type: "job.started", job: text, command: text, lifetime: "toolkit" },
+        { type: "job.output", job: text, text },
+        { type: "port.opened", job: text, port: 1, by: text, url: text },
+        { type: "sandbox.refused", refusals: aside },
+        { type: "job.ended", job: text, exit: { how: "failed", message: text } },
+        { type: "stop.requested", by: text },
+      ];
+      for (const event of more) store.append({ ...of, ...event } as never);
+      const spoken = [
+        { type: "text", text },
+        { type: "reasoning", text },
+        { type: "call", id: "c", name: text, input: text },
+      ];
+      store.append({ type: "message.added", thread, at, message: { role: "assistant", content: spoken } } as never);
       store.append({ type: "call.finished", ...of, status: "failed", error: text, content } as never);
       const messages = await readThread(store, thread);
       const [summary] = await store.threads();
