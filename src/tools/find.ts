@@ -74,13 +74,14 @@ export const find = ({ maxResults = DEFAULT_MAX_RESULTS, ...options }: FindOptio
         const { git, names: only, pick } = meant;
         const query = { path, kinds, git, names: only, pick, signal };
         const countOf = ({ files, folders, links }: FindResult) => files.length + folders.length + links.length;
+        const since = performance.now();
         const listed = await backend
           .find(query)
           .then(async (first) => {
             const findAll = (stop: AbortSignal) => backend.find({ ...query, ignored: true, signal: stop });
             const count = countOf(first);
             if (count > 0) {
-              const note = await ignoredNote({ path: root, backend, signal }, count, findAll, countOf);
+              const note = await ignoredNote({ path: root, backend, signal }, { count, since }, findAll, countOf);
               return { ...first, notes: [...first.notes, ...(note === undefined ? [] : [note])] };
             }
             const ignored = await inIgnored({ path, backend, signal }, findAll, countOf);

@@ -186,6 +186,7 @@ async function searchFiles(path: string, question: Question, context: ToolContex
     signal,
   };
   try {
+    const since = performance.now();
     const found = await backend.search(query);
     // Without ripgrep, ignored files are searched anyway.
     if (found.hasMore || found.notes.length > 0) return { ...found, root };
@@ -193,7 +194,12 @@ async function searchFiles(path: string, question: Question, context: ToolContex
       backend.search({ ...query, ignored: true, maxMatches: MAX_RESULTS, signal: stop });
     const filesIn = ({ lines }: SearchResult) => new Set(lines.map((line) => line.path)).size;
     if (found.matches > 0 || found.hidden > 0) {
-      const note = await ignoredNote({ path: root, backend, signal }, filesIn(found), searchAll, filesIn);
+      const note = await ignoredNote(
+        { path: root, backend, signal },
+        { count: filesIn(found), since },
+        searchAll,
+        filesIn,
+      );
       return { ...found, root, notes: note === undefined ? [] : [note] };
     }
     const ignored = await inIgnored(

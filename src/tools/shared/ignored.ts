@@ -3,9 +3,10 @@ import type { ToolBackend } from "../../contract/backend.ts";
 import { pause } from "../../util/abort.ts";
 import { plural } from "../../util/text.ts";
 
-/** How long ignored files are looked at after a search that found nothing, and after one that did. Milliseconds. */
+/** How long ignored files are looked at after a search that found nothing. Milliseconds. */
 const PATIENCE_MS = 2_000;
-const LITTLE_PATIENCE_MS = 500;
+/** How long at least after a search that found something; as long as that search took, if that is longer. */
+const LITTLE_PATIENCE_MS = 50;
 
 /** What a search in ignored files came to. */
 export interface InIgnored<Found> {
@@ -23,20 +24,23 @@ interface Searched {
 
 /**
  * Says in how many ignored files of a folder there is more, after a search that found something in `count` others.
- * `undefined`: in none, the folder has no `.gitignore`, or they are too many to be looked at soon.
+ * `undefined`: in none, the folder has no `.gitignore`, or they are too many: looking at them never takes much longer than
+ * the search did.
  *
+ * @param since when that search began, as `performance.now()` says it
  * @param search searches all files, also ignored ones
  * @param filesIn how many files something was found in
  */
 export async function ignoredNote<Found>(
   { path, backend, signal }: Searched,
-  count: number,
+  { count, since }: { readonly count: number; readonly since: number },
   search: (signal: AbortSignal) => Promise<Found>,
   filesIn: (found: Found) => number,
 ): Promise<string | undefined> {
+  const patience = Math.max(LITTLE_PATIENCE_MS, performance.now() - since);
   const rules = await backend.files.stat(posix.join(path, ".gitignore")).catch(() => undefined);
   if (rules === undefined) return undefined;
-  return await inTime(LITTLE_PATIENCE_MS, signal, async (stop) => {
+  return await inTime(patience, signal, async (stop) => {
     const ignored = filesIn(await search(stop)) - count;
     return ignored > 0 ? leftOut(ignored) : undefined;
   }).catch(() => {
