@@ -29,6 +29,8 @@ export interface FileAct {
   readonly bytes: number;
   /** What the act left at each path. Absent while it runs, and if its process died. */
   readonly after?: ReadonlyMap<string, Item | null>;
+  /** The acts that ran when it began: what they change meanwhile is no change of somebody else. */
+  readonly beside: readonly string[];
 }
 
 /** Whether an effect may change files of the workspace. Network requests and changes of memories do not. */
@@ -111,8 +113,10 @@ export function readActs(store: string, log: Log): readonly FileAct[] {
   for (const line of text.split("\n")) {
     const entry = tried(() => JSON.parse(line) as FileAct | Ended); // the last line of a killed process may be cut off
     if (entry === undefined) continue;
-    if ("act" in entry) acts.set(entry.act, entry);
-    else {
+    if ("act" in entry) {
+      const beside = [...acts.values()].filter(({ after }) => after === undefined).map(({ act }) => act);
+      acts.set(entry.act, { ...entry, beside });
+    } else {
       const begun = acts.get(entry.ended);
       if (begun !== undefined) acts.set(entry.ended, { ...begun, after: new Map(entry.after) });
     }
@@ -138,7 +142,7 @@ interface Ended {
 const journals = new Map<string, { readonly version: string; readonly path: string }>();
 
 /** Appends a line to the file that the record names. The record is read only after it was replaced. */
-async function append({ path: store }: UndoStore, line: Omit<FileAct, "after"> | Ended): Promise<void> {
+async function append({ path: store }: UndoStore, line: Omit<FileAct, "after" | "beside"> | Ended): Promise<void> {
   const version = versionOf(store);
   let journal = journals.get(store);
   if (journal?.version !== version) journal = { version, path: journalOf(store, await readLog(store)) };

@@ -104,17 +104,21 @@ export function addActs(
 ): AfterActs {
   const after = new Map<string, Known>(known);
   const [paths, open] = [new Set<string>(), new Map<string, string>()];
+  const lastBy = new Map<string, string>();
   const set = (path: string, item: Item | null) => {
     paths.add(path);
     if (item === null) after.delete(path);
     else after.set(path, { item, ino: 0, size: 0, mtime: 0, ctime: 0 });
   };
-  for (const { act, at, point, before, after: left } of acts) {
+  for (const { act, at, point, before, after: left, beside } of acts) {
     const others: Row[] = [];
     const own: Row[] = [];
     for (const [path, item] of before) {
       const was = after.get(path)?.item ?? null;
-      if ((known !== undefined || paths.has(path)) && !isSame(was, item)) others.push([path, was, item]);
+      const isSeen = known !== undefined || paths.has(path);
+      const isOfBeside = beside.includes(lastBy.get(path) ?? "");
+      if (isSeen && !isOfBeside && !isSame(was, item)) others.push([path, was, item]);
+      lastBy.set(path, act);
       set(path, item);
       const now = left?.get(path);
       if (now === undefined) open.set(path, act);

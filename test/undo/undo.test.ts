@@ -68,7 +68,7 @@ test("changes of a shell are undone: content, deletions, new files, renames, mod
   const git = treeOf(join(folder, ".git"), []);
   const { run, undo, points } = await undoing(folder);
   await run("echo changed > a.txt; chmod 644 a.txt; rm -r b empty; mv run.sh run2.sh; chmod +x run2.sh", "bash");
-  await run("mkdir -p new/er; echo x > new/x; ln -sfn /etc to-a; ln -s nowhere dangling; mkdir b; echo y > b/other");
+  await run("mkdir -p new/er; echo x > new/x; ln -sfn /usr to-a; ln -s nowhere dangling; mkdir b; echo y > b/other");
   expect(treeOf(folder)).not.toEqual(before);
   const { undo: again, failures } = await undo();
   expect(failures).toEqual([]);
@@ -105,6 +105,16 @@ test("an act of a file tool keeps its files only; commands of the same turn are 
   expect(shared.plan.conflicts.map(({ path: at }) => at)).toEqual(["b.txt"]);
   expect(readFileSync(join(folder, "b.txt"), "utf8")).toBe("by somebody else again\n");
   expect(await points.list()).toHaveLength(5);
+});
+
+test("files that two calls write at the same time into a new folder are undone, and so is the folder", async () => {
+  const folder = await workspace({ "a.txt": "a\n" });
+  const { toolkit, write, undo } = await undoing(folder);
+  await Promise.all([write("new/one", "1\n"), write("new/two", "2\n")]);
+  expect(readdirSync(join(folder, "new"))).toEqual(["one", "two"]);
+  await undo();
+  expect(readdirSync(folder)).toEqual(["a.txt"]);
+  await toolkit.close();
 });
 
 test("files of each size are kept before acts: in the record, as a compressed object, as a plain one", async () => {
@@ -188,6 +198,9 @@ const PATHS = ["a", "b", "d/a", "d/b", "d/e/a", "f/a", "f/ü b", "g/h/i/a"] as c
 const path = fc.constantFrom(...PATHS);
 const name = fc.constantFrom("d", "f", "g", "d/e", "n", "n/m");
 
+/** A folder that links lead to: what is done through them must not reach the machine. */
+const elsewhere = temporaryFolder();
+
 /** What tools do, as shell commands. */
 const byTool = fc.oneof(
   fc.tuple(path, fc.nat(9)).map(([to, n]) => `mkdir -p "$(dirname "${to}")"; echo ${n} > "${to}"`),
@@ -198,7 +211,7 @@ const byTool = fc.oneof(
   fc
     .tuple(fc.oneof(path, name), fc.constantFrom("600", "644", "755", "700"))
     .map(([to, mode]) => `chmod ${mode} "${to}"`),
-  fc.tuple(fc.oneof(path, name)).map(([to]) => `rm -rf "${to}"; ln -s /etc "${to}"`),
+  fc.tuple(fc.oneof(path, name)).map(([to]) => `rm -rf "${to}"; ln -s ${elsewhere} "${to}"`),
   fc.tuple(name, fc.nat(9)).map(([to, n]) => `rm -rf ${to}; echo ${n} > ${to}`),
   name.map((folder) => `mkdir -p ${folder}; echo "*" > ${folder}/.gitignore`),
   name.map((folder) => `rm -rf ${folder}; git init -q ${folder}; echo x > ${folder}/x`),
