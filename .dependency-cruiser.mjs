@@ -4,71 +4,46 @@
  *
  * The rules do not overlap: one wrong import is reported under one name.
  */
-import { LEVELS, pathsOf, ROOMS } from "./scripts/lib/layers.mjs";
+import { LEVELS, pathsIn, pathsOf, restOf, WINGS } from "./scripts/lib/layers.mjs";
 import { entriesOf, PAGE, PROCESSES, readManifest } from "./scripts/lib/project.mjs";
-
-/** Reported under their own names below, with the reason that is theirs. */
-const RULED_APART = {
-  contract: ROOMS,
-  engine: ["tools", "backends", "policy"],
-  tools: ["backends"],
-};
 
 const entries = [...entriesOf(readManifest()), ...PROCESSES, PAGE].map(({ source }) => `^${source}$`);
 
-/** @type {import("dependency-cruiser").IForbiddenRuleType[]} */
-const order = LEVELS.flatMap((level, index) =>
-  level.flatMap(({ name }) => {
-    const apart = /** @type {Record<string, string[]>} */ (RULED_APART)[name] ?? [];
-    const unless = (/** @type {string[]} */ rooms) => rooms.filter((room) => !apart.includes(room));
-    const above = unless(LEVELS.slice(index + 1).flatMap((rooms) => rooms.map((room) => room.name)));
-    const beside = unless(level.map((room) => room.name).filter((room) => room !== name));
-    return [
-      ...forbid("no-import-from-above", "A room imports only rooms below it.", name, above),
-      ...forbid("no-import-from-beside", "Rooms on one level do not know each other.", name, beside),
-    ];
+/** Parts of src in an order: what each of them may not import, because it is above or beside it. */
+const order = [
+  ...forbidUpwards(LEVELS.map((wings) => wings.map((wing) => pathsOf([wing])))),
+  ...WINGS.flatMap((wing) => {
+    const levels = wing.folders.map((folders) => folders.map((folder) => pathsIn(wing, [folder])));
+    return forbidUpwards([...levels, [restOf(wing)]]);
   }),
-);
+];
 
 /** @type {import("dependency-cruiser").IConfiguration} */
 export default {
   forbidden: [
     ...order,
     {
-      name: "contract-imports-nothing-of-ours",
-      comment: "Everything rests on the contract; it rests on nothing.",
+      name: "tools-import-no-machine",
+      comment:
+        "A tool reaches the world through its context, so that it works on every machine. Lists of paths are no machine.",
       severity: "error",
-      from: { path: pathsOf(["contract"]) },
-      to: { path: "^src/", pathNot: pathsOf(["contract"]) },
-    },
-    {
-      name: "engine-knows-no-tool-backend-or-policy",
-      comment: "The engine gets them handed in, so that any can be replaced.",
-      severity: "error",
-      from: { path: pathsOf(["engine"]) },
-      to: { path: pathsOf(RULED_APART.engine) },
-    },
-    {
-      name: "tools-import-no-backend",
-      comment: "A tool reaches the world through its context, so that it works on every backend.",
-      severity: "error",
-      from: { path: pathsOf(["tools"]) },
-      to: { path: pathsOf(["backends"]) },
+      from: { path: "^src/tools/", pathNot: "^src/tools/(web|plugins|mcp)/" },
+      to: { path: "^src/machine/(?!places/)" },
     },
     {
       name: "tools-import-no-tool",
       comment:
         "A tool stands alone (in a file, or in a folder of its own). What several need goes to shared/, which is no tool.",
       severity: "error",
-      from: { path: "^src/tools/(?!presets/)([^/]+)" },
-      to: { path: "^src/tools/", pathNot: ["^src/tools/$1/", "^src/tools/shared/"] },
+      from: { path: "^src/tools/(?!(?:presets|web|plugins|mcp)/)([^/]+)" },
+      to: { path: "^src/tools/", pathNot: ["^src/tools/$1/", "^src/tools/(?:shared|web)/"] },
     },
     {
       name: "one-door-for-programs",
       comment:
         "Programs are found where no tool can write, and started, in one place. The spawner starts what it finds; the bridge runs in the sandbox.",
       severity: "error",
-      from: { path: "^src/", pathNot: "^src/(machine/start\\.ts$|backends/(spawner|bridge)/)" },
+      from: { path: "^src/", pathNot: "^src/machine/(programs/start\\.ts$|(spawner|bridge)/)" },
       to: { path: "^(node:)?(child_process|cluster)$", dependencyTypesNot: ["type-only"] },
     },
     {
@@ -82,8 +57,8 @@ export default {
       name: "src-imports-only-src",
       comment: "What is shipped does not rest on tests, examples, scripts or benches.",
       severity: "error",
-      from: { path: "^src/" },
-      to: { pathNot: "^src/|node_modules/", dependencyTypes: ["local"] },
+      from: { path: "^(src|page)/" },
+      to: { pathNot: "^(src|page)/|node_modules/", dependencyTypes: ["local"] },
     },
     {
       name: "suites-import-only-src",
@@ -96,12 +71,13 @@ export default {
       name: "page-runs-in-a-browser",
       comment: "The console's page takes types, and of code only what needs neither Node nor the rest of Handrail.",
       severity: "error",
-      from: { path: "^src/console/page/" },
+      from: { path: "^page/" },
       to: {
         path: "^src/",
         pathNot: [
-          "^src/console/(page/|thread-state\\.ts|call-line\\.ts)",
-          "^src/(contract/|activity/(messages|fold)\\.ts|util/(boundary|coloured-code|errors|text|unseen)\\.ts)",
+          "^src/serve/(thread-state|call-line)\\.ts",
+          "^src/core/(contract/|util/(boundary|coloured-code|errors|text|unseen)\\.ts)",
+          "^src/record/activity/(messages|fold)\\.ts",
         ],
         dependencyTypesNot: ["type-only"],
       },
@@ -110,14 +86,14 @@ export default {
       name: "page-is-built-apart",
       comment: "The server serves the page's files; it imports nothing of them.",
       severity: "error",
-      from: { path: "^src/", pathNot: "^src/console/page/" },
-      to: { path: "^src/console/page/" },
+      from: { path: "^src/" },
+      to: { path: "^page/" },
     },
     {
-      name: "every-file-has-a-room",
-      comment: "A new room gets its place in scripts/lib/layers.mjs first.",
+      name: "every-file-has-a-wing",
+      comment: "A new wing gets its place in scripts/lib/layers.mjs first.",
       severity: "error",
-      from: { path: "^src/", pathNot: pathsOf(ROOMS) },
+      from: { path: "^src/", pathNot: pathsOf(WINGS) },
       to: {},
     },
     {
@@ -142,7 +118,7 @@ export default {
         "Nothing that the package exports or runs leads to this file: nobody needs it (tests alone do not count).",
       severity: "error",
       from: { path: entries },
-      to: { path: "^src/", pathNot: entries, reachable: false },
+      to: { path: "^(src|page)/", pathNot: entries, reachable: false },
     },
   ],
   options: {
@@ -153,13 +129,29 @@ export default {
 };
 
 /**
- * @param {string} name
- * @param {string} comment
- * @param {string} room
- * @param {string[]} others
+ * @param {readonly (readonly string[])[]} levels patterns, lowest first
  * @returns {import("dependency-cruiser").IForbiddenRuleType[]}
  */
-function forbid(name, comment, room, others) {
-  if (others.length === 0) return [];
-  return [{ name, comment, severity: "error", from: { path: pathsOf([room]) }, to: { path: pathsOf(others) } }];
+function forbidUpwards(levels) {
+  return levels.flatMap((level, index) =>
+    level.flatMap((path) => {
+      const above = levels.slice(index + 1).flat();
+      const beside = level.filter((other) => other !== path);
+      return [
+        ...forbid("no-import-from-above", "A part imports only parts below it.", path, above),
+        ...forbid("no-import-from-beside", "Parts on one level do not know each other.", path, beside),
+      ];
+    }),
+  );
+}
+
+/**
+ * @param {string} name
+ * @param {string} comment
+ * @param {string} from
+ * @param {string[]} to
+ * @returns {import("dependency-cruiser").IForbiddenRuleType[]}
+ */
+function forbid(name, comment, from, to) {
+  return to.length === 0 ? [] : [{ name, comment, severity: "error", from: { path: from }, to: { path: to } }];
 }

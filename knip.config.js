@@ -20,7 +20,7 @@ export default {
     "bench/simulate-workers.mjs",
     "test/fixtures/**/*.{js,mjs,ts}",
   ],
-  project: ["src/**/*.{ts,tsx}", "scripts/**/*.mjs", "bench/**/*.mjs", "test/**/*.ts", "examples/**"],
+  project: ["src/**/*.ts", "page/**/*.{ts,tsx}", "scripts/**/*.mjs", "bench/**/*.mjs", "test/**/*.ts", "examples/**"],
   ignoreExportsUsedInFile: { interface: true, type: true },
   // Projects that tests build in the sandbox, and the programs with SDKs, have packages of their own.
   ignore: ["test/fixtures/projects/**", "examples/sdks/**", "bench/peers/**"],
@@ -45,5 +45,5 @@ export default {
   ],
   // The contract is for people who write tools: its types are public whether or not we use each of them ourselves.
   // The types of the API are written as schemas.
-  ignoreIssues: { "src/contract/**": ["types"], "src/console/api-types.ts": ["types"] },
+  ignoreIssues: { "src/core/contract/**": ["types"], "src/serve/api-types.ts": ["types"] },
 };

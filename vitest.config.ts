@@ -56,7 +56,7 @@ export default defineConfig({
     reporters: ["default", "./scripts/vitest-summary.mjs"],
     coverage: {
       provider: "v8",
-      include: ["src/engine/**", "src/policy/**"],
+      include: ["src/core/call/**", "src/policy/**"],
       reporter: ["text", "html"],
     },
   },

@@ -1,8 +1,8 @@
 /**
  * Writes the types of the API as JSON Schema (`npm run docs:api`). With --check, reports whether they are stale.
  *
- * In:  the types that src/console/api-types.ts exports, and the named types that they reach.
- * Out: src/console/api-schemas.json: an object of schemas by name, a line each, which /api/openapi.json serves. Objects
+ * In:  the types that src/serve/api-types.ts exports, and the named types that they reach.
+ * Out: src/serve/api-schemas.json: an object of schemas by name, a line each, which /api/openapi.json serves. Objects
  *      may have more members than a schema names, because the API grows. Docstrings become descriptions. --check changes
  *      nothing; exit code 1 when the file is stale.
  */
@@ -13,8 +13,8 @@ import { projectRoot } from "./lib/project.mjs";
 
 /** @typedef {{ [keyword: string]: unknown }} Schema */
 
-const SOURCE = join(projectRoot, "src", "console", "api-types.ts");
-const file = join(projectRoot, "src", "console", "api-schemas.json");
+const SOURCE = join(projectRoot, "src", "serve", "api-types.ts");
+const file = join(projectRoot, "src", "serve", "api-schemas.json");
 
 const { config } = ts.readConfigFile(join(projectRoot, "tsconfig.json"), ts.sys.readFile);
 const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, projectRoot);
@@ -33,13 +33,13 @@ const lines = [...schemas].map(([name, schema]) => `${JSON.stringify(name)}: ${J
 const text = `{\n${lines.toSorted().join(",\n")}\n}\n`;
 
 if (existsSync(file) && readFileSync(file, "utf8") === text) {
-  process.stdout.write("src/console/api-schemas.json describes the types of the API as they are\n");
+  process.stdout.write("src/serve/api-schemas.json describes the types of the API as they are\n");
 } else if (process.argv.includes("--check")) {
-  process.stdout.write("src/console/api-schemas.json is not what the types of the API are: npm run docs:api\n");
+  process.stdout.write("src/serve/api-schemas.json is not what the types of the API are: npm run docs:api\n");
   process.exitCode = 1;
 } else {
   writeFileSync(file, text);
-  process.stdout.write(`src/console/api-schemas.json: ${schemas.size} schemas written\n`);
+  process.stdout.write(`src/serve/api-schemas.json: ${schemas.size} schemas written\n`);
 }
 
 function moduleSymbol() {

@@ -59,23 +59,23 @@ const CONSOLE_PAGE = "../console/";
  * order of the layers, so that no two chunks need each other. Everything else is split at dynamic imports.
  */
 const STARTED_TOGETHER = [
-  { name: "base", test: /src\/(contract\/failure|util\/(errors|executable|runtime))\.ts$/, priority: 5 },
-  { name: "charset", test: /src\/network\/charset\.ts$/, priority: 5 }, // for the worker that reads web pages
+  { name: "base", test: /src\/core\/(contract\/failure|util\/(errors|executable|runtime))\.ts$/, priority: 5 },
+  { name: "charset", test: /src\/machine\/network\/charset\.ts$/, priority: 5 }, // for the worker that reads web pages
   {
     name: "shared", // what the words and the tools both need, so that the library does not load the configuration
-    test: /src\/(contract\/(approvers|containment|content|memory|policy)|config\/state|network\/network-settings|output\/truncate|policy\/policy-settings|provenance\/keys|tools\/(presets\/(names|policies)|shared\/duration)|util\/(exact-json|identifier|paths|private-file|quote|text))\.ts$/,
+    test: /src\/(core\/contract\/(approvers|containment|content|memory|policy)|app\/config\/state|machine\/(network\/network-settings|places\/keys)|core\/output\/truncate|policy\/policy-settings|tools\/(presets\/(names|policies)|shared\/duration)|core\/util\/(exact-json|identifier|paths|private-file|quote|text))\.ts$/,
     priority: 5,
   },
   { name: "models", test: /src\/agent\/models\/load\.ts$/, priority: 5 }, // for the agent of the library
-  { name: "words", test: /src\/(cli\/(exit|options)|config\/(settings|load|find))\.ts$/, priority: 4 },
+  { name: "words", test: /src\/(cli\/(exit|options)|app\/config\/(settings|load|find))\.ts$/, priority: 4 },
   {
     name: "tools",
-    test: /src\/(tools|engine\/toolset|backends\/targets)/,
+    test: /src\/(tools\/(?!web\/|plugins\/|mcp\/)|core\/call\/toolset|machine\/targets)/,
     priority: 3,
   },
   {
     name: "toolkit",
-    test: /src\/(toolkit|policy\/describe|output\/terminal-text|backends\/sandbox\/(sandbox|hidden|session-files|temporary))\.ts$/,
+    test: /src\/(app\/toolkit|policy\/describe|core\/output\/terminal-text|machine\/sandbox\/(sandbox|hidden|session-files|temporary))\.ts$/,
     priority: 2,
   },
   { name: "settings", test: /src\/cli\/(settings|signals|say)\.ts$/, priority: 1 },

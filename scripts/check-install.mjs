@@ -21,11 +21,11 @@ import { entriesOf, projectRoot, readManifest } from "./lib/project.mjs";
  */
 const HEAVY = [
   { path: /^node_modules\/(@modelcontextprotocol|zod)\//, except: ["mcp.js"] },
-  { path: /^src\/mcp\//, except: ["mcp.js", "mcp-client.js"] },
+  { path: /^src\/(connect|tools)\/mcp\//, except: ["mcp.js", "mcp-client.js"] },
   { path: /^node_modules\/(@ai-sdk|ai)\//, except: [] },
   { path: /^src\/agent\//, except: ["agent.js"] },
-  { path: /^src\/console\//, except: ["client.js"] },
-  { path: /^src\/plugins\//, except: ["index.js", "testing.js"] },
+  { path: /^src\/serve\//, except: ["client.js"] },
+  { path: /^src\/tools\/plugins\//, except: ["index.js", "testing.js"] },
   { path: /^src\/cli\//, except: ["cli.js"] },
   // What backends need shares chunks with the library itself and its dependencies (a few kilobytes).
   {

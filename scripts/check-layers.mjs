@@ -1,7 +1,7 @@
 /**
- * Checks the imports of src and test/suites against .dependency-cruiser.mjs (`npm run check -- layers`).
+ * Checks the imports of src, page and test/suites against .dependency-cruiser.mjs (`npm run check -- layers`).
  *
- * In:  src, test/suites.
+ * In:  src, page, test/suites.
  * Out: on stdout how much was read, or each wrong import with its rule and the reason. Exit code 1 for wrong imports,
  *      and when not all of them could be read.
  */
@@ -9,7 +9,7 @@ import { cruiseSources } from "./lib/cruise.mjs";
 
 const { modules, summary } = await cruiseSources();
 for (const violation of summary.violations) process.stdout.write(`${describe(violation)}\n`);
-const own = modules.filter(({ source }) => source.startsWith("src/")).length;
+const own = modules.filter(({ source }) => /^(?:src|page)\//.test(source)).length;
 process.stdout.write(
   `${own} files, ${summary.totalDependenciesCruised ?? 0} imports, ${summary.violations.length} wrong\n`,
 );

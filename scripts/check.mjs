@@ -55,7 +55,7 @@ const PARTS = [
   {
     name: "page-types",
     finds: "type errors in the console's page",
-    command: ["tsc", "-p", "src/console/page"],
+    command: ["tsc", "-p", "page"],
   },
   { name: "script-types", finds: "type errors in scripts and configuration", command: ["tsc", "-p", "scripts"] },
   { name: "lint", finds: "unsound code", command: ["oxlint", "--type-aware", "--deny-warnings"] },

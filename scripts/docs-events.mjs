@@ -1,7 +1,7 @@
 /**
  * Writes the reference of events, messages and questions (`npm run docs:api`). With --check, reports whether it is stale.
  *
- * In:  src/console/api-schemas.json, which api-schemas.mjs writes from the types.
+ * In:  src/serve/api-schemas.json, which api-schemas.mjs writes from the types.
  * Out: docs/events.md: a section for each event and for each type that it names, with its fields. --check changes nothing;
  *      exit code 1 when the page is stale.
  */
@@ -34,7 +34,7 @@ const NONE = ["Event", "StreamedMessage"];
 
 const page = join(projectRoot, "docs", "events.md");
 /** @type {{ [name: string]: Schema }} */
-const schemas = JSON.parse(readFileSync(join(projectRoot, "src", "console", "api-schemas.json"), "utf8"));
+const schemas = JSON.parse(readFileSync(join(projectRoot, "src", "serve", "api-schemas.json"), "utf8"));
 const events = schemas["Event"]?.anyOf ?? [];
 const others = Object.keys(schemas).filter((name) => ![...NONE, ...FIRST].includes(name));
 

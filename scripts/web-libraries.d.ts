@@ -3,7 +3,7 @@
 // oxlint-disable typescript/consistent-type-imports
 
 declare module "@mixmark-io/domino" {
-  const domino: { createDocument(html: string): import("../src/web/dom.ts").DomDocument };
+  const domino: { createDocument(html: string): import("../src/tools/web/dom.ts").DomDocument };
   export default domino;
 }
 
@@ -14,7 +14,7 @@ declare module "@joplin/turndown-plugin-gfm" {
 }
 
 declare module "turndown" {
-  type Element = import("../src/web/dom.ts").DomElement;
+  type Element = import("../src/tools/web/dom.ts").DomElement;
   export default class TurndownService {
     constructor(options: { readonly [name: string]: string });
     use(plugins: readonly ((service: TurndownService) => void)[]): this;

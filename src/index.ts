@@ -1,17 +1,17 @@
-export { createToolkit } from "./toolkit.ts";
-export type { ToolkitOptions } from "./toolkit-options.ts";
-export { type TakeReadyOptions, takeReady } from "./engine/take-ready.ts";
-export { withoutBoundaries } from "./engine/foreign-text.ts";
-export { asContent, asOutcome, asText } from "./engine/result.ts";
-export { definitions } from "./engine/definitions.ts";
-export { toolset } from "./engine/toolset.ts";
-export { defineTool } from "./contract/tool.ts";
-export { standardSchema } from "./contract/schema.ts";
-export { notice, text } from "./contract/content.ts";
-export { ToolFailure } from "./contract/failure.ts";
-export { memoryStore, type MemoryStoreOptions } from "./activity/memory-store.ts";
-export { postgresStore, type PostgresStoreOptions } from "./activity/postgres-store.ts";
-export { sqliteStore, type SqliteStoreOptions } from "./activity/sqlite-store.ts";
+export { createToolkit } from "./app/toolkit.ts";
+export type { ToolkitOptions } from "./app/toolkit-options.ts";
+export { type TakeReadyOptions, takeReady } from "./core/call/take-ready.ts";
+export { withoutBoundaries } from "./core/call/foreign-text.ts";
+export { asContent, asOutcome, asText } from "./core/call/result.ts";
+export { definitions } from "./core/call/definitions.ts";
+export { toolset } from "./core/call/toolset.ts";
+export { defineTool } from "./core/contract/tool.ts";
+export { standardSchema } from "./core/contract/schema.ts";
+export { notice, text } from "./core/contract/content.ts";
+export { ToolFailure } from "./core/contract/failure.ts";
+export { memoryStore, type MemoryStoreOptions } from "./record/activity/memory-store.ts";
+export { postgresStore, type PostgresStoreOptions } from "./record/activity/postgres-store.ts";
+export { sqliteStore, type SqliteStoreOptions } from "./record/activity/sqlite-store.ts";
 export {
   type CallMessage,
   type ReadThreadOptions,
@@ -22,25 +22,25 @@ export {
   findToolMessage,
   followThread,
   readThread,
-} from "./activity/messages.ts";
-export { deleteToolActivityFields, updateToolActivity, updateToolActivityData } from "./activity/changes.ts";
-export { type ToolActivity, type ToolMessage, foldMessage } from "./activity/fold.ts";
+} from "./record/activity/messages.ts";
+export { deleteToolActivityFields, updateToolActivity, updateToolActivityData } from "./record/activity/changes.ts";
+export { type ToolActivity, type ToolMessage, foldMessage } from "./record/activity/fold.ts";
 export {
   DEFAULT_MAX_BYTES,
   DEFAULT_MAX_LINES,
   type Truncation,
   truncateHead,
   truncateTail,
-} from "./output/truncate.ts";
-export type { MaskOptions } from "./output/mask.ts";
-export { formatSize } from "./output/size.ts";
-export { type LocalOptions, local } from "./backends/local/backend.ts";
-export type { SandboxOptions } from "./backends/sandbox/options.ts";
-export { sandbox } from "./backends/sandbox/sandbox.ts";
-export type { AlarmOptions } from "./activity/alarms.ts";
+} from "./core/output/truncate.ts";
+export type { MaskOptions } from "./core/output/mask.ts";
+export { formatSize } from "./core/output/size.ts";
+export { type LocalOptions, local } from "./machine/local/backend.ts";
+export type { SandboxOptions } from "./machine/sandbox/options.ts";
+export { sandbox } from "./machine/sandbox/sandbox.ts";
+export type { AlarmOptions } from "./record/activity/alarms.ts";
 export { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy/policy-settings.ts";
 export { describeCall } from "./policy/describe.ts";
-export { type PluginOptions, plugin } from "./plugins/plugin.ts";
+export { type PluginOptions, plugin } from "./tools/plugins/plugin.ts";
 export { type PresetName, PRESETS } from "./tools/presets/presets.ts";
 export type { ToolChoice } from "./tools/presets/choose.ts";
 export type { ToolOptionsByName } from "./tools/presets/built-in.ts";
@@ -66,24 +66,24 @@ export { browser } from "./tools/browser.ts";
 export { webFetch } from "./tools/web-fetch.ts";
 export { webSearch } from "./tools/web-search.ts";
 export { write } from "./tools/write.ts";
-export type * from "./contract/activity.ts";
-export type * from "./contract/backend.ts";
-export type * from "./contract/call.ts";
-export type * from "./contract/containment.ts";
-export type * from "./contract/decision.ts";
-export type * from "./contract/identity.ts";
-export type * from "./contract/job.ts";
-export type * from "./contract/content.ts";
-export type * from "./contract/effect.ts";
-export type * from "./contract/fetch.ts";
-export type * from "./contract/message.ts";
-export type * from "./contract/parked.ts";
-export type * from "./contract/policy.ts";
-export type * from "./contract/question.ts";
-export type * from "./contract/result.ts";
-export type * from "./contract/schema.ts";
-export type * from "./contract/search.ts";
-export type * from "./contract/target.ts";
-export type * from "./contract/tool-source.ts";
-export type * from "./contract/tool.ts";
-export type * from "./contract/toolkit.ts";
+export type * from "./core/contract/activity.ts";
+export type * from "./core/contract/backend.ts";
+export type * from "./core/contract/call.ts";
+export type * from "./core/contract/containment.ts";
+export type * from "./core/contract/decision.ts";
+export type * from "./core/contract/identity.ts";
+export type * from "./core/contract/job.ts";
+export type * from "./core/contract/content.ts";
+export type * from "./core/contract/effect.ts";
+export type * from "./core/contract/fetch.ts";
+export type * from "./core/contract/message.ts";
+export type * from "./core/contract/parked.ts";
+export type * from "./core/contract/policy.ts";
+export type * from "./core/contract/question.ts";
+export type * from "./core/contract/result.ts";
+export type * from "./core/contract/schema.ts";
+export type * from "./core/contract/search.ts";
+export type * from "./core/contract/target.ts";
+export type * from "./core/contract/tool-source.ts";
+export type * from "./core/contract/tool.ts";
+export type * from "./core/contract/toolkit.ts";

@@ -1,9 +1,9 @@
 // The examples of the five documents that Handrail began with (test/requirements.md), as they are written there.
 import { describe, expect, test } from "vitest";
-import type { Backend } from "../src/contract/backend.ts";
+import type { Backend } from "../src/core/contract/backend.ts";
 import { Type } from "typebox";
 import { asText, defineTool, local } from "../src/index.ts";
-import { place } from "./config/config.ts";
+import { place } from "./app/config/config.ts";
 import { temporaryFolder, toolkitWith } from "./support/workspace.ts";
 import { layout } from "./support/layout.ts";
 

@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Command } from "../src/contract/backend.ts";
+import type { Command } from "../src/core/contract/backend.ts";
 import {
   DEFAULT_MAX_BYTES,
   DEFAULT_MAX_LINES,

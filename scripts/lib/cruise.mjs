@@ -1,5 +1,5 @@
 /**
- * Reads every import of src and test/suites with dependency-cruiser and checks it against the rules.
+ * Reads every import of src, page and test/suites with dependency-cruiser and checks it against the rules.
  *
  * In:  .dependency-cruiser.mjs of this project, and these folders of any checkout.
  * Out: the modules and their violations.

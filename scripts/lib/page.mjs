@@ -1,14 +1,14 @@
 /**
  * Builds the page of the console with Vite, for browsers.
  *
- * In:  src/console/page.
+ * In:  page.
  * Out: index.html and assets/ (whose names change with their content) in a folder, and the list of their sources.
  */
 import { join } from "node:path";
 import { build } from "vite";
 import { projectRoot } from "./project.mjs";
 
-const root = join(projectRoot, "src", "console", "page");
+const root = join(projectRoot, "page");
 
 /**
  * Rejects when a source cannot be bundled.

@@ -2,14 +2,14 @@
  * Facts about this project, read from package.json, which lists what is built and published.
  *
  * A subpath export is added only in package.json: `"./name": { types: "./dist/types/PATH.d.ts", default:
- * "./dist/NAME.js" }` builds PATH.ts (src/mcp/serve.ts) into dist/NAME.js.
+ * "./dist/NAME.js" }` builds PATH.ts (src/connect/mcp/serve.ts) into dist/NAME.js.
  */
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The folders whose code is published: the library, and the test suites for parts that others write. */
-export const SOURCE_FOLDERS = ["src", "test/suites"];
+/** The folders whose code is published: the library, the page, and the test suites for parts that others write. */
+export const SOURCE_FOLDERS = ["src", "page", "test/suites"];
 
 /** The folder of the checkout. */
 export const projectRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -22,13 +22,13 @@ const PROGRAM_SOURCES = /** @type {Record<string, string>} */ ({ "./dist/cli.js"
 
 /** Processes that the library starts. They are built like programs and stored next to them, but are not for users. */
 export const PROCESSES = [
-  { source: "src/backends/spawner/main.ts", output: "spawner.js" },
-  { source: "src/backends/bridge/main.ts", output: "bridge.js" },
-  { source: "src/web/worker.ts", output: "web-worker.js" },
+  { source: "src/machine/spawner/main.ts", output: "spawner.js" },
+  { source: "src/machine/bridge/main.ts", output: "bridge.js" },
+  { source: "src/tools/web/worker.ts", output: "web-worker.js" },
 ];
 
 /** The entry of the console's page, which Vite builds for browsers. */
-export const PAGE = { source: "src/console/page/main.tsx" };
+export const PAGE = { source: "page/main.tsx" };
 
 /**
  * @typedef {object} Manifest
@@ -48,7 +48,7 @@ export const PAGE = { source: "src/console/page/main.tsx" };
  * @typedef {object} Entry
  * @property {"library" | "program"} kind
  * @property {string} subpath   as users import it: "handrail/mcp"; for a program its name
- * @property {string} source    relative to the checkout: "src/mcp/serve.ts"
+ * @property {string} source    relative to the checkout: "src/connect/mcp/serve.ts"
  * @property {string} output    relative to dist: "mcp.js"
  */
 

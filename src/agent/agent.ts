@@ -1,13 +1,13 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
-import type { Store, StoredEvent } from "../contract/activity.ts";
-import { type Content, text } from "../contract/content.ts";
-import type { CallId, ThreadId } from "../contract/identity.ts";
-import type { Message } from "../contract/message.ts";
-import type { Tool } from "../contract/tool.ts";
-import type { Toolkit, Toolset } from "../contract/toolkit.ts";
-import { messageOf } from "../util/errors.ts";
-import { randomName } from "../util/identifier.ts";
-import { type Shape, anyObject, listOf, mapOf, requireShape, text as textOption } from "../util/shape.ts";
+import type { Store, StoredEvent } from "../core/contract/activity.ts";
+import { type Content, text } from "../core/contract/content.ts";
+import type { CallId, ThreadId } from "../core/contract/identity.ts";
+import type { Message } from "../core/contract/message.ts";
+import type { Tool } from "../core/contract/tool.ts";
+import type { Toolkit, Toolset } from "../core/contract/toolkit.ts";
+import { messageOf } from "../core/util/errors.ts";
+import { randomName } from "../core/util/identifier.ts";
+import { type Shape, anyObject, listOf, mapOf, requireShape, text as textOption } from "../core/util/shape.ts";
 import { type Budget, createBudget } from "./budget.ts";
 import { type Position, type SubAgents, type Worker, startTask, withDelegate } from "./delegation.ts";
 import { type ContextUse, contextUse } from "./compact.ts";
@@ -21,7 +21,7 @@ import {
   createEventHub,
 } from "./events.ts";
 import { answerOfOther, isOffered, isTaken, offerOf, takeThread } from "./offers.ts";
-import { partsText } from "../output/part-text.ts";
+import { partsText } from "../core/output/part-text.ts";
 import { createPrompts, toolsOf } from "./prompt.ts";
 import { type Skill, skillTool } from "./skills.ts";
 import { type ToolSearch, createToolSearch } from "./tool-search.ts";

@@ -1,4 +1,4 @@
-import { plural } from "../util/text.ts";
+import { plural } from "../core/util/text.ts";
 import { type Usage, NO_USAGE, addUsage } from "./events.ts";
 
 /** What a million tokens cost. */

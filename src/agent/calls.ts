@@ -1,16 +1,16 @@
-import type { CallEvent } from "../contract/activity.ts";
-import { type Content, text } from "../contract/content.ts";
-import type { AssistantPart, Message } from "../contract/message.ts";
-import type { ToolResult } from "../contract/result.ts";
-import type { Toolkit } from "../contract/toolkit.ts";
-import { createCallOrder } from "../engine/call-order.ts";
-import { asContent } from "../engine/result.ts";
-import { findTool } from "../engine/toolset.ts";
-import { withoutBoundaries } from "../util/boundary.ts";
-import { messageOf } from "../util/errors.ts";
+import type { CallEvent } from "../core/contract/activity.ts";
+import { type Content, text } from "../core/contract/content.ts";
+import type { AssistantPart, Message } from "../core/contract/message.ts";
+import type { ToolResult } from "../core/contract/result.ts";
+import type { Toolkit } from "../core/contract/toolkit.ts";
+import { createCallOrder } from "../core/call/call-order.ts";
+import { asContent } from "../core/call/result.ts";
+import { findTool } from "../core/call/toolset.ts";
+import { withoutBoundaries } from "../core/util/boundary.ts";
+import { messageOf } from "../core/util/errors.ts";
 import type { Budget } from "./budget.ts";
 import type { AgentEvent } from "./events.ts";
-import { partsText } from "../output/part-text.ts";
+import { partsText } from "../core/output/part-text.ts";
 
 export type Calling = Extract<AssistantPart, { type: "call" }>;
 export type ToolMessage = Extract<Message, { role: "tool" }>;

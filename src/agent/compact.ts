@@ -1,10 +1,10 @@
 import type { LanguageModelV3Prompt } from "@ai-sdk/provider";
-import { text } from "../contract/content.ts";
-import type { Message } from "../contract/message.ts";
-import { formatSize } from "../output/size.ts";
-import { clip } from "../util/text.ts";
+import { text } from "../core/contract/content.ts";
+import type { Message } from "../core/contract/message.ts";
+import { formatSize } from "../core/output/size.ts";
+import { clip } from "../core/util/text.ts";
 import type { AgentEvent } from "./events.ts";
-import { partsText } from "../output/part-text.ts";
+import { partsText } from "../core/output/part-text.ts";
 import { CHARACTERS_A_TOKEN, charactersOf } from "./conversation.ts";
 import type { ModelReply } from "./request.ts";
 import type { Transcript } from "./transcript.ts";

@@ -1,6 +1,6 @@
-import type { CallId } from "../contract/identity.ts";
-import type { AssistantPart, Message } from "../contract/message.ts";
-import { partText } from "../output/part-text.ts";
+import type { CallId } from "../core/contract/identity.ts";
+import type { AssistantPart, Message } from "../core/contract/message.ts";
+import { partText } from "../core/output/part-text.ts";
 import type { Calling } from "./calls.ts";
 
 /** Characters per token, until the provider has reported a count. */

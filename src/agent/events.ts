@@ -1,7 +1,7 @@
-import type { CallUpdate, TurnReason } from "../contract/activity.ts";
-import type { Approval } from "../contract/decision.ts";
-import type { CallId, ThreadId } from "../contract/identity.ts";
-import type { MessageStatus } from "../contract/message.ts";
+import type { CallUpdate, TurnReason } from "../core/contract/activity.ts";
+import type { Approval } from "../core/contract/decision.ts";
+import type { CallId, ThreadId } from "../core/contract/identity.ts";
+import type { MessageStatus } from "../core/contract/message.ts";
 
 /** What an agent does, as it happens. One stream feeds the terminal, the page, `--json` and tests. */
 export type AgentEvent =

@@ -1,10 +1,10 @@
 import { posix } from "node:path";
-import type { Toolkit, Toolset } from "../contract/toolkit.ts";
-import { decodeOutput } from "../output/decode.ts";
-import { oneLine } from "../output/terminal-text.ts";
-import { boundaryOf } from "../util/boundary.ts";
-import { randomName } from "../util/identifier.ts";
-import { withoutUnseen } from "../util/unseen.ts";
+import type { Toolkit, Toolset } from "../core/contract/toolkit.ts";
+import { decodeOutput } from "../core/output/decode.ts";
+import { oneLine } from "../core/output/terminal-text.ts";
+import { boundaryOf } from "../core/util/boundary.ts";
+import { randomName } from "../core/util/identifier.ts";
+import { withoutUnseen } from "../core/util/unseen.ts";
 import { MOST_TOOLS, isForeign } from "./tool-search.ts";
 
 /** How many bytes of each notes file are read. */

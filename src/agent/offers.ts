@@ -1,7 +1,7 @@
-import type { Store } from "../contract/activity.ts";
-import type { ThreadId } from "../contract/identity.ts";
-import type { Message } from "../contract/message.ts";
-import { randomName } from "../util/identifier.ts";
+import type { Store } from "../core/contract/activity.ts";
+import type { ThreadId } from "../core/contract/identity.ts";
+import type { Message } from "../core/contract/message.ts";
+import { randomName } from "../core/util/identifier.ts";
 import type { TurnEnd } from "./events.ts";
 import type { Transcript } from "./transcript.ts";
 

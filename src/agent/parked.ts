@@ -1,8 +1,8 @@
-import { text } from "../contract/content.ts";
-import type { ThreadId } from "../contract/identity.ts";
-import type { Message } from "../contract/message.ts";
-import type { Toolkit } from "../contract/toolkit.ts";
-import { asText } from "../engine/result.ts";
+import { text } from "../core/contract/content.ts";
+import type { ThreadId } from "../core/contract/identity.ts";
+import type { Message } from "../core/contract/message.ts";
+import type { Toolkit } from "../core/contract/toolkit.ts";
+import { asText } from "../core/call/result.ts";
 import { type Calling, type ToolMessage, announce, answerCall, messageFor, emitCallEvent } from "./calls.ts";
 import type { AgentEvent } from "./events.ts";
 import { callsOf } from "./conversation.ts";

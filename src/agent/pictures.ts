@@ -1,6 +1,6 @@
 import type { LanguageModelV3Prompt } from "@ai-sdk/provider";
-import { text } from "../contract/content.ts";
-import type { Message } from "../contract/message.ts";
+import { text } from "../core/contract/content.ts";
+import type { Message } from "../core/contract/message.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** Whether a request has a picture or another file. */

@@ -7,18 +7,18 @@ import type {
   LanguageModelV3ToolResultPart,
   SharedV3ProviderOptions,
 } from "@ai-sdk/provider";
-import type { Content } from "../contract/content.ts";
-import type { CallId } from "../contract/identity.ts";
-import type { AssistantPart, Message } from "../contract/message.ts";
-import type { Json } from "../contract/schema.ts";
-import type { Toolset } from "../contract/toolkit.ts";
-import { definitions } from "../engine/definitions.ts";
-import { takenPart } from "../engine/taken-part.ts";
-import { partText, partsText } from "../output/part-text.ts";
-import { bareName } from "../util/bare-name.ts";
-import { withExactNumbers } from "../util/exact-json.ts";
-import { isTooDeep } from "../util/json.ts";
-import { clip } from "../util/text.ts";
+import type { Content } from "../core/contract/content.ts";
+import type { CallId } from "../core/contract/identity.ts";
+import type { AssistantPart, Message } from "../core/contract/message.ts";
+import type { Json } from "../core/contract/schema.ts";
+import type { Toolset } from "../core/contract/toolkit.ts";
+import { definitions } from "../core/call/definitions.ts";
+import { takenPart } from "../core/call/taken-part.ts";
+import { partText, partsText } from "../core/output/part-text.ts";
+import { bareName } from "../core/util/bare-name.ts";
+import { withExactNumbers } from "../core/util/exact-json.ts";
+import { isTooDeep } from "../core/util/json.ts";
+import { clip } from "../core/util/text.ts";
 import { callsOf } from "./conversation.ts";
 
 type ToolMessage = Extract<Message, { role: "tool" }>;

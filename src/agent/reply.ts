@@ -5,10 +5,10 @@ import type {
   LanguageModelV3Usage,
   SharedV3ProviderMetadata,
 } from "@ai-sdk/provider";
-import type { AssistantPart } from "../contract/message.ts";
-import type { Json } from "../contract/schema.ts";
-import { untilAborted } from "../util/abort.ts";
-import { newId } from "../util/identifier.ts";
+import type { AssistantPart } from "../core/contract/message.ts";
+import type { Json } from "../core/contract/schema.ts";
+import { untilAborted } from "../core/util/abort.ts";
+import { newId } from "../core/util/identifier.ts";
 import { type AgentEvent, NO_USAGE, type Usage } from "./events.ts";
 
 /** A reply of the model, complete or not. */

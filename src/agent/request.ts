@@ -1,6 +1,6 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions } from "@ai-sdk/provider";
-import { pause } from "../util/abort.ts";
-import { wellFormed } from "../util/well-formed.ts";
+import { pause } from "../core/util/abort.ts";
+import { wellFormed } from "../core/util/well-formed.ts";
 import type { AgentEvent } from "./events.ts";
 import { type ModelProblem, problemOf } from "./models/problem.ts";
 import { hasPictures } from "./pictures.ts";

@@ -2,13 +2,13 @@ import { type Dirent, constants } from "node:fs";
 import { open, readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { Type } from "typebox";
-import { ToolFailure } from "../contract/failure.ts";
-import { type Tool, defineTool } from "../contract/tool.ts";
-import { boundaryOf } from "../util/boundary.ts";
-import { randomName } from "../util/identifier.ts";
-import { readRange } from "../util/private-file.ts";
-import { clip } from "../util/text.ts";
-import { withoutUnseen } from "../util/unseen.ts";
+import { ToolFailure } from "../core/contract/failure.ts";
+import { type Tool, defineTool } from "../core/contract/tool.ts";
+import { boundaryOf } from "../core/util/boundary.ts";
+import { randomName } from "../core/util/identifier.ts";
+import { readRange } from "../core/util/private-file.ts";
+import { clip } from "../core/util/text.ts";
+import { withoutUnseen } from "../core/util/unseen.ts";
 
 /** Instructions for a kind of task, which a model reads when it needs them: a folder with a SKILL.md. */
 export interface Skill {

@@ -1,10 +1,10 @@
 import { Type } from "typebox";
-import type { Message } from "../contract/message.ts";
-import { type Tool, defineTool } from "../contract/tool.ts";
-import type { Toolset } from "../contract/toolkit.ts";
-import { definitions } from "../engine/definitions.ts";
-import { paramsHint } from "../engine/toolset.ts";
-import { clip, plural } from "../util/text.ts";
+import type { Message } from "../core/contract/message.ts";
+import { type Tool, defineTool } from "../core/contract/tool.ts";
+import type { Toolset } from "../core/contract/toolkit.ts";
+import { definitions } from "../core/call/definitions.ts";
+import { paramsHint } from "../core/call/toolset.ts";
+import { clip, plural } from "../core/util/text.ts";
 
 /** A toolset with more tools is large. */
 export const MOST_TOOLS = 40;

@@ -1,5 +1,5 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
-import { beginSpan } from "../util/trace.ts";
+import { beginSpan } from "../core/util/trace.ts";
 import type { TurnEnd, Usage } from "./events.ts";
 import type { Reply } from "./reply.ts";
 

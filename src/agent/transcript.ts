@@ -1,13 +1,13 @@
-import type { Store } from "../contract/activity.ts";
-import { text } from "../contract/content.ts";
-import type { CallId, ThreadId } from "../contract/identity.ts";
-import type { Message } from "../contract/message.ts";
-import type { Toolkit } from "../contract/toolkit.ts";
-import { messageOf } from "../util/errors.ts";
+import type { Store } from "../core/contract/activity.ts";
+import { text } from "../core/contract/content.ts";
+import type { CallId, ThreadId } from "../core/contract/identity.ts";
+import type { Message } from "../core/contract/message.ts";
+import type { Toolkit } from "../core/contract/toolkit.ts";
+import { messageOf } from "../core/util/errors.ts";
 import { type Calling, type ToolMessage, notStarted } from "./calls.ts";
 import { type Conversation, createConversation } from "./conversation.ts";
 import { NO_SPENT, type Spent, addSpent } from "./events.ts";
-import { partText, partsText } from "../output/part-text.ts";
+import { partText, partsText } from "../core/output/part-text.ts";
 
 const IMAGE_GONE =
   "[This image is no longer in the conversation. To see it again, read its file or ask the user for it.]";

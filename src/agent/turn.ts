@@ -1,15 +1,15 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3Prompt } from "@ai-sdk/provider";
-import { text } from "../contract/content.ts";
-import type { TurnAnswer, TurnEvent } from "../contract/hooks.ts";
-import type { ThreadId } from "../contract/identity.ts";
-import type { AssistantPart, Message } from "../contract/message.ts";
-import type { Toolkit } from "../contract/toolkit.ts";
-import { parse } from "../engine/parse.ts";
-import { withoutBoundaries } from "../util/boundary.ts";
-import { Stop, pause } from "../util/abort.ts";
-import { randomName } from "../util/identifier.ts";
-import { LONGEST_TIMER_MS } from "../util/keeping-alive.ts";
-import { clip } from "../util/text.ts";
+import { text } from "../core/contract/content.ts";
+import type { TurnAnswer, TurnEvent } from "../core/contract/hooks.ts";
+import type { ThreadId } from "../core/contract/identity.ts";
+import type { AssistantPart, Message } from "../core/contract/message.ts";
+import type { Toolkit } from "../core/contract/toolkit.ts";
+import { parse } from "../core/call/parse.ts";
+import { withoutBoundaries } from "../core/util/boundary.ts";
+import { Stop, pause } from "../core/util/abort.ts";
+import { randomName } from "../core/util/identifier.ts";
+import { LONGEST_TIMER_MS } from "../core/util/keeping-alive.ts";
+import { clip } from "../core/util/text.ts";
 import {
   type CallResults,
   type Calling,
@@ -28,8 +28,8 @@ import type { AgentEvent, TurnEnd } from "./events.ts";
 import { isOffered } from "./offers.ts";
 import { parkedEnd, settleParked, waitingMessage } from "./parked.ts";
 import { removePictures } from "./pictures.ts";
-import { partsText } from "../output/part-text.ts";
-import { formatSize } from "../output/size.ts";
+import { partsText } from "../core/output/part-text.ts";
+import { formatSize } from "../core/output/size.ts";
 import { PROVIDER_OPTIONS, type Prompts, SHOWN_ARGUMENTS, toolsOf } from "./prompt.ts";
 import { type ModelReply, type RequestOptions, request } from "./request.ts";
 import type { ToolSearch } from "./tool-search.ts";

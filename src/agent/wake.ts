@@ -1,8 +1,8 @@
 import { Type } from "typebox";
-import { type Tool, defineTool } from "../contract/tool.ts";
-import { ToolFailure } from "../contract/failure.ts";
-import { describeExit } from "../output/describe-exit.ts";
-import { formatSize } from "../output/size.ts";
+import { type Tool, defineTool } from "../core/contract/tool.ts";
+import { ToolFailure } from "../core/contract/failure.ts";
+import { describeExit } from "../core/output/describe-exit.ts";
+import { formatSize } from "../core/output/size.ts";
 
 /** Jobs that start a turn when they end, and the tool for them. */
 export interface Waking {

@@ -9,14 +9,14 @@ import {
   withSubAgents,
 } from "../agent/agent.ts";
 import { type LoadedModel, type ModelSettings, loadModel } from "../agent/models/load.ts";
-import { configFolder, homeOf, keyFile } from "../config/state.ts";
-import type { McpChoices } from "../config/mcp.ts";
-import type { ThreadSummary } from "../contract/activity.ts";
-import type { Approver, Autonomy } from "../contract/policy.ts";
-import type { Toolkit } from "../contract/toolkit.ts";
-import type { McpSource } from "../mcp/client/source.ts";
-import { createToolkit } from "../toolkit.ts";
-import { messageOf } from "../util/errors.ts";
+import { configFolder, homeOf, keyFile } from "../app/config/state.ts";
+import type { McpChoices } from "../app/config/mcp.ts";
+import type { ThreadSummary } from "../core/contract/activity.ts";
+import type { Approver, Autonomy } from "../core/contract/policy.ts";
+import type { Toolkit } from "../core/contract/toolkit.ts";
+import type { McpSource } from "../tools/mcp/source.ts";
+import { createToolkit } from "../app/toolkit.ts";
+import { messageOf } from "../core/util/errors.ts";
 import { agentSettings } from "./agent-settings.ts";
 import { usualModel } from "./keys.ts";
 import type { AgentOptions } from "./options.ts";

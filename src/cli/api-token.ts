@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { stateFolder } from "../config/state.ts";
-import { randomName } from "../util/identifier.ts";
-import { hasCode } from "../util/private-file.ts";
+import { stateFolder } from "../app/config/state.ts";
+import { randomName } from "../core/util/identifier.ts";
+import { hasCode } from "../core/util/private-file.ts";
 import type { Io } from "./io.ts";
 
 /** The length of a token: 32 bytes in base64url. */

@@ -1,7 +1,7 @@
-import type { Approval, Decision } from "../contract/decision.ts";
-import type { Approver } from "../contract/policy.ts";
-import type { Json, JsonSchema } from "../contract/schema.ts";
-import { oneLine } from "../output/terminal-text.ts";
+import type { Approval, Decision } from "../core/contract/decision.ts";
+import type { Approver } from "../core/contract/policy.ts";
+import type { Json, JsonSchema } from "../core/contract/schema.ts";
+import { oneLine } from "../core/output/terminal-text.ts";
 import { type Described, describeCall, foldedCall } from "../policy/describe.ts";
 import { fieldText, formFields } from "../policy/form-fields.ts";
 import { isForPerson, isWholeCall, longestGrant } from "../policy/scopes.ts";

@@ -1,8 +1,8 @@
-import type { CheckedCall } from "../contract/call.ts";
-import type { Toolset } from "../contract/toolkit.ts";
-import { check } from "../engine/check.ts";
-import { parse } from "../engine/parse.ts";
-import { NO_MASK } from "../output/mask.ts";
+import type { CheckedCall } from "../core/contract/call.ts";
+import type { Toolset } from "../core/contract/toolkit.ts";
+import { check } from "../core/call/check.ts";
+import { parse } from "../core/call/parse.ts";
+import { NO_MASK } from "../core/output/mask.ts";
 import { callActs, describeCall } from "../policy/describe.ts";
 
 /**

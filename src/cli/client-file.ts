@@ -1,8 +1,8 @@
 import { chmod, copyFile, mkdir, readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import type { ModificationOptions, ParseError } from "jsonc-parser";
-import { oneLine } from "../output/terminal-text.ts";
-import { isMissing, replacePrivateFile } from "../util/private-file.ts";
+import { oneLine } from "../core/output/terminal-text.ts";
+import { isMissing, replacePrivateFile } from "../core/util/private-file.ts";
 
 /** A configuration file of another program: JSON, also with comments and trailing commas, or YAML. */
 export type ClientFormat = "json" | "yaml";

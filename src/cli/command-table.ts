@@ -4,7 +4,7 @@
  */
 import { InvalidArgumentError } from "commander";
 import { KEY_PROVIDERS } from "../agent/models/load.ts";
-import { SETTING_FLAGS } from "../config/settings.ts";
+import { SETTING_FLAGS } from "../app/config/settings.ts";
 import type { Arg, CommandTable, Flag } from "./command-row.ts";
 import { LANGUAGES, MCP_CLIENT_NAMES, TOOL_FORMATS } from "./options.ts";
 

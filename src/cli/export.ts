@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
-import { type ThreadMessage, readThread } from "../activity/messages.ts";
-import type { Store, ThreadSummary } from "../contract/activity.ts";
-import { terminalSafe, oneLine } from "../output/terminal-text.ts";
-import { parseJson } from "../util/json.ts";
+import { type ThreadMessage, readThread } from "../record/activity/messages.ts";
+import type { Store, ThreadSummary } from "../core/contract/activity.ts";
+import { terminalSafe, oneLine } from "../core/output/terminal-text.ts";
+import { parseJson } from "../core/util/json.ts";
 import { localTime } from "./local-time.ts";
 
 /** The forms in which a thread is exported. */

@@ -1,7 +1,7 @@
 import { basename, dirname, isAbsolute } from "node:path";
-import { loadsCode } from "../machine/environment.ts";
-import { writablePlaceOf } from "../machine/places.ts";
-import { words } from "../util/text.ts";
+import { loadsCode } from "../machine/programs/environment.ts";
+import { writablePlaceOf } from "../machine/programs/places.ts";
+import { words } from "../core/util/text.ts";
 
 /**
  * Programs, and commands of the shell, that run nothing but what their own words say, wherever they start. All others

@@ -1,9 +1,9 @@
 import { readKeyFile, writeKey } from "../agent/models/keys.ts";
 import { KEY_PROVIDERS, type ModelSettings, NoModel, PROVIDERS, keyIn } from "../agent/models/load.ts";
 import { ollamaModels, ollamaUrl } from "../agent/models/ollama.ts";
-import { homeOf, keyFile } from "../config/state.ts";
-import { isInside } from "../util/paths.ts";
-import { codeOf, messageOf } from "../util/errors.ts";
+import { homeOf, keyFile } from "../app/config/state.ts";
+import { isInside } from "../core/util/paths.ts";
+import { codeOf, messageOf } from "../core/util/errors.ts";
 import { secretOnTerminal } from "./terminal.ts";
 import type { Io } from "./io.ts";
 

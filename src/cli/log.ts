@@ -1,10 +1,10 @@
 import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
 import { resolve } from "node:path";
-import type { ActivityEvent, ActivityEventType, Store } from "../contract/activity.ts";
-import type { CallId } from "../contract/identity.ts";
-import { asJson, boundJson } from "../engine/bound-json.ts";
-import { createMask } from "../output/mask.ts";
-import { messageOf } from "../util/errors.ts";
+import type { ActivityEvent, ActivityEventType, Store } from "../core/contract/activity.ts";
+import type { CallId } from "../core/contract/identity.ts";
+import { asJson, boundJson } from "../core/call/bound-json.ts";
+import { createMask } from "../core/output/mask.ts";
+import { messageOf } from "../core/util/errors.ts";
 import type { Io } from "./io.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { openSync, readFileSync } from "node:fs";
 import * as module from "node:module";
-import { tried } from "../util/errors.ts";
+import { tried } from "../core/util/errors.ts";
 import type { Io } from "./io.ts";
 
 // The reader has closed the pipe (| head), so output is dropped. What is running still finishes.
@@ -19,7 +19,8 @@ const answer = words.length === 1 ? quickAnswer(words[0]) : undefined;
 if (answer === undefined) {
   // From Node 22 on, compiled code is cached. The cache must be in a folder that only this user can write.
   const { enableCompileCache } = module as { enableCompileCache?: (folder: string) => unknown };
-  if (enableCompileCache !== undefined) enableCompileCache((await import("../config/state.ts")).compileCacheFolder());
+  if (enableCompileCache !== undefined)
+    enableCompileCache((await import("../app/config/state.ts")).compileCacheFolder());
   const code = await run();
   if (code !== 0) process.exitCode = code; // a failure of stdout has set it already
 } else {

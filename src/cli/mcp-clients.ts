@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { homeOf } from "../config/state.ts";
+import { homeOf } from "../app/config/state.ts";
 import type { ClientFormat } from "./client-file.ts";
 import type { MCP_CLIENT_NAMES } from "./options.ts";
 import type { Io } from "./io.ts";

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { oneLine } from "../output/terminal-text.ts";
-import { codeOf } from "../util/errors.ts";
+import { oneLine } from "../core/output/terminal-text.ts";
+import { codeOf } from "../core/util/errors.ts";
 import { packageFile } from "./package-file.ts";
 
 /** A file of the package's examples, and its name in the new folder. */

@@ -1,5 +1,5 @@
 import { KEY_PROVIDERS, type NoModel, PROVIDERS } from "../agent/models/load.ts";
-import { messageOf } from "../util/errors.ts";
+import { messageOf } from "../core/util/errors.ts";
 import { wrapped } from "./chat/wrap.ts";
 import { askForKey, keepKey, localOllama } from "./keys.ts";
 import { say } from "./say.ts";

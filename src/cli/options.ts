@@ -1,7 +1,7 @@
-import type { SandboxMode } from "../contract/containment.ts";
-import type { Autonomy } from "../contract/policy.ts";
-import type { TargetKind } from "../contract/target.ts";
-import type { DefinitionFormat } from "../contract/toolkit.ts";
+import type { SandboxMode } from "../core/contract/containment.ts";
+import type { Autonomy } from "../core/contract/policy.ts";
+import type { TargetKind } from "../core/contract/target.ts";
+import type { DefinitionFormat } from "../core/contract/toolkit.ts";
 import type { Io } from "./io.ts";
 import type { DebugLog } from "./log.ts";
 

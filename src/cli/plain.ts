@@ -1,8 +1,8 @@
 import type { AgentEvent } from "../agent/agent.ts";
-import type { Decision } from "../contract/decision.ts";
-import { oneLine } from "../output/terminal-text.ts";
+import type { Decision } from "../core/contract/decision.ts";
+import { oneLine } from "../core/output/terminal-text.ts";
 import { type Act, type Described, callActs } from "../policy/describe.ts";
-import { plural } from "../util/text.ts";
+import { plural } from "../core/util/text.ts";
 import { type Question, askedOf, questionOf } from "./approver.ts";
 import type { CallSubject } from "./call-title.ts";
 import type { RunView } from "./run-view.ts";

@@ -1,10 +1,10 @@
 import { Argument, Command, CommanderError, Help, Option } from "commander";
-import { TARGETS, targetOfFlag } from "../backends/targets.ts";
-import { TENANTS_WERE_REMOVED } from "../util/removed.ts";
-import { ToolFailure } from "../contract/failure.ts";
-import type { TargetKind } from "../contract/target.ts";
-import { messageOf } from "../util/errors.ts";
-import { requireNode } from "../util/runtime.ts";
+import { TARGETS, targetOfFlag } from "../machine/targets.ts";
+import { TENANTS_WERE_REMOVED } from "../core/util/removed.ts";
+import { ToolFailure } from "../core/contract/failure.ts";
+import type { TargetKind } from "../core/contract/target.ts";
+import { messageOf } from "../core/util/errors.ts";
+import { requireNode } from "../core/util/runtime.ts";
 import type { CommandRow, CommandTable, Flag } from "./command-row.ts";
 import { COMMANDS, GLOBAL_FLAGS } from "./command-table.ts";
 import { EXIT } from "./exit.ts";

@@ -1,5 +1,5 @@
-import type { ActivityEvent, CallUpdate } from "../contract/activity.ts";
-import { oneLine } from "../output/terminal-text.ts";
+import type { ActivityEvent, CallUpdate } from "../core/contract/activity.ts";
+import { oneLine } from "../core/output/terminal-text.ts";
 import type { Io } from "./io.ts";
 
 /** Shows the progress of a running call on one line of the terminal. Prints nothing if stderr is not a terminal. */

@@ -1,7 +1,7 @@
 import type { AgentEvent } from "../agent/agent.ts";
-import type { ThreadId } from "../contract/identity.ts";
-import { oneLine } from "../output/terminal-text.ts";
-import { plural } from "../util/text.ts";
+import type { ThreadId } from "../core/contract/identity.ts";
+import { oneLine } from "../core/output/terminal-text.ts";
+import { plural } from "../core/util/text.ts";
 import { elapsed } from "./chat/draw/paint.ts";
 import { progressLine, updateLine } from "./progress.ts";
 import { note as complain, sayJson, stream } from "./say.ts";

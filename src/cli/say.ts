@@ -1,4 +1,4 @@
-import { oneLine, terminalSafe } from "../output/terminal-text.ts";
+import { oneLine, terminalSafe } from "../core/output/terminal-text.ts";
 import type { Io } from "./io.ts";
 
 // What people read goes through this module: text of a model, a file, a server or a page cannot control their terminal,

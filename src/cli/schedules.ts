@@ -7,22 +7,22 @@ import {
   buildInstructions,
   createAgent,
 } from "../agent/agent.ts";
-import type { Effect } from "../contract/effect.ts";
-import type { ThreadId } from "../contract/identity.ts";
-import type { ToolResult } from "../contract/result.ts";
-import type { Claimed, Run, RunEnd, Schedule, Timing } from "../contract/schedule.ts";
-import type { Tool } from "../contract/tool.ts";
-import type { Toolkit } from "../contract/toolkit.ts";
-import { isGranted } from "../engine/confine-schedules.ts";
-import { targetOf } from "../engine/park.ts";
-import { asText } from "../engine/result.ts";
-import { oneLine } from "../output/terminal-text.ts";
+import type { Effect } from "../core/contract/effect.ts";
+import type { ThreadId } from "../core/contract/identity.ts";
+import type { ToolResult } from "../core/contract/result.ts";
+import type { Claimed, Run, RunEnd, Schedule, Timing } from "../core/contract/schedule.ts";
+import type { Tool } from "../core/contract/tool.ts";
+import type { Toolkit } from "../core/contract/toolkit.ts";
+import { isGranted } from "../core/call/confine-schedules.ts";
+import { targetOf } from "../core/call/park.ts";
+import { asText } from "../core/call/result.ts";
+import { oneLine } from "../core/output/terminal-text.ts";
 import { namedFilesIn } from "../policy/commands/named-files.ts";
-import { type Runner, createRunner } from "../schedule/runner.ts";
-import { timeWithZone } from "../schedule/timing.ts";
-import { onEvents } from "../engine/on-events.ts";
-import { pause } from "../util/abort.ts";
-import { createWake } from "../util/wake.ts";
+import { type Runner, createRunner } from "../record/schedule/runner.ts";
+import { timeWithZone } from "../record/schedule/timing.ts";
+import { onEvents } from "../core/call/on-events.ts";
+import { pause } from "../core/util/abort.ts";
+import { createWake } from "../core/util/wake.ts";
 import { shell } from "../tools/shell.ts";
 
 /** What a schedule's agent is made of. */

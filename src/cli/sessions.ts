@@ -1,11 +1,11 @@
 import { basename } from "node:path";
-import type { Store, ThreadSummary } from "../contract/activity.ts";
-import type { Content } from "../contract/content.ts";
-import type { ThreadId } from "../contract/identity.ts";
-import { machineOf } from "../engine/park.ts";
-import { oneLine } from "../output/terminal-text.ts";
-import { randomName } from "../util/identifier.ts";
-import { clip, plural } from "../util/text.ts";
+import type { Store, ThreadSummary } from "../core/contract/activity.ts";
+import type { Content } from "../core/contract/content.ts";
+import type { ThreadId } from "../core/contract/identity.ts";
+import { machineOf } from "../core/call/park.ts";
+import { oneLine } from "../core/output/terminal-text.ts";
+import { randomName } from "../core/util/identifier.ts";
+import { clip, plural } from "../core/util/text.ts";
 import { widthOf } from "./chat/wrap.ts";
 import { localTime } from "./local-time.ts";
 

@@ -1,26 +1,26 @@
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { TargetOptions } from "../backends/targets.ts";
-import { MCP_FILE, findConfig, findProjectFile } from "../config/find.ts";
-import type { McpChoices } from "../config/mcp.ts";
-import { type Loaded, loadSettings } from "../config/load.ts";
-import type { ToolSettings } from "../config/values.ts";
-import { type Settings, flagsIn } from "../config/settings.ts";
-import { databaseFile, homeOf, keyFile, stateFolder } from "../config/state.ts";
-import type { Store } from "../contract/activity.ts";
-import type { ToolSource } from "../contract/tool-source.ts";
-import type { Toolkit } from "../contract/toolkit.ts";
-import { realOf } from "../git/disk.ts";
-import { keepProgramsOutOf } from "../machine/places.ts";
-import { writtenPlaces } from "../provenance/written-places.ts";
-import { messageOf } from "../util/errors.ts";
-import { absolutePath } from "../util/paths.ts";
+import type { TargetOptions } from "../machine/targets.ts";
+import { MCP_FILE, findConfig, findProjectFile } from "../app/config/find.ts";
+import type { McpChoices } from "../app/config/mcp.ts";
+import { type Loaded, loadSettings } from "../app/config/load.ts";
+import type { ToolSettings } from "../app/config/values.ts";
+import { type Settings, flagsIn } from "../app/config/settings.ts";
+import { databaseFile, homeOf, keyFile, stateFolder } from "../app/config/state.ts";
+import type { Store } from "../core/contract/activity.ts";
+import type { ToolSource } from "../core/contract/tool-source.ts";
+import type { Toolkit } from "../core/contract/toolkit.ts";
+import { realOf } from "../machine/git/disk.ts";
+import { keepProgramsOutOf } from "../machine/programs/places.ts";
+import { writtenPlaces } from "../policy/provenance/written-places.ts";
+import { messageOf } from "../core/util/errors.ts";
+import { absolutePath } from "../core/util/paths.ts";
 import type { ToolOptionsByName } from "../tools/presets/built-in.ts";
 import { NO_SUCH_TOOL, type ToolChoice } from "../tools/presets/choose.ts";
 import { PRESET_NAMES } from "../tools/presets/names.ts";
-import type { SearchEngine } from "../web/search.ts";
-import type { ToolkitOptions } from "../toolkit-options.ts";
+import type { SearchEngine } from "../tools/web/search.ts";
+import type { ToolkitOptions } from "../app/toolkit-options.ts";
 import type { DebugLog } from "./log.ts";
 import type { GlobalOptions } from "./options.ts";
 import { warn } from "./say.ts";
@@ -195,7 +195,7 @@ export async function toolkitOptions(options: GlobalOptions, needs: ToolkitNeeds
         log?.write("warn", "notify.failed", { text });
         tell(text);
       };
-      const { sendNotice } = await import("../console/notify.ts");
+      const { sendNotice } = await import("../serve/notify.ts");
       await sendNotice(notice, { program: settings.notify, onFailure: report });
     },
     onNotice(text) {
@@ -312,9 +312,9 @@ export async function withStore<T>(options: GlobalOptions, work: (store: Store) 
 
 /** Opens the configured store. Loads only the code for this kind of store. */
 export async function storeOf(io: Io, { store, state: { database: maxBytes } }: Settings): Promise<Store> {
-  if (store === "memory") return (await import("../activity/memory-store.ts")).memoryStore();
-  if (store !== "sqlite") return (await import("../activity/postgres-store.ts")).postgresStore({ url: store });
-  const { sqliteStore } = await import("../activity/sqlite-store.ts");
+  if (store === "memory") return (await import("../record/activity/memory-store.ts")).memoryStore();
+  if (store !== "sqlite") return (await import("../record/activity/postgres-store.ts")).postgresStore({ url: store });
+  const { sqliteStore } = await import("../record/activity/sqlite-store.ts");
   return sqliteStore({ file: databaseFile(io.env), ...(maxBytes !== undefined && { maxBytes }) });
 }
 

@@ -1,4 +1,4 @@
-import { LONGEST_TIMER_MS } from "../util/keeping-alive.ts";
+import { LONGEST_TIMER_MS } from "../core/util/keeping-alive.ts";
 import type { Io } from "./io.ts";
 
 /** How long a command waits for plugins and MCP servers, in milliseconds. */

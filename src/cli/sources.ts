@@ -1,23 +1,23 @@
 import { resolve } from "node:path";
-import { type OpenedProgram, type ProgramTrust, createProgramTrust } from "../config/program-trust.ts";
-import type { Settings } from "../config/settings.ts";
-import type { PluginSetting } from "../config/values.ts";
-import { stateFolder } from "../config/state.ts";
-import { createTrust } from "../config/trust.ts";
-import type { Env } from "../contract/effect.ts";
-import type { ToolSource } from "../contract/tool-source.ts";
-import type { SourceGuards } from "../engine/restarting.ts";
-import { moduleSource } from "../plugins/module.ts";
-import { plugin, pluginName } from "../plugins/plugin.ts";
-import { MCP_FILE, findProjectFile } from "../config/find.ts";
-import type { McpChoice, McpChoices } from "../config/mcp.ts";
-import { readMcpFile } from "../config/mcp-file.ts";
-import type { OAuthSettings, TokenFile } from "../mcp/client/token-file.ts";
-import type { McpSource, ServerSettings } from "../mcp/client/source.ts";
-import type { NetworkSettings } from "../network/network-settings.ts";
-import { writtenPlaces } from "../provenance/written-places.ts";
-import { variablesNamed } from "../util/environment.ts";
-import { displayPath } from "../util/paths.ts";
+import { type OpenedProgram, type ProgramTrust, createProgramTrust } from "../app/config/program-trust.ts";
+import type { Settings } from "../app/config/settings.ts";
+import type { PluginSetting } from "../app/config/values.ts";
+import { stateFolder } from "../app/config/state.ts";
+import { createTrust } from "../app/config/trust.ts";
+import type { Env } from "../core/contract/effect.ts";
+import type { ToolSource } from "../core/contract/tool-source.ts";
+import type { SourceGuards } from "../core/call/restarting.ts";
+import { moduleSource } from "../tools/plugins/module.ts";
+import { plugin, pluginName } from "../tools/plugins/plugin.ts";
+import { MCP_FILE, findProjectFile } from "../app/config/find.ts";
+import type { McpChoice, McpChoices } from "../app/config/mcp.ts";
+import { readMcpFile } from "../app/config/mcp-file.ts";
+import type { OAuthSettings, TokenFile } from "../tools/mcp/token-file.ts";
+import type { McpSource, ServerSettings } from "../tools/mcp/source.ts";
+import type { NetworkSettings } from "../machine/network/network-settings.ts";
+import { writtenPlaces } from "../policy/provenance/written-places.ts";
+import { variablesNamed } from "../core/util/environment.ts";
+import { displayPath } from "../core/util/paths.ts";
 import type { GlobalOptions } from "./options.ts";
 import type { Io } from "./io.ts";
 
@@ -165,7 +165,7 @@ export async function mcpSource(
   const argv = command === undefined ? [] : [command, ...args];
   const { sandbox, cwd, opened } = await place(`mcp:${name}`, argv, choice);
   const [{ mcpServer }, server] = await Promise.all([
-    import("../mcp/client/source.ts"),
+    import("../tools/mcp/source.ts"),
     serverSettings(options.io, { ...choice, sandbox }, settings.policy.network, cwd),
   ]);
   const project =
@@ -215,7 +215,7 @@ async function serverSettings(
   }
   const { headers = {}, tokenVariable, oauth = {} } = choice;
   const token = tokenVariable === undefined ? undefined : io.env[tokenVariable];
-  const { storedTokens } = await import("../mcp/client/oauth.ts");
+  const { storedTokens } = await import("../tools/mcp/oauth.ts");
   return {
     ...{ ...any, url, network },
     headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
@@ -241,7 +241,7 @@ export function hasOwnToken({ headers = {}, tokenVariable, oauth }: McpChoice): 
 
 /** Returns the store of the tokens for a URL. */
 export async function tokensOf(io: Io, url: string): Promise<TokenFile> {
-  const { tokenFile } = await import("../mcp/client/token-file.ts");
+  const { tokenFile } = await import("../tools/mcp/token-file.ts");
   return tokenFile(stateFolder(io.env), url);
 }
 

@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { eventOf, rowOf } from "../activity/event-rows.ts";
-import { openDatabase } from "../db/database.ts";
-import { type DatabaseConnection, type Value, loadTextEngine } from "../db/driver.ts";
-import { RECORD_TABLES } from "../db/migrations.ts";
-import type { Ask } from "../db/postgres.ts";
-import { MEMORY_TABLES } from "../memory/tables.ts";
-import { SCHEDULE_TABLES } from "../schedule/tables.ts";
-import { type ProcessIdentity, livenessOf } from "../machine/process-identity.ts";
-import { plural } from "../util/text.ts";
+import { eventOf, rowOf } from "../record/activity/event-rows.ts";
+import { openDatabase } from "../record/db/database.ts";
+import { type DatabaseConnection, type Value, loadTextEngine } from "../record/db/driver.ts";
+import { RECORD_TABLES } from "../record/db/migrations.ts";
+import type { Ask } from "../record/db/postgres.ts";
+import { MEMORY_TABLES } from "../record/memory/tables.ts";
+import { SCHEDULE_TABLES } from "../record/schedule/tables.ts";
+import { type ProcessIdentity, livenessOf } from "../machine/programs/process-identity.ts";
+import { plural } from "../core/util/text.ts";
 
 interface Table {
   readonly name: string;

@@ -1,7 +1,7 @@
 import { closeSync, constants, readSync, writeSync } from "node:fs";
 import type { Interface } from "node:readline/promises";
 import type { Writable } from "node:stream";
-import { oneLine, terminalSafe } from "../output/terminal-text.ts";
+import { oneLine, terminalSafe } from "../core/output/terminal-text.ts";
 import type { Io } from "./io.ts";
 import { untilStopped } from "./signals.ts";
 

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
-import { findTarget } from "../backends/targets.ts";
-import type { ThreadSummary } from "../contract/activity.ts";
-import type { Toolkit } from "../contract/toolkit.ts";
-import { machineOf } from "../engine/park.ts";
-import { oneLine } from "../output/terminal-text.ts";
-import { quoteWords } from "../util/quote.ts";
+import { findTarget } from "../machine/targets.ts";
+import type { ThreadSummary } from "../core/contract/activity.ts";
+import type { Toolkit } from "../core/contract/toolkit.ts";
+import { machineOf } from "../core/call/park.ts";
+import { oneLine } from "../core/output/terminal-text.ts";
+import { quoteWords } from "../core/util/quote.ts";
 import { localTime } from "./local-time.ts";
 import type { AgentOptions } from "./options.ts";
 

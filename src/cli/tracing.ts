@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type Attributes, type Context, type HrTime, ROOT_CONTEXT, context, trace } from "@opentelemetry/api";
 import { BasicTracerProvider, BatchSpanProcessor, type ReadableSpan } from "@opentelemetry/sdk-trace-base";
-import { messageOf } from "../util/errors.ts";
+import { messageOf } from "../core/util/errors.ts";
 
 /** How long one request to the collector may take. Milliseconds: the end of the program waits for the last one. */
 const EXPORT_MS = 2_000;

@@ -1,8 +1,8 @@
-import { oneLine } from "../output/terminal-text.ts";
-import { shown } from "../undo/paths.ts";
+import { oneLine } from "../core/output/terminal-text.ts";
+import { shown } from "../record/undo/paths.ts";
 import { localTime } from "./local-time.ts";
-import type { Change } from "../undo/plan.ts";
-import type { Preview, Restored, UndoPoint } from "../undo/points.ts";
+import type { Change } from "../record/undo/plan.ts";
+import type { Preview, Restored, UndoPoint } from "../record/undo/points.ts";
 
 /** The maximum number of paths shown in a preview. */
 const MAX_PATHS = 40;

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { homeOf } from "../config/state.ts";
-import { plainGit } from "../git/plain.ts";
-import { runProgram } from "../machine/start.ts";
-import { messageOf } from "../util/errors.ts";
-import { randomName } from "../util/identifier.ts";
-import { quoteWords } from "../util/quote.ts";
+import { homeOf } from "../app/config/state.ts";
+import { plainGit } from "../machine/git/plain.ts";
+import { runProgram } from "../machine/programs/start.ts";
+import { messageOf } from "../core/util/errors.ts";
+import { randomName } from "../core/util/identifier.ts";
+import { quoteWords } from "../core/util/quote.ts";
 import type { AgentOptions } from "./options.ts";
 import { warn } from "./say.ts";
 import { settingsFrom } from "./settings.ts";

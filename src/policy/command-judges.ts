@@ -1,6 +1,6 @@
-import type { Backend } from "../contract/backend.ts";
-import type { Decision } from "../contract/decision.ts";
-import type { Effect } from "../contract/effect.ts";
+import type { Backend } from "../core/contract/backend.ts";
+import type { Decision } from "../core/contract/decision.ts";
+import type { Effect } from "../core/contract/effect.ts";
 import { type ExecJudge, type GivenToJudge, execJudge } from "./exec.ts";
 import type { PolicySettings } from "./policy-settings.ts";
 import type { Rules } from "./rules/rules.ts";

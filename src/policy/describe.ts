@@ -1,9 +1,9 @@
-import { BUILT_IN_NAMES } from "../contract/built-in-names.ts";
-import type { CheckedCall } from "../contract/call.ts";
-import type { Effect, PageAct } from "../contract/effect.ts";
-import type { OpenQuestion } from "../contract/question.ts";
-import { formatSize } from "../output/size.ts";
-import { oneLine } from "../output/terminal-text.ts";
+import { BUILT_IN_NAMES } from "../core/contract/built-in-names.ts";
+import type { CheckedCall } from "../core/contract/call.ts";
+import type { Effect, PageAct } from "../core/contract/effect.ts";
+import type { OpenQuestion } from "../core/contract/question.ts";
+import { formatSize } from "../core/output/size.ts";
+import { oneLine } from "../core/output/terminal-text.ts";
 import { fieldText, formFields } from "./form-fields.ts";
 import { scriptOf, strokesOf } from "./keystrokes.ts";
 

@@ -1,7 +1,7 @@
-import type { Backend } from "../contract/backend.ts";
-import type { SandboxState } from "../contract/containment.ts";
-import { type Decision, stricter } from "../contract/decision.ts";
-import type { Effect } from "../contract/effect.ts";
+import type { Backend } from "../core/contract/backend.ts";
+import type { SandboxState } from "../core/contract/containment.ts";
+import { type Decision, stricter } from "../core/contract/decision.ts";
+import type { Effect } from "../core/contract/effect.ts";
 import { type CommandJudge, createCommandJudge } from "./commands/judge.ts";
 import { findCommands } from "./commands/find-commands.ts";
 import { worksElsewhere } from "./commands/risk.ts";

@@ -1,13 +1,13 @@
-import type { ToolCall } from "../contract/call.ts";
-import type { Decision } from "../contract/decision.ts";
-import { type Effect, isAct } from "../contract/effect.ts";
-import type { Autonomy } from "../contract/policy.ts";
-import { hostOf, hostRules } from "../network/hosts.ts";
-import type { NetworkSettings } from "../network/network-settings.ts";
-import type { UrlJudge } from "../network/url.ts";
-import { hasKnownKey } from "../output/mask-keys.ts";
-import type { Conversations } from "../contract/conversations.ts";
-import { tried } from "../util/errors.ts";
+import type { ToolCall } from "../core/contract/call.ts";
+import type { Decision } from "../core/contract/decision.ts";
+import { type Effect, isAct } from "../core/contract/effect.ts";
+import type { Autonomy } from "../core/contract/policy.ts";
+import { hostOf, hostRules } from "../machine/network/hosts.ts";
+import type { NetworkSettings } from "../machine/network/network-settings.ts";
+import type { UrlJudge } from "../machine/network/url.ts";
+import { hasKnownKey } from "../core/output/mask-keys.ts";
+import type { Conversations } from "../core/contract/conversations.ts";
+import { tried } from "../core/util/errors.ts";
 
 export type NetworkEffect = Extract<Effect, { kind: "fetch" | "request" | "search" }>;
 
@@ -53,7 +53,7 @@ export function fetchJudge(
   const isSecret = (text: string) => [text, unescaped(text)].some((each) => hasKnownKey(each) || hasSecret(each));
 
   return async (effect, { id, thread }) => {
-    judge ??= import("../network/url.ts").then(({ urlJudge }) => urlJudge(settings));
+    judge ??= import("../machine/network/url.ts").then(({ urlJudge }) => urlJudge(settings));
     const judged = (await judge)(effect.kind === "search" ? effect.engine : effect.url);
     if (judged.verdict === "refused")
       return { verdict: "deny", risk: "high", rule: judged.rule, reason: judged.reason };

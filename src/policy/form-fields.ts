@@ -1,4 +1,4 @@
-import type { Json, JsonSchema } from "../contract/schema.ts";
+import type { Json, JsonSchema } from "../core/contract/schema.ts";
 
 /** A field of a flat form that people fill in. Texts are raw. */
 export interface FormField {

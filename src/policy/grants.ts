@@ -1,7 +1,7 @@
-import type { CheckedCall } from "../contract/call.ts";
-import type { Approval, Decision, Scope } from "../contract/decision.ts";
-import { ToolFailure } from "../contract/failure.ts";
-import { messageOf } from "../util/errors.ts";
+import type { CheckedCall } from "../core/contract/call.ts";
+import type { Approval, Decision, Scope } from "../core/contract/decision.ts";
+import { ToolFailure } from "../core/contract/failure.ts";
+import { messageOf } from "../core/util/errors.ts";
 import { type Workspace, keptGrants } from "./kept-grants.ts";
 import { afterApproval } from "./sandbox-requests.ts";
 import { scopesOf } from "./scopes.ts";

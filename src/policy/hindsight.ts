@@ -1,8 +1,8 @@
-import type { StoredEvent } from "../contract/activity.ts";
-import type { Decision, Verdict } from "../contract/decision.ts";
-import type { Effect } from "../contract/effect.ts";
-import type { CallId } from "../contract/identity.ts";
-import type { Json } from "../contract/schema.ts";
+import type { StoredEvent } from "../core/contract/activity.ts";
+import type { Decision, Verdict } from "../core/contract/decision.ts";
+import type { Effect } from "../core/contract/effect.ts";
+import type { CallId } from "../core/contract/identity.ts";
+import type { Json } from "../core/contract/schema.ts";
 
 /** A recorded call, as it was judged. */
 export interface JudgedCall {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFile, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { parseJson } from "../util/json.ts";
-import { isMissing, replacePrivateFile } from "../util/private-file.ts";
+import { parseJson } from "../core/util/json.ts";
+import { isMissing, replacePrivateFile } from "../core/util/private-file.ts";
 
 /** What a grant is bound to: a real folder, and its backend ("local", "docker:web"). */
 export interface Workspace {

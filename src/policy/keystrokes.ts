@@ -1,5 +1,5 @@
-import type { Effect } from "../contract/effect.ts";
-import { isCharacter, strokesOfKey, strokesOfText } from "../util/keys.ts";
+import type { Effect } from "../core/contract/effect.ts";
+import { isCharacter, strokesOfKey, strokesOfText } from "../core/util/keys.ts";
 
 type Typing = Pick<Extract<Effect, { kind: "terminal" }>, "types" | "keys">;
 

@@ -1,7 +1,7 @@
-import type { FileEntry, FileInfo, Files } from "../contract/backend.ts";
-import type { CheckedCall } from "../contract/call.ts";
-import { Unreachable } from "../contract/failure.ts";
-import { messageOf } from "../util/errors.ts";
+import type { FileEntry, FileInfo, Files } from "../core/contract/backend.ts";
+import type { CheckedCall } from "../core/contract/call.ts";
+import { Unreachable } from "../core/contract/failure.ts";
+import { messageOf } from "../core/util/errors.ts";
 
 /**
  * Looks up files for one decision, each fact once. Look-ups that start together share a round trip: start all that are

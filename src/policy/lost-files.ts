@@ -1,6 +1,6 @@
-import type { Backend } from "../contract/backend.ts";
-import type { Policy } from "../contract/policy.ts";
-import { absolutePath } from "../util/paths.ts";
+import type { Backend } from "../core/contract/backend.ts";
+import type { Policy } from "../core/contract/policy.ts";
+import { absolutePath } from "../core/util/paths.ts";
 
 /** A quick look for what removes files, before a script is parsed. */
 const MAY_REMOVE = /\b(rm|rmdir|unlink|rimraf|trash|shred|srm|find|fd)\b/;

@@ -1,9 +1,9 @@
-import type { Backend, FileInfo } from "../contract/backend.ts";
-import type { Decision, Scope } from "../contract/decision.ts";
-import { absolutePath, isInside } from "../util/paths.ts";
+import type { Backend, FileInfo } from "../core/contract/backend.ts";
+import type { Decision, Scope } from "../core/contract/decision.ts";
+import { absolutePath, isInside } from "../core/util/paths.ts";
 import { type LookUps, MAX_PATH_BYTES } from "./look-ups.ts";
-import { type NamedPath, type PathKind, type Root, pathKinds, rootOf } from "../provenance/paths.ts";
-import { REPOSITORY } from "../provenance/start-up.ts";
+import { type NamedPath, type PathKind, type Root, pathKinds, rootOf } from "../machine/places/paths.ts";
+import { REPOSITORY } from "../machine/places/start-up.ts";
 import { STARTED, lookAhead, repositoryFiles, startedByGit } from "./repository-files.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings } from "./policy-settings.ts";
 

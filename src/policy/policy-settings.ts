@@ -1,6 +1,6 @@
-import type { Autonomy } from "../contract/policy.ts";
-import type { NetworkSettings } from "../network/network-settings.ts";
-import { KEY_FOLDERS } from "../provenance/keys.ts";
+import type { Autonomy } from "../core/contract/policy.ts";
+import type { NetworkSettings } from "../machine/network/network-settings.ts";
+import { KEY_FOLDERS } from "../machine/places/keys.ts";
 
 /** What people may set about the policy. Paths are absolute or start with `~`. */
 export interface PolicySettings {

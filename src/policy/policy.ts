@@ -1,21 +1,21 @@
-import type { Backend } from "../contract/backend.ts";
-import { type Effect, isAct } from "../contract/effect.ts";
-import type { Autonomy, Policy } from "../contract/policy.ts";
-import { type Decision, stricter } from "../contract/decision.ts";
-import type { CheckedCall } from "../contract/call.ts";
-import { absolutePath, isInside } from "../util/paths.ts";
+import type { Backend } from "../core/contract/backend.ts";
+import { type Effect, isAct } from "../core/contract/effect.ts";
+import type { Autonomy, Policy } from "../core/contract/policy.ts";
+import { type Decision, stricter } from "../core/contract/decision.ts";
+import type { CheckedCall } from "../core/contract/call.ts";
+import { absolutePath, isInside } from "../core/util/paths.ts";
 import type { GivenToJudge } from "./exec.ts";
 import type { CommandJudges } from "./command-judges.ts";
-import { judgeSeen, nothingSeen } from "../provenance/seen.ts";
+import { judgeSeen, nothingSeen } from "./provenance/seen.ts";
 import { type NetworkFacts, fetchJudge } from "./fetch.ts";
-import { KEY_FOLDERS } from "../provenance/keys.ts";
+import { KEY_FOLDERS } from "../machine/places/keys.ts";
 import { describeEffect } from "./describe.ts";
 import { createLookUps } from "./look-ups.ts";
 import { type PathJudge, pathJudge } from "./paths.ts";
 import { type Rules, type Ruling, createRules } from "./rules/rules.ts";
 import { scopeOf, withScopes } from "./scopes.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings, askingOutside } from "./policy-settings.ts";
-import type { Lifetime } from "../contract/lifetime.ts";
+import type { Lifetime } from "../core/contract/lifetime.ts";
 
 /**
  * Creates the standard policy: a call gets the strictest decision on any of its effects. `own` are Handrail's folders,

@@ -1,10 +1,10 @@
 import { readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import type { Decision } from "../contract/decision.ts";
-import { isAct } from "../contract/effect.ts";
-import type { Policy } from "../contract/policy.ts";
-import { randomName } from "../util/identifier.ts";
-import { createPrivateFile, isMissing } from "../util/private-file.ts";
+import type { Decision } from "../core/contract/decision.ts";
+import { isAct } from "../core/contract/effect.ts";
+import type { Policy } from "../core/contract/policy.ts";
+import { randomName } from "../core/util/identifier.ts";
+import { createPrivateFile, isMissing } from "../core/util/private-file.ts";
 
 const HOUR_MS = 3_600_000;
 const STILL = "Read-only calls still work.";

@@ -1,9 +1,9 @@
-import type { Backend } from "../contract/backend.ts";
-import { Unreachable } from "../contract/failure.ts";
-import { DISK } from "../git/disk.ts";
-import { LEADING, MAKING, isRepository } from "../git/layout.ts";
-import { startedIn } from "../git/obeyed.ts";
-import { isInside } from "../util/paths.ts";
+import type { Backend } from "../core/contract/backend.ts";
+import { Unreachable } from "../core/contract/failure.ts";
+import { DISK } from "../machine/git/disk.ts";
+import { LEADING, MAKING, isRepository } from "../machine/git/layout.ts";
+import { startedIn } from "../machine/git/obeyed.ts";
+import { isInside } from "../core/util/paths.ts";
 import type { LookUps } from "./look-ups.ts";
 
 /**

@@ -1,11 +1,11 @@
 import { posix } from "node:path";
-import type { Backend } from "../contract/backend.ts";
-import type { Containment, SandboxAccess } from "../contract/containment.ts";
-import { type Decision, type Scope, stricter } from "../contract/decision.ts";
-import type { Effect } from "../contract/effect.ts";
-import { type HostRule, hostRule, hostRules } from "../network/hosts.ts";
-import type { UrlJudge } from "../network/url.ts";
-import { absolutePath, isInside } from "../util/paths.ts";
+import type { Backend } from "../core/contract/backend.ts";
+import type { Containment, SandboxAccess } from "../core/contract/containment.ts";
+import { type Decision, type Scope, stricter } from "../core/contract/decision.ts";
+import type { Effect } from "../core/contract/effect.ts";
+import { type HostRule, hostRule, hostRules } from "../machine/network/hosts.ts";
+import type { UrlJudge } from "../machine/network/url.ts";
+import { absolutePath, isInside } from "../core/util/paths.ts";
 import type { LookUps } from "./look-ups.ts";
 import { pathJudge } from "./paths.ts";
 import { DEFAULT_FORBIDDEN_PATHS, type PolicySettings, askingOutside } from "./policy-settings.ts";
@@ -47,7 +47,7 @@ export function sandboxRequestJudge(
     if (text === ANY_HOST) return askFor("high");
     const rule = hostRule(text);
     if (typeof rule === "string") return deny("needs", `network: ${rule}, or "*"; got ${JSON.stringify(text)}`);
-    judge ??= import("../network/url.ts").then(({ urlJudge }) => urlJudge(network));
+    judge ??= import("../machine/network/url.ts").then(({ urlJudge }) => urlJudge(network));
     const judged = (await judge)(urlOf(rule));
     if (judged.verdict === "refused") return deny(judged.rule, judged.reason);
     if (allowed.some((each) => each.text === text) || (judged.verdict === "named" && !text.startsWith("*.")))

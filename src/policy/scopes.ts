@@ -1,6 +1,6 @@
-import type { CheckedCall } from "../contract/call.ts";
-import type { Decision, Scope } from "../contract/decision.ts";
-import type { Effect } from "../contract/effect.ts";
+import type { CheckedCall } from "../core/contract/call.ts";
+import type { Decision, Scope } from "../core/contract/decision.ts";
+import type { Effect } from "../core/contract/effect.ts";
 import { describeEffect } from "./describe.ts";
 
 /**

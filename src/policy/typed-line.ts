@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import type { Decision } from "../contract/decision.ts";
+import type { Decision } from "../core/contract/decision.ts";
 import { MAX_SCRIPT_BYTES } from "./commands/search.ts";
 import { isKnownProgram } from "./commands/risk.ts";
 import type { Piece } from "./unfinished-lines.ts";

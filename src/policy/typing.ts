@@ -1,8 +1,8 @@
-import type { Backend } from "../contract/backend.ts";
-import type { Decision } from "../contract/decision.ts";
-import { type Effect, isAct } from "../contract/effect.ts";
-import type { Autonomy } from "../contract/policy.ts";
-import { clip } from "../util/text.ts";
+import type { Backend } from "../core/contract/backend.ts";
+import type { Decision } from "../core/contract/decision.ts";
+import { type Effect, isAct } from "../core/contract/effect.ts";
+import type { Autonomy } from "../core/contract/policy.ts";
+import { clip } from "../core/util/text.ts";
 import { findCommands } from "./commands/find-commands.ts";
 import { type Piece, createUnfinishedLines } from "./unfinished-lines.ts";
 import { counts, wholeLines } from "./typed-line.ts";

@@ -1,5 +1,5 @@
-import type { Backend } from "../contract/backend.ts";
-import { pathKinds } from "../provenance/paths.ts";
+import type { Backend } from "../core/contract/backend.ts";
+import { pathKinds } from "../machine/places/paths.ts";
 import type { Rules } from "./rules/rules.ts";
 
 /**

@@ -1,10 +1,10 @@
 import { Type } from "typebox";
-import type { Command, ToolBackend } from "../contract/backend.ts";
-import type { Sandboxed } from "../contract/containment.ts";
-import { ToolFailure } from "../contract/failure.ts";
-import { type ToolContext, type ToolNames, defineTool, withToolNames } from "../contract/tool.ts";
-import { DEFAULT_LIMIT } from "../output/truncate.ts";
-import { quoteWords } from "../util/quote.ts";
+import type { Command, ToolBackend } from "../core/contract/backend.ts";
+import type { Sandboxed } from "../core/contract/containment.ts";
+import { ToolFailure } from "../core/contract/failure.ts";
+import { type ToolContext, type ToolNames, defineTool, withToolNames } from "../core/contract/tool.ts";
+import { DEFAULT_LIMIT } from "../core/output/truncate.ts";
+import { quoteWords } from "../core/util/quote.ts";
 import { shownTail } from "./shared/command-output.ts";
 import { attachSecondsHint } from "./shared/duration.ts";
 import { requireNoTerminal } from "./shared/needs-terminal.ts";
@@ -19,7 +19,7 @@ import {
   scriptCommand,
 } from "./shared/script.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
-import type { JobLifetime, Lifetime } from "../contract/lifetime.ts";
+import type { JobLifetime, Lifetime } from "../core/contract/lifetime.ts";
 
 const IN_SANDBOX = " It runs in a sandbox: it can write to the workspace and /tmp, and has no network";
 const SANDBOX_TEXTS: { readonly [sandboxed in `${Sandboxed}`]: string } = {

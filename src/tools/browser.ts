@@ -1,11 +1,11 @@
 import { basename } from "node:path";
 import { Type } from "typebox";
-import { type Content, notice, text } from "../contract/content.ts";
-import type { Effect } from "../contract/effect.ts";
-import { ToolFailure } from "../contract/failure.ts";
-import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
-import { formatSize } from "../output/size.ts";
-import { savedNotice } from "../output/truncate.ts";
+import { type Content, notice, text } from "../core/contract/content.ts";
+import type { Effect } from "../core/contract/effect.ts";
+import { ToolFailure } from "../core/contract/failure.ts";
+import { type ToolContext, type ToolOptions, defineTool } from "../core/contract/tool.ts";
+import { formatSize } from "../core/output/size.ts";
+import { savedNotice } from "../core/output/truncate.ts";
 import {
   ACTIONS,
   ACTION_NAMES,
@@ -17,7 +17,7 @@ import {
   SNAPSHOT_BYTES,
   isLoopback,
   usageOf,
-} from "../web/browser/protocol.ts";
+} from "./web/browser/protocol.ts";
 import { mendUrl } from "./shared/url-arguments.ts";
 
 /** The maximum size of an uploaded file: Playwright accepts no larger file. Bytes. */

@@ -1,9 +1,9 @@
 import { Type } from "typebox";
-import { ToolFailure } from "../contract/failure.ts";
-import { type ToolOptions, defineTool } from "../contract/tool.ts";
-import { countCharacters } from "../output/measure.ts";
-import { truncateTail } from "../output/truncate.ts";
-import { renameKeys } from "../util/rename-keys.ts";
+import { ToolFailure } from "../core/contract/failure.ts";
+import { type ToolOptions, defineTool } from "../core/contract/tool.ts";
+import { countCharacters } from "../core/output/measure.ts";
+import { truncateTail } from "../core/output/truncate.ts";
+import { renameKeys } from "../core/util/rename-keys.ts";
 import { DELAY_ARGUMENTS, readDelay, waitFirst } from "./shared/delay.ts";
 
 /** About four screens of 80 columns and 24 lines. */

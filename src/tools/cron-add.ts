@@ -1,9 +1,9 @@
 import { type Static, Type } from "typebox";
-import type { Sandboxed } from "../contract/containment.ts";
-import type { Effect } from "../contract/effect.ts";
-import { ToolFailure } from "../contract/failure.ts";
-import type { NewSchedule, Timing, Work } from "../contract/schedule.ts";
-import { type ToolOptions, defineTool } from "../contract/tool.ts";
+import type { Sandboxed } from "../core/contract/containment.ts";
+import type { Effect } from "../core/contract/effect.ts";
+import { ToolFailure } from "../core/contract/failure.ts";
+import type { NewSchedule, Timing, Work } from "../core/contract/schedule.ts";
+import { type ToolOptions, defineTool } from "../core/contract/tool.ts";
 import {
   SHORTEST_AGENT_MS,
   inWords,
@@ -13,7 +13,7 @@ import {
   readTiming,
   shortestGap,
   timeWithZone,
-} from "../schedule/timing.ts";
+} from "../record/schedule/timing.ts";
 import { sandboxArguments, withinOf } from "./shared/sandbox-arguments.ts";
 
 /** The default limits of one run, in seconds: a command, and an agent. */

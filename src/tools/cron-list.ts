@@ -1,7 +1,7 @@
 import { Type } from "typebox";
-import { type ToolOptions, defineTool } from "../contract/tool.ts";
-import { inWords, loadWords, timeWithZone } from "../schedule/timing.ts";
-import { oneLine } from "../output/terminal-text.ts";
+import { type ToolOptions, defineTool } from "../core/contract/tool.ts";
+import { inWords, loadWords, timeWithZone } from "../record/schedule/timing.ts";
+import { oneLine } from "../core/output/terminal-text.ts";
 
 /** How many of a schedule's runs are listed. */
 const RUNS_SHOWN = 3;

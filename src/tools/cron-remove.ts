@@ -1,6 +1,6 @@
 import { Type } from "typebox";
-import { ToolFailure } from "../contract/failure.ts";
-import { type ToolOptions, defineTool } from "../contract/tool.ts";
+import { ToolFailure } from "../core/contract/failure.ts";
+import { type ToolOptions, defineTool } from "../core/contract/tool.ts";
 
 /** Removes a schedule. Its runs stay in the log. */
 export const cronRemove = (options: ToolOptions = {}) =>

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
-import { type ToolContext, type ToolOptions, defineTool } from "../contract/tool.ts";
-import type { ThreadId } from "../contract/identity.ts";
-import { clip } from "../util/text.ts";
+import { type ToolContext, type ToolOptions, defineTool } from "../core/contract/tool.ts";
+import type { ThreadId } from "../core/contract/identity.ts";
+import { clip } from "../core/util/text.ts";
 
 /** A task for a sub-agent. */
 export interface Task {

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { Type } from "typebox";
-import { ToolFailure } from "../contract/failure.ts";
-import { type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
-import { type Edit, type Replacement, locateEdits, replaced } from "../files/edits.ts";
-import { decodeText, encodeText, encodingLabel } from "../files/encoding.ts";
-import { displayPath } from "../util/paths.ts";
-import { renameKeys } from "../util/rename-keys.ts";
-import { plural } from "../util/text.ts";
+import { ToolFailure } from "../core/contract/failure.ts";
+import { type ToolNames, type ToolOptions, defineTool, withToolNames } from "../core/contract/tool.ts";
+import { type Edit, type Replacement, locateEdits, replaced } from "../core/files/edits.ts";
+import { decodeText, encodeText, encodingLabel } from "../core/files/encoding.ts";
+import { displayPath } from "../core/util/paths.ts";
+import { renameKeys } from "../core/util/rename-keys.ts";
+import { plural } from "../core/util/text.ts";
 import { FILE_SPELLINGS, requireWholeCharacters } from "./shared/file-arguments.ts";
 import { changeOf } from "./shared/change.ts";
 import { fileInTurn } from "./shared/in-turn.ts";
@@ -85,7 +85,7 @@ export const edit = (options: ToolOptions = {}) =>
           const before = await orNearest(path, context, names, () => readTextFile(backend, path, names));
           const replacements = located(before.utf8, wanted, path);
           const bytes = await withReplacements(before, replacements, path, names);
-          const { replacementsDiff } = await import("../files/diff.ts");
+          const { replacementsDiff } = await import("../core/files/diff.ts");
           const compared = async () => {
             if (bytes.length > LARGE) await nextTurn(); // so it is being written meanwhile
             return replacementsDiff(displayPath(before.info.path, backend), before.utf8, replacements);

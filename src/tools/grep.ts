@@ -1,12 +1,18 @@
 import { posix } from "node:path";
 import { Type } from "typebox";
-import { ToolFailure } from "../contract/failure.ts";
-import type { SearchQuery, SearchResult } from "../contract/search.ts";
-import { type ToolContext, type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
-import { sensitive } from "../provenance/keys.ts";
-import { displayPath, isInside } from "../util/paths.ts";
-import { renameKeys } from "../util/rename-keys.ts";
-import { plural } from "../util/text.ts";
+import { ToolFailure } from "../core/contract/failure.ts";
+import type { SearchQuery, SearchResult } from "../core/contract/search.ts";
+import {
+  type ToolContext,
+  type ToolNames,
+  type ToolOptions,
+  defineTool,
+  withToolNames,
+} from "../core/contract/tool.ts";
+import { sensitive } from "../machine/places/keys.ts";
+import { displayPath, isInside } from "../core/util/paths.ts";
+import { renameKeys } from "../core/util/rename-keys.ts";
+import { plural } from "../core/util/text.ts";
 import { closedBelow, closedNotice } from "./shared/closed-folders.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 import { MAX_NAME_PATTERN, fileGlob } from "./shared/name-pattern.ts";

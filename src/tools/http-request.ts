@@ -1,8 +1,8 @@
 import { Type } from "typebox";
-import { notice, text } from "../contract/content.ts";
-import { type ToolOptions, defineTool } from "../contract/tool.ts";
-import type { Effect } from "../contract/effect.ts";
-import { rawText } from "../web/page.ts";
+import { notice, text } from "../core/contract/content.ts";
+import { type ToolOptions, defineTool } from "../core/contract/tool.ts";
+import type { Effect } from "../core/contract/effect.ts";
+import { rawText } from "./web/page.ts";
 import { factsOf, noticesOf, reportFetch } from "./shared/fetched.ts";
 import { FROM_HERE, mendUrl } from "./shared/url-arguments.ts";
 

@@ -1,18 +1,24 @@
 import { type Static, Type } from "typebox";
-import type { OutputLog } from "../contract/backend.ts";
-import { ToolFailure } from "../contract/failure.ts";
-import type { Job } from "../contract/job.ts";
-import { type ToolContext, type ToolNames, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
-import { lineIndex, readLines } from "../files/line-index.ts";
-import { decodeOutput } from "../output/decode.ts";
-import { describeExit } from "../output/describe-exit.ts";
-import { logFile } from "../output/log-file.ts";
-import { screenText } from "../output/screen-text.ts";
-import { formatSize } from "../output/size.ts";
-import { DEFAULT_LIMIT, DEFAULT_MAX_BYTES, truncateHead } from "../output/truncate.ts";
-import { onAbort, pause } from "../util/abort.ts";
-import { renameKeys } from "../util/rename-keys.ts";
-import { clip, plural } from "../util/text.ts";
+import type { OutputLog } from "../core/contract/backend.ts";
+import { ToolFailure } from "../core/contract/failure.ts";
+import type { Job } from "../core/contract/job.ts";
+import {
+  type ToolContext,
+  type ToolNames,
+  type ToolOptions,
+  defineTool,
+  withToolNames,
+} from "../core/contract/tool.ts";
+import { lineIndex, readLines } from "../core/files/line-index.ts";
+import { decodeOutput } from "../core/output/decode.ts";
+import { describeExit } from "../core/output/describe-exit.ts";
+import { logFile } from "../core/output/log-file.ts";
+import { screenText } from "../core/output/screen-text.ts";
+import { formatSize } from "../core/output/size.ts";
+import { DEFAULT_LIMIT, DEFAULT_MAX_BYTES, truncateHead } from "../core/output/truncate.ts";
+import { onAbort, pause } from "../core/util/abort.ts";
+import { renameKeys } from "../core/util/rename-keys.ts";
+import { clip, plural } from "../core/util/text.ts";
 import { attachSecondsHint } from "./shared/duration.ts";
 import { reportOutput, shownTail, wholeCharacters } from "./shared/command-output.ts";
 

@@ -1,9 +1,9 @@
 import { posix } from "node:path";
 import { Type } from "typebox";
-import type { FileEntry } from "../contract/backend.ts";
-import { type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
-import { formatSize } from "../output/size.ts";
-import { renameKeys } from "../util/rename-keys.ts";
+import type { FileEntry } from "../core/contract/backend.ts";
+import { type ToolOptions, defineTool, withToolNames } from "../core/contract/tool.ts";
+import { formatSize } from "../core/output/size.ts";
+import { renameKeys } from "../core/util/rename-keys.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 import { orNearest } from "./shared/not-found.ts";
 import { withoutRemarks } from "./shared/other-agents.ts";

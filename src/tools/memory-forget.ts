@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { defineTool } from "../contract/tool.ts";
+import { defineTool } from "../core/contract/tool.ts";
 import { type MemoryToolOptions, SHARED_BY } from "./shared/memory-scope.ts";
 
 /** Removes a memory. */

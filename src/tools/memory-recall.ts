@@ -1,9 +1,9 @@
 import { Type } from "typebox";
-import { notice, text } from "../contract/content.ts";
-import type { Memory } from "../contract/memory.ts";
-import { defineTool } from "../contract/tool.ts";
-import { DEFAULT_MAX_BYTES } from "../output/truncate.ts";
-import { clip } from "../util/text.ts";
+import { notice, text } from "../core/contract/content.ts";
+import type { Memory } from "../core/contract/memory.ts";
+import { defineTool } from "../core/contract/tool.ts";
+import { DEFAULT_MAX_BYTES } from "../core/output/truncate.ts";
+import { clip } from "../core/util/text.ts";
 import { type MemoryToolOptions, SHARED_BY } from "./shared/memory-scope.ts";
 
 /** Memories shown by default and at most. */

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
-import { MAX_MEMORY_CONTENT, MAX_MEMORY_KEY, MEMORY_CATEGORIES } from "../contract/memory.ts";
-import { defineTool } from "../contract/tool.ts";
+import { MAX_MEMORY_CONTENT, MAX_MEMORY_KEY, MEMORY_CATEGORIES } from "../core/contract/memory.ts";
+import { defineTool } from "../core/contract/tool.ts";
 import { type MemoryToolOptions, SHARED_BY } from "./shared/memory-scope.ts";
 
 /** Stores a memory that outlives the conversation. */

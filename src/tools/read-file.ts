@@ -1,8 +1,8 @@
 import { Type } from "typebox";
-import { type Limit, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
-import { SAMPLE_BYTES, UTF_8, decodePart, decodeText, detectEncoding } from "../files/encoding.ts";
-import { DEFAULT_MAX_BYTES, truncateHead } from "../output/truncate.ts";
-import { renameKeys } from "../util/rename-keys.ts";
+import { type Limit, type ToolOptions, defineTool, withToolNames } from "../core/contract/tool.ts";
+import { SAMPLE_BYTES, UTF_8, decodePart, decodeText, detectEncoding } from "../core/files/encoding.ts";
+import { DEFAULT_MAX_BYTES, truncateHead } from "../core/output/truncate.ts";
+import { renameKeys } from "../core/util/rename-keys.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 import { orNearest } from "./shared/not-found.ts";
 import { READ_NAMES } from "./shared/other-agents.ts";

@@ -1,8 +1,8 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { Type } from "typebox";
-import type { FileInfo, OpenFile } from "../contract/backend.ts";
-import { ToolFailure } from "../contract/failure.ts";
-import { type ToolContext, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
+import type { FileInfo, OpenFile } from "../core/contract/backend.ts";
+import { ToolFailure } from "../core/contract/failure.ts";
+import { type ToolContext, type ToolOptions, defineTool, withToolNames } from "../core/contract/tool.ts";
 import {
   type Encoding,
   SAMPLE_BYTES,
@@ -13,14 +13,20 @@ import {
   encodingLabel,
   invalidByte,
   unitOf,
-} from "../files/encoding.ts";
-import { type ImageType, fitImage, imageType } from "../files/image.ts";
-import { type LineIndex, type LineRange, lineIndex, readLines } from "../files/line-index.ts";
-import { formatSize } from "../output/size.ts";
-import { DEFAULT_LIMIT, DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, rangeNotice, truncateHead } from "../output/truncate.ts";
-import { quoteWord } from "../util/quote.ts";
-import { plural } from "../util/text.ts";
-import { renameKeys } from "../util/rename-keys.ts";
+} from "../core/files/encoding.ts";
+import { type ImageType, fitImage, imageType } from "../core/files/image.ts";
+import { type LineIndex, type LineRange, lineIndex, readLines } from "../core/files/line-index.ts";
+import { formatSize } from "../core/output/size.ts";
+import {
+  DEFAULT_LIMIT,
+  DEFAULT_MAX_BYTES,
+  DEFAULT_MAX_LINES,
+  rangeNotice,
+  truncateHead,
+} from "../core/output/truncate.ts";
+import { quoteWord } from "../core/util/quote.ts";
+import { plural } from "../core/util/text.ts";
+import { renameKeys } from "../core/util/rename-keys.ts";
 import { FILE_SPELLINGS } from "./shared/file-arguments.ts";
 import { orNearest } from "./shared/not-found.ts";
 import { READ_NAMES } from "./shared/other-agents.ts";

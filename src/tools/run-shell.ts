@@ -1,8 +1,8 @@
 import { constants } from "node:os";
 import { Type } from "typebox";
-import type { Command, Process } from "../contract/backend.ts";
-import { ToolFailure } from "../contract/failure.ts";
-import { type ToolContext, type ToolNames, defineTool, withToolNames } from "../contract/tool.ts";
+import type { Command, Process } from "../core/contract/backend.ts";
+import { ToolFailure } from "../core/contract/failure.ts";
+import { type ToolContext, type ToolNames, defineTool, withToolNames } from "../core/contract/tool.ts";
 import { shownHead } from "./shared/command-output.ts";
 import { LONGEST_MS, attachSecondsHint, parseDuration } from "./shared/duration.ts";
 import { requireNoTerminal } from "./shared/needs-terminal.ts";

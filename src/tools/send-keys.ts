@@ -1,11 +1,11 @@
 import { Type } from "typebox";
-import type { Terminal } from "../contract/backend.ts";
-import type { Effect } from "../contract/effect.ts";
-import { ToolFailure } from "../contract/failure.ts";
-import { type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
-import { pause } from "../util/abort.ts";
-import { isCharacter, strokesOfKey, strokesOfText } from "../util/keys.ts";
-import { renameKeys } from "../util/rename-keys.ts";
+import type { Terminal } from "../core/contract/backend.ts";
+import type { Effect } from "../core/contract/effect.ts";
+import { ToolFailure } from "../core/contract/failure.ts";
+import { type ToolOptions, defineTool, withToolNames } from "../core/contract/tool.ts";
+import { pause } from "../core/util/abort.ts";
+import { isCharacter, strokesOfKey, strokesOfText } from "../core/util/keys.ts";
+import { renameKeys } from "../core/util/rename-keys.ts";
 import { DELAY_ARGUMENTS, readDelay, waitFirst } from "./shared/delay.ts";
 import { inTurn } from "./shared/in-turn.ts";
 import { type TypedPart, typedParts } from "./shared/typed-parts.ts";

@@ -1,9 +1,9 @@
 import { Type } from "typebox";
-import type { Command, OutputLog, Process } from "../contract/backend.ts";
-import { ToolFailure } from "../contract/failure.ts";
-import { type ToolContext, defineTool, withToolNames } from "../contract/tool.ts";
-import { savedNotice } from "../output/truncate.ts";
-import { messageOf } from "../util/errors.ts";
+import type { Command, OutputLog, Process } from "../core/contract/backend.ts";
+import { ToolFailure } from "../core/contract/failure.ts";
+import { type ToolContext, defineTool, withToolNames } from "../core/contract/tool.ts";
+import { savedNotice } from "../core/output/truncate.ts";
+import { messageOf } from "../core/util/errors.ts";
 import { reportOutput, shownHead } from "./shared/command-output.ts";
 import { requireNoTerminal } from "./shared/needs-terminal.ts";
 import { mendCommand } from "./shared/other-agents.ts";

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { type ToolOptions, defineTool } from "../contract/tool.ts";
+import { type ToolOptions, defineTool } from "../core/contract/tool.ts";
 
 /** Returns the time of this machine, whatever the backend. */
 export const time = ({ now = nanoseconds, ...options }: ToolOptions & { now?: () => bigint } = {}) =>

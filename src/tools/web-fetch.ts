@@ -1,10 +1,10 @@
 import { Type } from "typebox";
-import { notice, text } from "../contract/content.ts";
-import { type Limit, type ToolOptions, defineTool } from "../contract/tool.ts";
-import { DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, savedNotice, truncateHead } from "../output/truncate.ts";
-import { formatSize } from "../output/size.ts";
-import { linksOf } from "../provenance/urls-in-text.ts";
-import { ACCEPT_PAGE, readPage } from "../web/page.ts";
+import { notice, text } from "../core/contract/content.ts";
+import { type Limit, type ToolOptions, defineTool } from "../core/contract/tool.ts";
+import { DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, savedNotice, truncateHead } from "../core/output/truncate.ts";
+import { formatSize } from "../core/output/size.ts";
+import { linksOf } from "../core/util/urls-in-text.ts";
+import { ACCEPT_PAGE, readPage } from "./web/page.ts";
 import { factsOf, noticesOf, reportFetch, requireSuccess } from "./shared/fetched.ts";
 import { FROM_HERE, mendUrl } from "./shared/url-arguments.ts";
 

@@ -1,9 +1,9 @@
 import { Type } from "typebox";
-import { notice } from "../contract/content.ts";
-import { type ToolOptions, defineTool } from "../contract/tool.ts";
-import { type SearchEngine, originsOf, search } from "../web/search.ts";
+import { notice } from "../core/contract/content.ts";
+import { type ToolOptions, defineTool } from "../core/contract/tool.ts";
+import { type SearchEngine, originsOf, search } from "./web/search.ts";
 import { FROM_HERE } from "./shared/url-arguments.ts";
-import { renameKeys } from "../util/rename-keys.ts";
+import { renameKeys } from "../core/util/rename-keys.ts";
 
 const MOST_RESULTS = 20;
 

@@ -1,9 +1,9 @@
 import { Type } from "typebox";
-import type { FileInfo, ToolBackend } from "../contract/backend.ts";
-import { text } from "../contract/content.ts";
-import { ToolFailure } from "../contract/failure.ts";
-import { type ToolContext, type ToolOptions, defineTool, withToolNames } from "../contract/tool.ts";
-import type { SeenFile } from "../contract/seen.ts";
+import type { FileInfo, ToolBackend } from "../core/contract/backend.ts";
+import { text } from "../core/contract/content.ts";
+import { ToolFailure } from "../core/contract/failure.ts";
+import { type ToolContext, type ToolOptions, defineTool, withToolNames } from "../core/contract/tool.ts";
+import type { SeenFile } from "../core/contract/seen.ts";
 import {
   type Encoding,
   SAMPLE_BYTES,
@@ -14,11 +14,11 @@ import {
   detectEncoding,
   encodeText,
   encodingLabel,
-} from "../files/encoding.ts";
-import { formatSize } from "../output/size.ts";
-import { DEFAULT_LIMIT, truncateHead } from "../output/truncate.ts";
-import { displayPath } from "../util/paths.ts";
-import { renameKeys } from "../util/rename-keys.ts";
+} from "../core/files/encoding.ts";
+import { formatSize } from "../core/output/size.ts";
+import { DEFAULT_LIMIT, truncateHead } from "../core/output/truncate.ts";
+import { displayPath } from "../core/util/paths.ts";
+import { renameKeys } from "../core/util/rename-keys.ts";
 import { FILE_SPELLINGS, requireWholeCharacters } from "./shared/file-arguments.ts";
 import { WRITE_NAMES, withoutRemarks } from "./shared/other-agents.ts";
 import { changeOf } from "./shared/change.ts";
@@ -145,7 +145,7 @@ async function difference(
   const encoding = await detectEncoding(now, now.length === info.size);
   if (encoding === undefined || now.length < info.size) return undefined;
   const name = displayPath(info.path, backend);
-  const { unifiedDiff } = await import("../files/diff.ts");
+  const { unifiedDiff } = await import("../core/files/diff.ts");
   return unifiedDiff(name, name, await decodeText(last.content, encoding), await decodeText(now, encoding));
 }
 

@@ -3,7 +3,7 @@ import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createAgent, demoModel } from "../../src/agent/agent.ts";
-import type { Approver } from "../../src/contract/policy.ts";
+import type { Approver } from "../../src/core/contract/policy.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 
 const yes: Approver = async () => ({ answer: "once" });

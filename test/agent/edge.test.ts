@@ -1,9 +1,9 @@
 import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
-import { defineTool } from "../../src/contract/tool.ts";
+import { defineTool } from "../../src/core/contract/tool.ts";
 import { createAgent } from "../../src/agent/agent.ts";
 import { loadModel } from "../../src/agent/models/load.ts";
-import { served } from "../mcp/client/authority.ts";
+import { served } from "../tools/mcp/authority.ts";
 import { toolkitWith } from "../support/workspace.ts";
 import { calls, looking, ofType, resultsIn, scripted } from "./support.ts";
 

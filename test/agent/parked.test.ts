@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Store } from "../../src/contract/activity.ts";
-import { takeReady } from "../../src/engine/take-ready.ts";
-import { newFile, storeOn } from "../activity/stores.ts";
+import type { Store } from "../../src/core/contract/activity.ts";
+import { takeReady } from "../../src/core/call/take-ready.ts";
+import { newFile, storeOn } from "../record/activity/stores.ts";
 import { until } from "../support/until.ts";
 import { workspace } from "../support/workspace.ts";
 import { calls, looking, resultsIn, scripted } from "./support.ts";

@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createConversation, charactersOf } from "../../src/agent/conversation.ts";
 import { createPrompts } from "../../src/agent/prompt.ts";
-import { text } from "../../src/contract/content.ts";
-import type { Message } from "../../src/contract/message.ts";
+import { text } from "../../src/core/contract/content.ts";
+import type { Message } from "../../src/core/contract/message.ts";
 import { cases } from "../support/cases.ts";
 
 /** Messages whose results are of any earlier call, also of one that has a result, and whose providers repeat ids. */

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readSkills } from "../../src/agent/agent.ts";
 import { skillTool } from "../../src/agent/skills.ts";
-import { createToolkit } from "../../src/toolkit.ts";
-import { asText } from "../../src/engine/result.ts";
+import { createToolkit } from "../../src/app/toolkit.ts";
+import { asText } from "../../src/core/call/result.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
 function folderWith(skills: { readonly [name: string]: string }): string {

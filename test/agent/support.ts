@@ -1,10 +1,10 @@
 import type { LanguageModelV3CallOptions } from "@ai-sdk/provider";
 import { Type } from "typebox";
 import { type Agent, type AgentEvent, type AgentOptions, createAgent } from "../../src/agent/agent.ts";
-import { type Tool, defineTool } from "../../src/contract/tool.ts";
-import type { Toolkit } from "../../src/contract/toolkit.ts";
+import { type Tool, defineTool } from "../../src/core/contract/tool.ts";
+import type { Toolkit } from "../../src/core/contract/toolkit.ts";
 import { type ScriptedModel, type ScriptedReply, scriptedModel } from "../suites/scripted-model.ts";
-import type { ToolkitOptions } from "../../src/toolkit-options.ts";
+import type { ToolkitOptions } from "../../src/app/toolkit-options.ts";
 import { toolkitWith } from "../support/workspace.ts";
 
 type Script = Parameters<typeof scriptedModel>[0];

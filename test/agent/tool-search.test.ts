@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { buildInstructions } from "../../src/agent/instructions.ts";
-import type { Tool } from "../../src/contract/tool.ts";
-import type { ToolSource } from "../../src/contract/tool-source.ts";
-import { memoryStore } from "../../src/activity/memory-store.ts";
-import { foreignTool } from "../../src/engine/foreign-tool.ts";
+import type { Tool } from "../../src/core/contract/tool.ts";
+import type { ToolSource } from "../../src/core/contract/tool-source.ts";
+import { memoryStore } from "../../src/record/activity/memory-store.ts";
+import { foreignTool } from "../../src/core/call/foreign-tool.ts";
 import type { ScriptedModel } from "../suites/scripted-model.ts";
 import { calls, looking, resultsIn, scripted } from "./support.ts";
 

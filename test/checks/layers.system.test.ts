@@ -16,34 +16,28 @@ interface Plant {
 /** A wrong import for each rule: the file, and the one finding that it must cause. */
 const plants: readonly Plant[] = [
   {
-    rule: "contract-imports-nothing-of-ours",
-    files: { "src/contract/planted.ts": 'export { planted } from "../util/planted.ts";\n' },
-    from: "src/contract/planted.ts",
-    to: "src/util/planted.ts",
+    rule: "no-import-from-above",
+    files: { "src/core/contract/planted.ts": 'export { planted } from "../util/planted.ts";\n' },
+    from: "src/core/contract/planted.ts",
+    to: "src/core/util/planted.ts",
   },
   {
     rule: "no-import-from-above",
-    files: { "src/output/planted.ts": 'export { planted } from "../policy/planted.ts";\n' },
-    from: "src/output/planted.ts",
+    files: { "src/core/output/planted.ts": 'export { planted } from "../../policy/planted.ts";\n' },
+    from: "src/core/output/planted.ts",
     to: "src/policy/planted.ts",
   },
   {
     rule: "no-import-from-beside",
-    files: { "src/activity/planted.ts": 'export { planted } from "../policy/planted.ts";\n' },
-    from: "src/activity/planted.ts",
+    files: { "src/record/activity/planted.ts": 'export { planted } from "../../policy/planted.ts";\n' },
+    from: "src/record/activity/planted.ts",
     to: "src/policy/planted.ts",
   },
   {
-    rule: "engine-knows-no-tool-backend-or-policy",
-    files: { "src/engine/planted.ts": 'export { planted } from "../policy/planted.ts";\n' },
-    from: "src/engine/planted.ts",
-    to: "src/policy/planted.ts",
-  },
-  {
-    rule: "tools-import-no-backend",
-    files: { "src/tools/planted.ts": 'export { planted } from "../backends/planted.ts";\n' },
+    rule: "tools-import-no-machine",
+    files: { "src/tools/planted.ts": 'export { planted } from "../machine/planted.ts";\n' },
     from: "src/tools/planted.ts",
-    to: "src/backends/planted.ts",
+    to: "src/machine/planted.ts",
   },
   {
     rule: "tools-import-no-tool",
@@ -53,35 +47,36 @@ const plants: readonly Plant[] = [
   },
   {
     rule: "one-door-for-programs",
-    files: { "src/guard/planted.ts": 'export { spawn } from "node:child_process";\n' },
-    from: "src/guard/planted.ts",
+    files: { "src/connect/guard/planted.ts": 'export { spawn } from "node:child_process";\n' },
+    from: "src/connect/guard/planted.ts",
     to: "child_process",
   },
   {
     rule: "no-circle",
     files: {
-      "src/memory/planted.ts": 'import type { Other } from "./planted-other.ts";\nexport type One = Other | 1;\n',
-      "src/memory/planted-other.ts": 'import type { One } from "./planted.ts";\nexport type Other = One | 2;\n',
+      "src/record/memory/planted.ts":
+        'import type { Other } from "./planted-other.ts";\nexport type One = Other | 1;\n',
+      "src/record/memory/planted-other.ts": 'import type { One } from "./planted.ts";\nexport type Other = One | 2;\n',
     },
-    from: "src/memory/planted-other.ts",
-    to: "src/memory/planted.ts",
+    from: "src/record/memory/planted-other.ts",
+    to: "src/record/memory/planted.ts",
   },
   {
     rule: "src-imports-only-src",
     files: {
-      "src/schedule/planted.ts": 'export { planted } from "../../test/planted.ts";\n',
+      "src/record/schedule/planted.ts": 'export { planted } from "../../../test/planted.ts";\n',
       "test/planted.ts": "export const planted = 1;\n",
     },
-    from: "src/schedule/planted.ts",
+    from: "src/record/schedule/planted.ts",
     to: "test/planted.ts",
   },
   {
     rule: "src-imports-only-src",
     files: {
-      "src/schedule/planted-example.ts": 'export { planted } from "../../examples/planted.ts";\n',
+      "src/record/schedule/planted-example.ts": 'export { planted } from "../../../examples/planted.ts";\n',
       "examples/planted.ts": "export const planted = 1;\n",
     },
-    from: "src/schedule/planted-example.ts",
+    from: "src/record/schedule/planted-example.ts",
     to: "examples/planted.ts",
   },
   {
@@ -92,55 +87,55 @@ const plants: readonly Plant[] = [
   },
   {
     rule: "page-runs-in-a-browser",
-    files: { "src/console/page/planted.ts": 'export { planted } from "../../policy/planted.ts";\n' },
-    from: "src/console/page/planted.ts",
+    files: { "page/planted.ts": 'export { planted } from "../src/policy/planted.ts";\n' },
+    from: "page/planted.ts",
     to: "src/policy/planted.ts",
   },
   {
     rule: "page-is-built-apart",
     files: {
-      "src/console/planted.ts": 'export { planted } from "./page/planted-part.ts";\n',
-      "src/console/page/planted-part.ts": "export const planted = 1;\n",
+      "src/serve/planted.ts": 'export { planted } from "../../page/planted-part.ts";\n',
+      "page/planted-part.ts": "export const planted = 1;\n",
     },
-    from: "src/console/planted.ts",
-    to: "src/console/page/planted-part.ts",
+    from: "src/serve/planted.ts",
+    to: "page/planted-part.ts",
   },
   {
-    rule: "every-file-has-a-room",
-    files: { "src/attic/planted.ts": 'export { planted } from "../util/planted.ts";\n' },
+    rule: "every-file-has-a-wing",
+    files: { "src/attic/planted.ts": 'export { planted } from "../core/util/planted.ts";\n' },
     from: "src/attic/planted.ts",
-    to: "src/util/planted.ts",
+    to: "src/core/util/planted.ts",
   },
   {
     rule: "no-unresolvable-import",
-    files: { "src/undo/planted.ts": 'export { planted } from "../util/planted-nowhere.ts";\n' },
-    from: "src/undo/planted.ts",
-    to: "../util/planted-nowhere.ts",
+    files: { "src/record/undo/planted.ts": 'export { planted } from "../../core/util/planted-nowhere.ts";\n' },
+    from: "src/record/undo/planted.ts",
+    to: "../../core/util/planted-nowhere.ts",
   },
   {
     rule: "packages-are-declared",
     files: {
-      "src/web/planted.ts": 'export { planted } from "planted-package";\n',
+      "src/tools/web/planted.ts": 'export { planted } from "planted-package";\n',
       "node_modules/planted-package/package.json":
         '{ "name": "planted-package", "type": "module", "exports": "./index.js" }\n',
       "node_modules/planted-package/index.js": "export const planted = 1;\n",
     },
-    from: "src/web/planted.ts",
+    from: "src/tools/web/planted.ts",
     to: "node_modules/planted-package/index.js",
   },
   {
     rule: "no-orphan",
-    files: { "src/util/planted-orphan.ts": "export const planted = 1;\n" },
-    from: "src/util/planted-orphan.ts",
-    to: "src/util/planted-orphan.ts",
+    files: { "src/core/util/planted-orphan.ts": "export const planted = 1;\n" },
+    from: "src/core/util/planted-orphan.ts",
+    to: "src/core/util/planted-orphan.ts",
   },
 ];
 
 /** What planted files import without violating a rule. */
-const targets = ["src/util/planted.ts", "src/policy/planted.ts", "src/backends/planted.ts"];
+const targets = ["src/core/util/planted.ts", "src/policy/planted.ts", "src/machine/planted.ts"];
 
 /** The console's page, which is built separately. */
-const PAGE = "src/console/page/";
+const PAGE = "page/";
 
 describe("the import rules", () => {
   let root: string;

@@ -15,7 +15,7 @@ const ran = (state: string, what = "a row of another form") => ({
   ...{ file: "test/checks/seeds.system.test.ts", title: TITLE.replace("%s", what), state },
 });
 
-const suite = "`test/backends/suite-local.test.ts` › merged streams keep the order in which they were written";
+const suite = "`test/machine/suite-local.test.ts` › merged streams keep the order in which they were written";
 const IN_SUITES = rowOf(suite) + rowOf(`${OWN} a page with a test that ran is reported`, "**Differs:** not at all");
 
 test.for<[what: string, rows: string, record: readonly object[] | undefined, status: number, lines: readonly RegExp[]]>(

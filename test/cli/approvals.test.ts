@@ -1,11 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { sqliteStore } from "../../src/activity/sqlite-store.ts";
-import type { Store } from "../../src/contract/activity.ts";
-import type { OpenQuestion } from "../../src/contract/question.ts";
-import { asText } from "../../src/engine/result.ts";
-import { quoteWords } from "../../src/util/quote.ts";
+import { sqliteStore } from "../../src/record/activity/sqlite-store.ts";
+import type { Store } from "../../src/core/contract/activity.ts";
+import type { OpenQuestion } from "../../src/core/contract/question.ts";
+import { asText } from "../../src/core/call/result.ts";
+import { quoteWords } from "../../src/core/util/quote.ts";
 import { until } from "../support/until.ts";
 import { toolkitWith } from "../support/workspace.ts";
 import { type CommandLine, PROGRAM, commandLine as newCommandLine } from "./program.ts";

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { noSandbox } from "../sandbox/world.ts";
+import { noSandbox } from "../machine/sandbox/world.ts";
 import { commandLine } from "./program.ts";
 import { SUM, repairingModel } from "./repairing.ts";
 

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import * as module from "node:module";
 import { expect, test } from "vitest";
-import { quoteWord } from "../../src/util/quote.ts";
+import { quoteWord } from "../../src/core/util/quote.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { commandLine } from "./program.ts";
 

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Run, Schedule } from "../../src/contract/schedule.ts";
-import { loadEngine } from "../../src/db/driver.ts";
+import type { Run, Schedule } from "../../src/core/contract/schedule.ts";
+import { loadEngine } from "../../src/record/db/driver.ts";
 import { until } from "../support/until.ts";
 import { type CommandLine, commandLine } from "./program.ts";
 

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { beforeAll, describe, expect, test } from "vitest";
-import { quoteWord, quoteWords } from "../../src/util/quote.ts";
+import { quoteWord, quoteWords } from "../../src/core/util/quote.ts";
 import { type TestContainer, container } from "../support/containers.ts";
 import { type Engine, dockerEngine, engineProblem } from "../support/engines.ts";
 import { installed, mustBeHere } from "../support/here.ts";
 import { type SshServer, type SshServerOptions, sshServer, sshdProblem } from "../support/sshd.ts";
 import { until } from "../support/until.ts";
-import { bubblewrapProblem } from "../sandbox/contained.ts";
+import { bubblewrapProblem } from "../machine/sandbox/contained.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { type CommandLine, PROGRAM, type Run, commandLine } from "./program.ts";
 

@@ -2,9 +2,9 @@
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ROW_OF } from "../../src/config/rows.ts";
-import { configTemplate } from "../../src/config/template.ts";
-import { place } from "../config/config.ts";
+import { ROW_OF } from "../../src/app/config/rows.ts";
+import { configTemplate } from "../../src/app/config/template.ts";
+import { place } from "../app/config/config.ts";
 import { commandLine } from "./program.ts";
 
 test("init writes a project's file that loads and sets nothing, says what is next, and overwrites none", async () => {

@@ -5,7 +5,7 @@ import { Server, createMcpHandler } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
 import { projectRoot } from "../../scripts/lib/project.mjs";
 import { until } from "../support/until.ts";
-import { served } from "../mcp/client/authority.ts";
+import { served } from "../tools/mcp/authority.ts";
 import { commandLine } from "./program.ts";
 
 const SERVER = join(projectRoot, "test/fixtures/mcp/foreign-server.mjs");

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { mountPoints } from "../../src/cli/doctor/mount-points.ts";
-import { noSandbox } from "../sandbox/world.ts";
+import { noSandbox } from "../machine/sandbox/world.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 
 test.skipIf(noSandbox !== undefined)(

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { plainQuestion } from "../../src/cli/plain.ts";
-import type { Decision } from "../../src/contract/decision.ts";
-import type { Effect } from "../../src/contract/effect.ts";
-import { unifiedDiff } from "../../src/files/diff.ts";
+import type { Decision } from "../../src/core/contract/decision.ts";
+import type { Effect } from "../../src/core/contract/effect.ts";
+import { unifiedDiff } from "../../src/core/files/diff.ts";
 import { until } from "../support/until.ts";
 import { commandLine } from "./program.ts";
 import { SUM, repairingModel } from "./repairing.ts";

@@ -3,7 +3,7 @@ import { chmod, copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CommandLine, commandLine } from "./program.ts";
-import { bubblewrapProblem } from "../sandbox/contained.ts";
+import { bubblewrapProblem } from "../machine/sandbox/contained.ts";
 import { mustBeHere, requireProgram } from "../support/here.ts";
 
 /** A plugin in bash that starts no other program. */

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { sqliteStore } from "../../src/activity/sqlite-store.ts";
-import { createToolkit } from "../../src/toolkit.ts";
+import { sqliteStore } from "../../src/record/activity/sqlite-store.ts";
+import { createToolkit } from "../../src/app/toolkit.ts";
 import { commandLine } from "./program.ts";
 
 /** The program in a folder where an agent has made these calls, each of which a person answered. */

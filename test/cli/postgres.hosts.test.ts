@@ -1,11 +1,11 @@
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { postgresStore } from "../../src/activity/postgres-store.ts";
-import { sqliteStore } from "../../src/activity/sqlite-store.ts";
-import { openMemories } from "../../src/memory/memories.ts";
+import { postgresStore } from "../../src/record/activity/postgres-store.ts";
+import { sqliteStore } from "../../src/record/activity/sqlite-store.ts";
+import { openMemories } from "../../src/record/memory/memories.ts";
 import { projectRoot } from "../../scripts/lib/project.mjs";
-import { all, event } from "../activity/events.ts";
+import { all, event } from "../record/activity/events.ts";
 import { mustBeHere } from "../support/here.ts";
 import { postgresProblem, postgresServer } from "../support/postgres.ts";
 import { until } from "../support/until.ts";

@@ -7,7 +7,7 @@ import { stripVTControlCharacters } from "node:util";
 import { inject } from "vitest";
 import type { Io } from "../../src/cli/io.ts";
 import { main } from "../../src/cli/program.ts";
-import { quoteWords } from "../../src/util/quote.ts";
+import { quoteWords } from "../../src/core/util/quote.ts";
 import { afterFile } from "../support/after-file.ts";
 import { requireProgram } from "../support/here.ts";
 import { repository, temporaryFolder } from "../support/workspace.ts";

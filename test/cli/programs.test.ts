@@ -3,11 +3,11 @@ import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { page, writtenOutside } from "../../src/cli/chat/away.ts";
-import { sendNotice } from "../../src/console/notify.ts";
-import { keepProgramsOutOf } from "../../src/machine/places.ts";
-import { startChromium } from "../../src/web/browser/chromium.ts";
-import { quoteWords } from "../../src/util/quote.ts";
-import { bubblewrapProblem } from "../sandbox/contained.ts";
+import { sendNotice } from "../../src/serve/notify.ts";
+import { keepProgramsOutOf } from "../../src/machine/programs/places.ts";
+import { startChromium } from "../../src/tools/web/browser/chromium.ts";
+import { quoteWords } from "../../src/core/util/quote.ts";
+import { bubblewrapProblem } from "../machine/sandbox/contained.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { type CommandLine, PROGRAM, commandLine, ioHere } from "./program.ts";
 

@@ -3,9 +3,9 @@ import { cpSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { readThread } from "../../src/activity/messages.ts";
-import { REMOVED_KEYS } from "../../src/util/removed.ts";
-import { besides, started, storeOn } from "../activity/stores.ts";
+import { readThread } from "../../src/record/activity/messages.ts";
+import { REMOVED_KEYS } from "../../src/core/util/removed.ts";
+import { besides, started, storeOn } from "../record/activity/stores.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { commandLine } from "./program.ts";
 

@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LLMock } from "@copilotkit/aimock";
 import { describe, expect, test } from "vitest";
-import { sqliteStore } from "../../src/activity/sqlite-store.ts";
+import { sqliteStore } from "../../src/record/activity/sqlite-store.ts";
 import { commandLine } from "./program.ts";
 import { SUM, repairingModel } from "./repairing.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { sqliteStore } from "../../src/activity/sqlite-store.ts";
-import { loadEngine } from "../../src/db/driver.ts";
+import { sqliteStore } from "../../src/record/activity/sqlite-store.ts";
+import { loadEngine } from "../../src/record/db/driver.ts";
 import { commandLine } from "./program.ts";
 
 test("serve on the database of a newer version says so and ends", async () => {

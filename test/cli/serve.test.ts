@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { CERTIFICATE_FILES } from "../console/certificate.ts";
+import { CERTIFICATE_FILES } from "../serve/certificate.ts";
 import { until } from "../support/until.ts";
 import { type CommandLine, commandLine } from "./program.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { memoryStore } from "../../src/activity/memory-store.ts";
+import { memoryStore } from "../../src/record/activity/memory-store.ts";
 import { askClient } from "../../src/cli/acp/permission.ts";
 import { questionOf } from "../../src/cli/approver.ts";
 import { questionBox } from "../../src/cli/chat/draw/question.ts";
@@ -9,18 +9,18 @@ import { exportThread } from "../../src/cli/export.ts";
 import type { Io } from "../../src/cli/io.ts";
 import { plainQuestion } from "../../src/cli/plain.ts";
 import { note, say, stream, warn } from "../../src/cli/say.ts";
-import { questionBody } from "../../src/console/routes/approvals.ts";
-import { agUiWriter } from "../../src/console/turn-protocols.ts";
-import { BUILT_IN_NAMES } from "../../src/contract/built-in-names.ts";
-import type { CheckedCall } from "../../src/contract/call.ts";
-import type { Effect } from "../../src/contract/effect.ts";
-import { approvalForm } from "../../src/mcp/question.ts";
+import { questionBody } from "../../src/serve/routes/approvals.ts";
+import { agUiWriter } from "../../src/serve/turn-protocols.ts";
+import { BUILT_IN_NAMES } from "../../src/core/contract/built-in-names.ts";
+import type { CheckedCall } from "../../src/core/contract/call.ts";
+import type { Effect } from "../../src/core/contract/effect.ts";
+import { approvalForm } from "../../src/connect/mcp/question.ts";
 import { describeCall } from "../../src/policy/describe.ts";
 import { ioHere } from "./program.ts";
 import { BUILT_IN } from "../../src/tools/presets/built-in.ts";
 import { cases } from "../support/cases.ts";
 import { lineOf } from "../../src/cli/commands/threads.ts";
-import { readThread } from "../../src/activity/messages.ts";
+import { readThread } from "../../src/record/activity/messages.ts";
 
 /** What nobody may be shown: escapes but plain colours, controls, directions, and characters without a width. */
 const UNSEEN =

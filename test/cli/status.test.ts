@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Status, type StatusState, createStatus, statusLine, statusOf } from "../../src/cli/chat/status.ts";
-import type { Backend } from "../../src/contract/backend.ts";
+import type { Backend } from "../../src/core/contract/backend.ts";
 import { createApprovals } from "../../src/cli/chat/approvals.ts";
 import { widthOf } from "../../src/cli/chat/wrap.ts";
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { bubblewrapProblem } from "../sandbox/contained.ts";
+import { bubblewrapProblem } from "../machine/sandbox/contained.ts";
 import { mustBeHere } from "../support/here.ts";
 import { isAlive, until } from "../support/until.ts";
 import { commandLine } from "./program.ts";

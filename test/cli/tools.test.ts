@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { definitions } from "../../src/engine/definitions.ts";
-import { toolset } from "../../src/engine/toolset.ts";
+import { definitions } from "../../src/core/call/definitions.ts";
+import { toolset } from "../../src/core/call/toolset.ts";
 import { chosenTools } from "../../src/tools/presets/choose.ts";
 import { commandLine } from "./program.ts";
 

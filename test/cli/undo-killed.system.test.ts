@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { pause } from "../../src/util/abort.ts";
+import { pause } from "../../src/core/util/abort.ts";
 import { cases } from "../support/cases.ts";
 import { until } from "../support/until.ts";
 import { type CommandLine, commandLine } from "./program.ts";

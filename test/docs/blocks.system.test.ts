@@ -6,9 +6,9 @@ import { promisify } from "node:util";
 import ts from "typescript";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { loadCompiler } from "../../src/engine/validate.ts";
-import { place } from "../config/config.ts";
-import { editorSchema } from "../config/reference.ts";
+import { loadCompiler } from "../../src/core/call/validate.ts";
+import { place } from "../app/config/config.ts";
+import { editorSchema } from "../app/config/reference.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { type Block, allBlocks, blocksIn, root } from "./pages.ts";
 
@@ -30,7 +30,7 @@ const AS_MOST_PROGRAMS = { noImplicitAny: false, noUnusedLocals: false, exactOpt
 
 /** Blocks of YAML that are not Handrail's configuration, by their first key, and what checks them. */
 const OTHER_YAML: { readonly [key: string]: string } = {
-  extensions: "Goose's: test/mcp/entries.test.ts starts the server that it names",
+  extensions: "Goose's: test/connect/mcp/entries.test.ts starts the server that it names",
   scrape_configs: "Prometheus's",
 };
 
@@ -39,7 +39,7 @@ const ELSEWHERE: { readonly [language: string]: string } = {
   "": "pictures, and what a program printed",
   text: "what a program printed",
   mermaid: "the site draws them: `npm run docs`",
-  bash: "the plugin of docs/plugins.md: test/plugins/suite.test.ts",
+  bash: "the plugin of docs/plugins.md: test/tools/plugins/suite.test.ts",
   sh: "commands.test.ts reads the command lines of Handrail in them",
   console: "commands.test.ts too; test/readme.test.ts runs the one in the README",
 };

@@ -3,11 +3,11 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { local } from "../../src/backends/local/backend.ts";
-import type { Approval, Decision } from "../../src/contract/decision.ts";
-import { DISK } from "../../src/git/disk.ts";
-import { withFiles } from "../../src/git/reader.ts";
-import { transferDigest } from "../../src/git/transfer.ts";
+import { local } from "../../src/machine/local/backend.ts";
+import type { Approval, Decision } from "../../src/core/contract/decision.ts";
+import { DISK } from "../../src/machine/git/disk.ts";
+import { withFiles } from "../../src/machine/git/reader.ts";
+import { transferDigest } from "../../src/machine/git/transfer.ts";
 import { type Layout, layout } from "../support/layout.ts";
 
 const ORIGIN = "https://127.0.0.1:9/ada/project.git";

@@ -3,9 +3,9 @@ import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { local } from "../../src/backends/local/backend.ts";
-import type { Backend } from "../../src/contract/backend.ts";
-import type { Toolkit } from "../../src/contract/toolkit.ts";
+import { local } from "../../src/machine/local/backend.ts";
+import type { Backend } from "../../src/core/contract/backend.ts";
+import type { Toolkit } from "../../src/core/contract/toolkit.ts";
 import { type Layout, layout } from "../support/layout.ts";
 import { CORPUS, EVERYDAY } from "./corpus.ts";
 

@@ -1,4 +1,4 @@
-import type { Verdict } from "../../src/contract/decision.ts";
+import type { Verdict } from "../../src/core/contract/decision.ts";
 
 /** Scripts with the decisions of the standard policy in supervised autonomy: in the sandbox, and outside it. */
 export interface Scripts {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { CheckedCall } from "../../src/contract/call.ts";
-import type { Effect } from "../../src/contract/effect.ts";
-import { defineTool } from "../../src/contract/tool.ts";
+import type { CheckedCall } from "../../src/core/contract/call.ts";
+import type { Effect } from "../../src/core/contract/effect.ts";
+import { defineTool } from "../../src/core/contract/tool.ts";
 import { describeCall } from "../../src/policy/describe.ts";
 import { layout } from "../support/layout.ts";
 

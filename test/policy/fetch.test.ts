@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Autonomy } from "../../src/contract/policy.ts";
-import type { NetworkSettings } from "../../src/network/network-settings.ts";
+import type { Autonomy } from "../../src/core/contract/policy.ts";
+import type { NetworkSettings } from "../../src/machine/network/network-settings.ts";
 import { layout } from "../support/layout.ts";
 
 async function judged(

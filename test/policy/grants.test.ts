@@ -2,12 +2,12 @@ import { mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
-import type { Approval, Decision } from "../../src/contract/decision.ts";
-import type { Effect } from "../../src/contract/effect.ts";
-import { defineTool } from "../../src/contract/tool.ts";
-import { asText } from "../../src/engine/result.ts";
+import type { Approval, Decision } from "../../src/core/contract/decision.ts";
+import type { Effect } from "../../src/core/contract/effect.ts";
+import { defineTool } from "../../src/core/contract/tool.ts";
+import { asText } from "../../src/core/call/result.ts";
 import { keptGrants } from "../../src/policy/kept-grants.ts";
-import type { ToolkitOptions } from "../../src/toolkit-options.ts";
+import type { ToolkitOptions } from "../../src/app/toolkit-options.ts";
 import { type Layout, layout } from "../support/layout.ts";
 import { until as waitUntil } from "../support/until.ts";
 

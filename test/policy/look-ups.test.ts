@@ -1,7 +1,7 @@
 // The look-ups of one decision, and what it takes as known.
 import { rename, symlink } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { local } from "../../src/backends/local/backend.ts";
+import { local } from "../../src/machine/local/backend.ts";
 import { createLookUps } from "../../src/policy/look-ups.ts";
 import { layout } from "../support/layout.ts";
 import { farBackend } from "../support/round-trips.ts";

@@ -4,7 +4,7 @@ import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isInside } from "../../src/util/paths.ts";
+import { isInside } from "../../src/core/util/paths.ts";
 import { cases } from "../support/cases.ts";
 import { layout } from "../support/layout.ts";
 

@@ -1,8 +1,8 @@
 import { link } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Decision } from "../../src/contract/decision.ts";
-import type { Toolkit } from "../../src/contract/toolkit.ts";
+import type { Decision } from "../../src/core/contract/decision.ts";
+import type { Toolkit } from "../../src/core/contract/toolkit.ts";
 import type { PolicySettings } from "../../src/policy/policy-settings.ts";
 import { type Layout, layout } from "../support/layout.ts";
 import { temporaryFolder } from "../support/workspace.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { Type } from "typebox";
-import type { Effect } from "../../src/contract/effect.ts";
-import type { Autonomy } from "../../src/contract/policy.ts";
-import { defineTool } from "../../src/contract/tool.ts";
-import { asText } from "../../src/engine/result.ts";
+import type { Effect } from "../../src/core/contract/effect.ts";
+import type { Autonomy } from "../../src/core/contract/policy.ts";
+import { defineTool } from "../../src/core/contract/tool.ts";
+import { asText } from "../../src/core/call/result.ts";
 import { layout } from "../support/layout.ts";
 
 const EXEC: Effect = { kind: "exec", command: "npm test" };

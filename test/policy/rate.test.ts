@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { asText } from "../../src/engine/result.ts";
+import { asText } from "../../src/core/call/result.ts";
 import { createRateLimit } from "../../src/policy/rate.ts";
 import { layout } from "../support/layout.ts";
 import { temporaryFolder } from "../support/workspace.ts";

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Toolkit } from "../../src/contract/toolkit.ts";
+import type { Toolkit } from "../../src/core/contract/toolkit.ts";
 import { layout } from "../support/layout.ts";
 import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
 
@@ -119,7 +119,14 @@ describe("in a folder that git takes for a repository", () => {
     const world = await layout();
     for (const path of ["src/objects/a.ts", "src/refs/b.ts", "src/config/c.ts", "HEAD"]) await world.file(path);
     const toolkit = await world.toolkit();
-    for (const path of ["src/hooks/use.ts", "src/objects/new.ts", "src/refs/new.ts", "src/config", "HEAD", "src/index"])
+    for (const path of [
+      "src/hooks/use.ts",
+      "src/objects/new.ts",
+      "src/refs/new.ts",
+      "src/app/config",
+      "HEAD",
+      "src/index",
+    ])
       expect([path, (await judge(toolkit, path)).verdict]).toEqual([path, "allow"]);
   });
 });

@@ -3,9 +3,9 @@
 import { execFileSync } from "node:child_process";
 import { chmod, link } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { local } from "../../src/backends/local/backend.ts";
-import type { Effect } from "../../src/contract/effect.ts";
-import type { Toolkit } from "../../src/contract/toolkit.ts";
+import { local } from "../../src/machine/local/backend.ts";
+import type { Effect } from "../../src/core/contract/effect.ts";
+import type { Toolkit } from "../../src/core/contract/toolkit.ts";
 import { PRESETS } from "../../src/tools/presets/presets.ts";
 import type { PolicySettings } from "../../src/policy/policy-settings.ts";
 import { type Layout, layout } from "../support/layout.ts";

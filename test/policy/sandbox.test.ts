@@ -1,12 +1,12 @@
-// The policy's decisions when commands are contained. The sandbox itself is tested in test/sandbox; here it only
+// The policy's decisions when commands are contained. The sandbox itself is tested in test/machine/sandbox; here it only
 // reports whether it works.
 import { mkdir, realpath, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Backend } from "../../src/contract/backend.ts";
-import type { Containment, SandboxState } from "../../src/contract/containment.ts";
-import { local } from "../../src/backends/local/backend.ts";
-import type { Toolkit } from "../../src/contract/toolkit.ts";
+import type { Backend } from "../../src/core/contract/backend.ts";
+import type { Containment, SandboxState } from "../../src/core/contract/containment.ts";
+import { local } from "../../src/machine/local/backend.ts";
+import type { Toolkit } from "../../src/core/contract/toolkit.ts";
 import type { PolicySettings } from "../../src/policy/policy-settings.ts";
 import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
 import { LONG, TOO_LONG } from "./commands/too-long.ts";

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { besidePane } from "../../src/backends/tmux/beside-pane.ts";
-import type { Backend } from "../../src/contract/backend.ts";
-import type { Autonomy } from "../../src/contract/policy.ts";
+import { besidePane } from "../../src/machine/tmux/beside-pane.ts";
+import type { Backend } from "../../src/core/contract/backend.ts";
+import type { Autonomy } from "../../src/core/contract/policy.ts";
 import { until } from "../support/until.ts";
-import { testServer, tmuxProblem } from "../backends/tmux-server.ts";
+import { testServer, tmuxProblem } from "../machine/tmux-server.ts";
 import { mustBeHere } from "../support/here.ts";
 import { type Typing, judged, plain } from "./typing.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Verdict } from "../../src/contract/decision.ts";
+import type { Verdict } from "../../src/core/contract/decision.ts";
 import { createPolicy } from "../../src/policy/policy.ts";
 import {
   asksForLeave,

@@ -1,8 +1,8 @@
-import type { Backend } from "../../src/contract/backend.ts";
-import type { Decision } from "../../src/contract/decision.ts";
-import type { Effect } from "../../src/contract/effect.ts";
-import type { Policy } from "../../src/contract/policy.ts";
-import { defineTool } from "../../src/contract/tool.ts";
+import type { Backend } from "../../src/core/contract/backend.ts";
+import type { Decision } from "../../src/core/contract/decision.ts";
+import type { Effect } from "../../src/core/contract/effect.ts";
+import type { Policy } from "../../src/core/contract/policy.ts";
+import { defineTool } from "../../src/core/contract/tool.ts";
 import { createPolicy } from "../../src/policy/policy.ts";
 import type { PolicySettings } from "../../src/policy/policy-settings.ts";
 import { layout } from "../support/layout.ts";

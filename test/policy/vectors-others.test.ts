@@ -4,10 +4,10 @@ import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import type { ToolResult } from "../../src/contract/result.ts";
-import { asText } from "../../src/engine/result.ts";
-import { oneLine, terminalSafe } from "../../src/output/terminal-text.ts";
-import { truncateHead } from "../../src/output/truncate.ts";
+import type { ToolResult } from "../../src/core/contract/result.ts";
+import { asText } from "../../src/core/call/result.ts";
+import { oneLine, terminalSafe } from "../../src/core/output/terminal-text.ts";
+import { truncateHead } from "../../src/core/output/truncate.ts";
 import { layout } from "../support/layout.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 

@@ -3,8 +3,8 @@
 // guarded fetch judges those it connects to.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { Autonomy } from "../../src/contract/policy.ts";
-import { judgeHost } from "../../src/network/address.ts";
+import type { Autonomy } from "../../src/core/contract/policy.ts";
+import { judgeHost } from "../../src/machine/network/address.ts";
 import { layout } from "../support/layout.ts";
 
 interface Vector {
@@ -58,5 +58,5 @@ describe("security vectors: url", () => {
     });
   }
 
-  // url-resource-067, what is fetched stays bounded: test/network/fetch.test.ts, "content encodings".
+  // url-resource-067, what is fetched stays bounded: test/machine/network/fetch.test.ts, "content encodings".
 });

@@ -6,8 +6,8 @@ import { readFileSync } from "node:fs";
 import { link } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Risk } from "../../src/contract/decision.ts";
-import type { Effect } from "../../src/contract/effect.ts";
+import type { Risk } from "../../src/core/contract/decision.ts";
+import type { Effect } from "../../src/core/contract/effect.ts";
 import { type Layout, layout } from "../support/layout.ts";
 
 interface Vector {

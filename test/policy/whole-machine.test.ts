@@ -2,9 +2,9 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { local } from "../../src/backends/local/backend.ts";
-import type { Backend } from "../../src/contract/backend.ts";
-import type { Decision, Risk, Verdict } from "../../src/contract/decision.ts";
+import { local } from "../../src/machine/local/backend.ts";
+import type { Backend } from "../../src/core/contract/backend.ts";
+import type { Decision, Risk, Verdict } from "../../src/core/contract/decision.ts";
 import type { PolicySettings } from "../../src/policy/policy-settings.ts";
 import { layout } from "../support/layout.ts";
 import { toolkitWith } from "../support/workspace.ts";

@@ -1,4 +1,4 @@
-import type { Backend } from "../../src/contract/backend.ts";
+import type { Backend } from "../../src/core/contract/backend.ts";
 import { closing } from "./backend/closing.ts";
 import { endings } from "./backend/endings.ts";
 import { finding } from "./backend/finding.ts";
@@ -18,7 +18,7 @@ import { starting } from "./backend/starting.ts";
 import { stopping } from "./backend/stopping.ts";
 import { streams } from "./backend/streams.ts";
 import { writing } from "./backend/writing.ts";
-import type { TestRunner } from "../../src/util/test-cases.ts";
+import type { TestRunner } from "../../src/core/util/test-cases.ts";
 import { registerSuite } from "./suite.ts";
 
 /** The tested backend, and its known differences from this machine's backend. */

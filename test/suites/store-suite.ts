@@ -1,4 +1,4 @@
-import type { Store } from "../../src/contract/activity.ts";
+import type { Store } from "../../src/core/contract/activity.ts";
 import { events } from "./store/events.ts";
 import { following } from "./store/following.ts";
 import { parked } from "./store/parked.ts";
@@ -6,7 +6,7 @@ import { questions } from "./store/questions.ts";
 import type { StoreScene } from "./store/scene.ts";
 import { shared as sharedStores } from "./store/shared.ts";
 import { threads } from "./store/threads.ts";
-import { type TestRunner, registerCases } from "../../src/util/test-cases.ts";
+import { type TestRunner, registerCases } from "../../src/core/util/test-cases.ts";
 
 /** The tested store. */
 export interface StoreSuiteOptions {

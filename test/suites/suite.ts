@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Backend } from "../../src/contract/backend.ts";
-import { type Suite, type TestRunner, registerCases } from "../../src/util/test-cases.ts";
+import type { Backend } from "../../src/core/contract/backend.ts";
+import { type Suite, type TestRunner, registerCases } from "../../src/core/util/test-cases.ts";
 import { type Differences, type Scene, createScene } from "./backend/scene.ts";
 
 export interface BackendTests extends Suite<Scene> {

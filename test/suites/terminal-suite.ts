@@ -1,5 +1,5 @@
-import type { Backend } from "../../src/contract/backend.ts";
-import type { TestRunner } from "../../src/util/test-cases.ts";
+import type { Backend } from "../../src/core/contract/backend.ts";
+import type { TestRunner } from "../../src/core/util/test-cases.ts";
 import { registerSuite } from "./suite.ts";
 import { looking } from "./terminal/looking.ts";
 import { results } from "./terminal/results.ts";

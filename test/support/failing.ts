@@ -1,4 +1,4 @@
-import { ToolFailure } from "../../src/contract/failure.ts";
+import { ToolFailure } from "../../src/core/contract/failure.ts";
 
 /** Returns the message of the `ToolFailure` with which the work fails. Any other outcome is an error. */
 export async function failureOf(work: Promise<unknown>): Promise<string> {

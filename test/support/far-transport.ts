@@ -1,5 +1,5 @@
 import { Transform, type TransformCallback } from "node:stream";
-import type { Transport } from "../../src/backends/shell/transport.ts";
+import type { Transport } from "../../src/machine/shell/transport.ts";
 
 export interface FarTransport extends Transport {
   /**

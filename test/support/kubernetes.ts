@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { execFile } from "node:child_process";
-import type { TargetKind } from "../../src/contract/target.ts";
-import { Unreachable } from "../../src/contract/failure.ts";
-import { type RemoteOptions, remote } from "../../src/backends/shell/backend.ts";
-import { loginScript, startLine, untilReady } from "../../src/backends/shell/login-shell.ts";
-import { type Line, type Transport, howOf } from "../../src/backends/shell/transport.ts";
+import type { TargetKind } from "../../src/core/contract/target.ts";
+import { Unreachable } from "../../src/core/contract/failure.ts";
+import { type RemoteOptions, remote } from "../../src/machine/shell/backend.ts";
+import { loginScript, startLine, untilReady } from "../../src/machine/shell/login-shell.ts";
+import { type Line, type Transport, howOf } from "../../src/machine/shell/transport.ts";
 
 /** The client of Kubernetes. */
 const KUBECTL = "kubectl";

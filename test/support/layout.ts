@@ -1,10 +1,10 @@
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { local } from "../../src/backends/local/backend.ts";
-import type { Toolkit } from "../../src/contract/toolkit.ts";
-import { isInside } from "../../src/util/paths.ts";
+import { local } from "../../src/machine/local/backend.ts";
+import type { Toolkit } from "../../src/core/contract/toolkit.ts";
+import { isInside } from "../../src/core/util/paths.ts";
 import { DEFAULT_FORBIDDEN_PATHS } from "../../src/policy/policy-settings.ts";
-import type { ToolkitOptions } from "../../src/toolkit-options.ts";
+import type { ToolkitOptions } from "../../src/app/toolkit-options.ts";
 import { temporaryFolder, toolkitWith } from "./workspace.ts";
 
 /**

@@ -1,6 +1,6 @@
-import { Unreachable } from "../../src/contract/failure.ts";
+import { Unreachable } from "../../src/core/contract/failure.ts";
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import type { Line, LineEnd, Transport } from "../../src/backends/shell/transport.ts";
+import type { Line, LineEnd, Transport } from "../../src/machine/shell/transport.ts";
 
 /** A local transport, for tests without an engine or an sshd. */
 export interface LocalTransport extends Transport {

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
-import { inOneTransaction } from "../../src/db/postgres.ts";
+import { inOneTransaction } from "../../src/record/db/postgres.ts";
 import { afterFile } from "./after-file.ts";
 import { installed } from "./here.ts";
 import { until } from "./until.ts";

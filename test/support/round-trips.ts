@@ -1,4 +1,4 @@
-import type { Backend, Files, OpenFile } from "../../src/contract/backend.ts";
+import type { Backend, Files, OpenFile } from "../../src/core/contract/backend.ts";
 
 /** A backend whose look-ups are answered in rounds, as on a distant host, where concurrent requests travel together. */
 export interface FarBackend {

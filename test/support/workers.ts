@@ -1,11 +1,11 @@
 // Workers that run in this process: real PostgreSQL and Redis, and toolkits with the source's modules.
 import { onTestFinished } from "vitest";
-import { postgresStore } from "../../src/activity/postgres-store.ts";
-import { createToolkit } from "../../src/toolkit.ts";
-import type { ToolkitOptions } from "../../src/toolkit-options.ts";
-import { randomName } from "../../src/util/identifier.ts";
-import { takeFromQueue } from "../../src/workers/queue.ts";
-import { createClaims, startWorker } from "../../src/workers/worker.ts";
+import { postgresStore } from "../../src/record/activity/postgres-store.ts";
+import { createToolkit } from "../../src/app/toolkit.ts";
+import type { ToolkitOptions } from "../../src/app/toolkit-options.ts";
+import { randomName } from "../../src/core/util/identifier.ts";
+import { takeFromQueue } from "../../src/team/queue.ts";
+import { createClaims, startWorker } from "../../src/team/worker.ts";
 import type { PostgresServer } from "./postgres.ts";
 import type { RedisServer } from "./redis.ts";
 import { temporaryFolder } from "./workspace.ts";

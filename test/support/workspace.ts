@@ -4,9 +4,9 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterFile } from "./after-file.ts";
-import type { Toolkit } from "../../src/contract/toolkit.ts";
-import { createToolkit } from "../../src/toolkit.ts";
-import type { ToolkitOptions } from "../../src/toolkit-options.ts";
+import type { Toolkit } from "../../src/core/contract/toolkit.ts";
+import { createToolkit } from "../../src/app/toolkit.ts";
+import type { ToolkitOptions } from "../../src/app/toolkit-options.ts";
 
 const folders: string[] = [];
 const toolkits: Toolkit[] = [];

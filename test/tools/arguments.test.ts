@@ -1,8 +1,8 @@
 // What models are told of each argument of a built-in tool: its type, whether it must be given, and its default.
 import { expect, test } from "vitest";
-import type { JsonSchema } from "../../src/contract/schema.ts";
-import { definitions } from "../../src/engine/definitions.ts";
-import { toolset } from "../../src/engine/toolset.ts";
+import type { JsonSchema } from "../../src/core/contract/schema.ts";
+import { definitions } from "../../src/core/call/definitions.ts";
+import { toolset } from "../../src/core/call/toolset.ts";
 import { BUILT_IN } from "../../src/tools/presets/built-in.ts";
 import { PRESETS } from "../../src/tools/presets/presets.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { CheckedCall } from "../../src/contract/call.ts";
+import type { CheckedCall } from "../../src/core/contract/call.ts";
 import { describeCall } from "../../src/policy/describe.ts";
 import { mustHaveChromium } from "../support/browser.ts";
 import { browserSite, refOf } from "../support/browser-site.ts";

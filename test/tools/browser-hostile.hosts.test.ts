@@ -10,7 +10,7 @@ import { programProblem, mustBeHere } from "../support/here.ts";
 import { plainText } from "../support/plain-text.ts";
 import { listening } from "../support/web-server.ts";
 import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
-import { AGAIN, attackSite } from "../web/attacks.ts";
+import { AGAIN, attackSite } from "./web/attacks.ts";
 
 const problem = mustHaveChromium();
 

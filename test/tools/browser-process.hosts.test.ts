@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, test } from "vitest";
 import { projectRoot } from "../../scripts/lib/project.mjs";
-import type { Toolkit } from "../../src/contract/toolkit.ts";
+import type { Toolkit } from "../../src/core/contract/toolkit.ts";
 import { afterFile } from "../support/after-file.ts";
 import { mustHaveChromium } from "../support/browser.ts";
 import { browserProcess } from "../support/browser-process.ts";

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import type { CheckedCall } from "../../src/contract/call.ts";
-import { asContent } from "../../src/engine/result.ts";
+import type { CheckedCall } from "../../src/core/contract/call.ts";
+import { asContent } from "../../src/core/call/result.ts";
 import { describeCall } from "../../src/policy/describe.ts";
-import type { ToolkitOptions } from "../../src/toolkit-options.ts";
+import type { ToolkitOptions } from "../../src/app/toolkit-options.ts";
 import { mustHaveChromium, runningChromium } from "../support/browser.ts";
 import { browserSite, refOf } from "../support/browser-site.ts";
 import { until } from "../support/until.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { local } from "../../src/backends/local/backend.ts";
-import { defineTool } from "../../src/contract/tool.ts";
-import { asText } from "../../src/engine/result.ts";
-import { createToolkit } from "../../src/toolkit.ts";
+import { local } from "../../src/machine/local/backend.ts";
+import { defineTool } from "../../src/core/contract/tool.ts";
+import { asText } from "../../src/core/call/result.ts";
+import { createToolkit } from "../../src/app/toolkit.ts";
 import { BUILT_IN } from "../../src/tools/presets/built-in.ts";
 import { chosenTools } from "../../src/tools/presets/choose.ts";
 import { PRESETS } from "../../src/tools/presets/presets.ts";

@@ -1,15 +1,15 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { type ScheduledAgents, scheduleRunner } from "../../src/cli/schedules.ts";
-import type { Notice } from "../../src/contract/notice.ts";
-import type { Approver } from "../../src/contract/policy.ts";
-import type { Run } from "../../src/contract/schedule.ts";
-import type { Toolkit } from "../../src/contract/toolkit.ts";
-import { asText } from "../../src/engine/result.ts";
+import type { Notice } from "../../src/core/contract/notice.ts";
+import type { Approver } from "../../src/core/contract/policy.ts";
+import type { Run } from "../../src/core/contract/schedule.ts";
+import type { Toolkit } from "../../src/core/contract/toolkit.ts";
+import { asText } from "../../src/core/call/result.ts";
 import { type ScriptedReply, scriptedModel } from "../suites/scripted-model.ts";
 import { describeCall } from "../../src/policy/describe.ts";
-import type { ToolkitOptions } from "../../src/toolkit-options.ts";
-import { sqliteStore } from "../../src/activity/sqlite-store.ts";
+import type { ToolkitOptions } from "../../src/app/toolkit-options.ts";
+import { sqliteStore } from "../../src/record/activity/sqlite-store.ts";
 import { until } from "../support/until.ts";
 import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
 

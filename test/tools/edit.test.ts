@@ -2,7 +2,7 @@ import { chmod, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Approver } from "../../src/contract/policy.ts";
+import type { Approver } from "../../src/core/contract/policy.ts";
 import { gitApplied } from "./git.ts";
 import { type Tools, numberedLines, toolsOn } from "./tools.ts";
 import { cases } from "../support/cases.ts";

@@ -1,8 +1,8 @@
 import { createHook } from "node:async_hooks";
 import { expect, test } from "vitest";
-import { local } from "../../src/backends/local/backend.ts";
-import { createOwnDisks, isOnOwnDisk, parseMounts } from "../../src/backends/local/own-disks.ts";
-import type { Backend, Files } from "../../src/contract/backend.ts";
+import { local } from "../../src/machine/local/backend.ts";
+import { createOwnDisks, isOnOwnDisk, parseMounts } from "../../src/machine/local/own-disks.ts";
+import type { Backend, Files } from "../../src/core/contract/backend.ts";
 import { temporaryFolder, workspace } from "../support/workspace.ts";
 import { type Tools, toolsOn } from "./tools.ts";
 

@@ -4,8 +4,8 @@ import { mkdir, open, readFile, rm, symlink, truncate } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { local } from "../../src/backends/local/backend.ts";
-import type { Backend } from "../../src/contract/backend.ts";
+import { local } from "../../src/machine/local/backend.ts";
+import type { Backend } from "../../src/core/contract/backend.ts";
 import { temporaryFolder, workspace } from "../support/workspace.ts";
 import { type Tools, numberedLines, toolsOn } from "./tools.ts";
 

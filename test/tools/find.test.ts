@@ -5,7 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import picomatch from "picomatch";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { asText } from "../../src/engine/result.ts";
+import { asText } from "../../src/core/call/result.ts";
 import { find } from "../../src/tools/find.ts";
 import { cases } from "../support/cases.ts";
 import { mustBeHere } from "../support/here.ts";

@@ -1,10 +1,10 @@
 // What a model reads of grep and find on a remote host without ripgrep.
 import { expect, test } from "vitest";
-import { searchWay } from "../../src/backends/shell/search.ts";
-import { asText } from "../../src/engine/result.ts";
+import { searchWay } from "../../src/machine/shell/search.ts";
+import { asText } from "../../src/core/call/result.ts";
 import { find } from "../../src/tools/find.ts";
 import { grep } from "../../src/tools/grep.ts";
-import { type System, backendThere } from "../backends/search-there.ts";
+import { type System, backendThere } from "../machine/search-there.ts";
 import { mustBeHere, programProblem } from "../support/here.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 

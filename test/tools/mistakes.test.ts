@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { asText } from "../../src/engine/result.ts";
-import type { ToolResult } from "../../src/contract/result.ts";
+import { asText } from "../../src/core/call/result.ts";
+import type { ToolResult } from "../../src/core/contract/result.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 
 /** A call as a model writes it: the arguments as a value, or as the text that the provider passes on. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { defineTool } from "../../src/contract/tool.ts";
-import { asText } from "../../src/engine/result.ts";
+import { defineTool } from "../../src/core/contract/tool.ts";
+import { asText } from "../../src/core/call/result.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 
 test.each([

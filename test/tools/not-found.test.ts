@@ -1,9 +1,9 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { asText } from "../../src/engine/result.ts";
-import type { CheckedCall } from "../../src/contract/call.ts";
-import { backendThere } from "../backends/search-there.ts";
+import { asText } from "../../src/core/call/result.ts";
+import type { CheckedCall } from "../../src/core/contract/call.ts";
+import { backendThere } from "../machine/search-there.ts";
 import { layout } from "../support/layout.ts";
 import { filesNamed } from "./searching.ts";
 import { toolsOn } from "./tools.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { aiSdk } from "../../src/adapters/ai-sdk.ts";
+import { aiSdk } from "../../src/connect/adapters/ai-sdk.ts";
 import { createAgent } from "../../src/agent/agent.ts";
-import { requireValidOptions } from "../../src/toolkit-options.ts";
-import { createToolkit } from "../../src/toolkit.ts";
+import { requireValidOptions } from "../../src/app/toolkit-options.ts";
+import { createToolkit } from "../../src/app/toolkit.ts";
 import { toolkitWith } from "../support/workspace.ts";
 
 /** The message for options that have no type here, as a program in JavaScript gives them. */

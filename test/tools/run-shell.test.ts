@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { asText } from "../../src/engine/result.ts";
+import { asText } from "../../src/core/call/result.ts";
 import { runShell } from "../../src/tools/run-shell.ts";
 import { isAlive, until } from "../support/until.ts";
 import { toolsOn } from "./tools.ts";

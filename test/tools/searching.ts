@@ -1,12 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { local } from "../../src/backends/local/backend.ts";
-import type { Json } from "../../src/contract/schema.ts";
+import { local } from "../../src/machine/local/backend.ts";
+import type { Json } from "../../src/core/contract/schema.ts";
 import { find } from "../../src/tools/find.ts";
 import { type GrepOptions, grep } from "../../src/tools/grep.ts";
 import { read } from "../../src/tools/read.ts";
-import type { ToolkitOptions } from "../../src/toolkit-options.ts";
+import type { ToolkitOptions } from "../../src/app/toolkit-options.ts";
 import { programProblem } from "../support/here.ts";
 import { temporaryFolder, workspace } from "../support/workspace.ts";
 import { type Tools, toolsOn } from "./tools.ts";

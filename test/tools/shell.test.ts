@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { asOutcome } from "../../src/engine/result.ts";
-import type { CheckedCall } from "../../src/contract/call.ts";
+import { asOutcome } from "../../src/core/call/result.ts";
+import type { CheckedCall } from "../../src/core/contract/call.ts";
 import { temporaryFolder, toolkitWith } from "../support/workspace.ts";
 import { toolsOn } from "./tools.ts";
 

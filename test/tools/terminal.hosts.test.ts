@@ -1,14 +1,14 @@
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import type { Backend } from "../../src/contract/backend.ts";
-import { asText } from "../../src/engine/result.ts";
+import type { Backend } from "../../src/core/contract/backend.ts";
+import { asText } from "../../src/core/call/result.ts";
 import { describeCall } from "../../src/policy/describe.ts";
-import { countCharacters } from "../../src/output/measure.ts";
+import { countCharacters } from "../../src/core/output/measure.ts";
 import { mustBeHere } from "../support/here.ts";
 import { until } from "../support/until.ts";
 import { type TerminalTools, terminalTools } from "../support/terminal-tools.ts";
-import { testServer, tmuxProblem } from "../backends/tmux-server.ts";
+import { testServer, tmuxProblem } from "../machine/tmux-server.ts";
 
 const problem = tmuxProblem();
 mustBeHere("tmux", problem);

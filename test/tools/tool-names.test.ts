@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Tool } from "../../src/contract/tool.ts";
-import { toolset } from "../../src/engine/toolset.ts";
+import type { Tool } from "../../src/core/contract/tool.ts";
+import { toolset } from "../../src/core/call/toolset.ts";
 import { bash } from "../../src/tools/bash.ts";
 import { chosenTools } from "../../src/tools/presets/choose.ts";
 import { jobs } from "../../src/tools/jobs.ts";

@@ -1,15 +1,15 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ToolFailure } from "../../src/contract/failure.ts";
-import type { ToolResult } from "../../src/contract/result.ts";
-import { defineTool } from "../../src/contract/tool.ts";
-import { asContent, asOutcome, asText } from "../../src/engine/result.ts";
-import { local } from "../../src/backends/local/backend.ts";
+import { ToolFailure } from "../../src/core/contract/failure.ts";
+import type { ToolResult } from "../../src/core/contract/result.ts";
+import { defineTool } from "../../src/core/contract/tool.ts";
+import { asContent, asOutcome, asText } from "../../src/core/call/result.ts";
+import { local } from "../../src/machine/local/backend.ts";
 import type { PresetName } from "../../src/tools/presets/presets.ts";
 import { read } from "../../src/tools/read.ts";
-import { createToolkit } from "../../src/toolkit.ts";
-import type { ToolkitOptions } from "../../src/toolkit-options.ts";
+import { createToolkit } from "../../src/app/toolkit.ts";
+import type { ToolkitOptions } from "../../src/app/toolkit-options.ts";
 import { temporaryFolder, toolkitWith, workspace } from "../support/workspace.ts";
 
 const nothing = defineTool({

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
-import type { ToolResult } from "../../src/contract/result.ts";
-import type { Toolkit } from "../../src/contract/toolkit.ts";
-import type { ToolkitOptions } from "../../src/toolkit-options.ts";
+import type { ToolResult } from "../../src/core/contract/result.ts";
+import type { Toolkit } from "../../src/core/contract/toolkit.ts";
+import type { ToolkitOptions } from "../../src/app/toolkit-options.ts";
 import { toolkitWith, workspace } from "../support/workspace.ts";
 import { plainText } from "../support/plain-text.ts";
 

@@ -3,12 +3,12 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import type { Backend } from "../../src/contract/backend.ts";
-import type { Keys } from "../../src/contract/terminal.ts";
+import type { Backend } from "../../src/core/contract/backend.ts";
+import type { Keys } from "../../src/core/contract/terminal.ts";
 import { installed, mustBeHere } from "../support/here.ts";
 import { type TerminalTools, terminalTools } from "../support/terminal-tools.ts";
 import { until } from "../support/until.ts";
-import { testServer, tmuxProblem } from "../backends/tmux-server.ts";
+import { testServer, tmuxProblem } from "../machine/tmux-server.ts";
 
 const problem = tmuxProblem();
 mustBeHere("typing around the policy", problem);

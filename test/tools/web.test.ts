@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { CheckedCall } from "../../src/contract/call.ts";
-import type { StoredEvent } from "../../src/contract/activity.ts";
+import type { CheckedCall } from "../../src/core/contract/call.ts";
+import type { StoredEvent } from "../../src/core/contract/activity.ts";
 import { describeCall } from "../../src/policy/describe.ts";
-import type { ToolkitOptions } from "../../src/toolkit-options.ts";
+import type { ToolkitOptions } from "../../src/app/toolkit-options.ts";
 import { webServer } from "../support/web-server.ts";
 import { toolkitWith } from "../support/workspace.ts";
 import { plainText } from "../support/plain-text.ts";
@@ -151,7 +151,7 @@ test("web_search numbers its results, and makes their hosts known", async () => 
 
 test("a tool fetches what it declared or was permitted, and nothing after its call", async () => {
   const { at, toolkit } = await site();
-  const { defineTool } = await import("../../src/contract/tool.ts");
+  const { defineTool } = await import("../../src/core/contract/tool.ts");
   let late: (() => Promise<unknown>) | undefined;
   const curious = defineTool({
     name: "curious",

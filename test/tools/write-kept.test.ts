@@ -3,7 +3,7 @@ import { chmod, link, readFile, readdir, rm, stat, symlink, utimes, writeFile } 
 import { join } from "node:path";
 import iconv from "iconv-lite";
 import { describe, expect, test } from "vitest";
-import type { Approver } from "../../src/contract/policy.ts";
+import type { Approver } from "../../src/core/contract/policy.ts";
 import { temporaryFolder } from "../support/workspace.ts";
 import { numberedLines, toolsOn } from "./tools.ts";
 

@@ -7,7 +7,7 @@ import { type GenerateContentConfig, GoogleGenAI } from "@google/genai";
 import type { Tool } from "@modelcontextprotocol/server";
 import OpenAI from "openai";
 import { afterAll, expect, test } from "vitest";
-import { defineTool } from "../../src/contract/tool.ts";
+import { defineTool } from "../../src/core/contract/tool.ts";
 import { toolkitWith } from "../support/workspace.ts";
 
 // Nothing here is cast: that the clients take the definitions is checked by the compiler, what they send by a server.

@@ -1,4 +1,4 @@
-// What the loops of the SDKs are checked with. The model is the test's (test/adapters/sdks.hosts.test.ts).
+// What the loops of the SDKs are checked with. The model is the test's (test/connect/adapters/sdks.hosts.test.ts).
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
 import type { LanguageModelV3, LanguageModelV3StreamPart } from "@ai-sdk/provider";
-import { pause } from "../../util/abort.ts";
+import { pause } from "../../core/util/abort.ts";
 import { type Conversation, type Step, conversationOf, firstLine } from "./demo-conversation.ts";
 import { canPractise, practiceStep } from "./demo-practice.ts";
 import { lookStep } from "./demo-look.ts";

@@ -1,6 +1,6 @@
 import { readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { isMissing, replacePrivateFile } from "../../util/private-file.ts";
+import { isMissing, replacePrivateFile } from "../../core/util/private-file.ts";
 
 /** API keys by the names of their environment variables. */
 export type KeyFile = ReadonlyMap<string, string>;

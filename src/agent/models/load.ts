@@ -1,5 +1,5 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
-import { withExactBody } from "../../util/exact-json.ts";
+import { withExactBody } from "../../core/util/exact-json.ts";
 import type { KeyFile } from "./keys.ts";
 
 /** A model, as the configuration or `--model` names it. */

@@ -1,5 +1,5 @@
-import { tried } from "../../util/errors.ts";
-import { clip } from "../../util/text.ts";
+import { tried } from "../../core/util/errors.ts";
+import { clip } from "../../core/util/text.ts";
 import { KINDS, type ProblemKind, RULES } from "./problem-table.ts";
 
 /** Why a request to a model failed. */

@@ -1,8 +1,8 @@
 import type { AgentContext, ElicitationSchema, PermissionOption, ToolCallContent } from "@agentclientprotocol/sdk";
-import type { CheckedCall } from "../../contract/call.ts";
-import type { Approval, Decision, FormInput } from "../../contract/decision.ts";
-import type { JsonSchema } from "../../contract/schema.ts";
-import { oneLine } from "../../output/terminal-text.ts";
+import type { CheckedCall } from "../../core/contract/call.ts";
+import type { Approval, Decision, FormInput } from "../../core/contract/decision.ts";
+import type { JsonSchema } from "../../core/contract/schema.ts";
+import { oneLine } from "../../core/output/terminal-text.ts";
 import { describeCall, foldedCall } from "../../policy/describe.ts";
 import { isWholeCall, longestGrant } from "../../policy/scopes.ts";
 import type { CallFacts } from "./updates.ts";

@@ -11,11 +11,11 @@ import {
   agent,
   ndJsonStream,
 } from "@agentclientprotocol/sdk";
-import type { Store } from "../../contract/activity.ts";
-import type { Autonomy } from "../../contract/policy.ts";
-import { AUTONOMIES } from "../../contract/policy.ts";
-import { machineOf } from "../../engine/park.ts";
-import { messageOf } from "../../util/errors.ts";
+import type { Store } from "../../core/contract/activity.ts";
+import type { Autonomy } from "../../core/contract/policy.ts";
+import { AUTONOMIES } from "../../core/contract/policy.ts";
+import { machineOf } from "../../core/call/park.ts";
+import { messageOf } from "../../core/util/errors.ts";
 import type { AgentOptions } from "../options.ts";
 import { type Session, openSession } from "./session.ts";
 import { contentOf } from "./updates.ts";

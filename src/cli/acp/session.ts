@@ -1,10 +1,10 @@
 import type { AgentContext, McpServer, SessionUpdate, StopReason } from "@agentclientprotocol/sdk";
 import { type Agent, type AgentEvent, type TurnEnd, createAgent } from "../../agent/agent.ts";
-import type { McpChoice, McpChoices } from "../../config/mcp.ts";
-import type { Content } from "../../contract/content.ts";
-import type { Approver, Autonomy } from "../../contract/policy.ts";
-import type { Toolset } from "../../contract/toolkit.ts";
-import { oneLine } from "../../output/terminal-text.ts";
+import type { McpChoice, McpChoices } from "../../app/config/mcp.ts";
+import type { Content } from "../../core/contract/content.ts";
+import type { Approver, Autonomy } from "../../core/contract/policy.ts";
+import type { Toolset } from "../../core/contract/toolkit.ts";
+import { oneLine } from "../../core/output/terminal-text.ts";
 import { type AgentParts, openParts } from "../agent-parts.ts";
 import { callTitle } from "../call-title.ts";
 import { withOutput } from "../progress.ts";

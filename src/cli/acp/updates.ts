@@ -8,11 +8,11 @@ import type {
 } from "@agentclientprotocol/sdk";
 import { resolve } from "node:path";
 import type { AgentEvent } from "../../agent/agent.ts";
-import { type Content, text } from "../../contract/content.ts";
-import type { EffectKind } from "../../contract/effect.ts";
-import type { Message } from "../../contract/message.ts";
-import type { Toolset } from "../../contract/toolkit.ts";
-import { isRecord } from "../../util/record.ts";
+import { type Content, text } from "../../core/contract/content.ts";
+import type { EffectKind } from "../../core/contract/effect.ts";
+import type { Message } from "../../core/contract/message.ts";
+import type { Toolset } from "../../core/contract/toolkit.ts";
+import { isRecord } from "../../core/util/record.ts";
 
 /** What a client is told about a call, besides the call's id and status. */
 export interface CallFacts {

@@ -1,4 +1,4 @@
-import type { Content } from "../../contract/content.ts";
+import type { Content } from "../../core/contract/content.ts";
 
 /** What the person can do at any time, besides sending messages. */
 export interface Actions {

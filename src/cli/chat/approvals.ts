@@ -1,4 +1,4 @@
-import type { Approver } from "../../contract/policy.ts";
+import type { Approver } from "../../core/contract/policy.ts";
 import { isForPerson } from "../../policy/scopes.ts";
 import { parseDuration } from "../../tools/shared/duration.ts";
 

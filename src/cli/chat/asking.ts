@@ -1,10 +1,10 @@
-import type { Approver } from "../../contract/policy.ts";
+import type { Approver } from "../../core/contract/policy.ts";
 import { askedOf, controllingTerminal, filledIn } from "../approver.ts";
 import { type TerminalAnswer, ringBell } from "../terminal.ts";
 import type { Alone } from "./alone.ts";
 import type { AnswerEditor } from "./answer-text.ts";
 import type { Attention } from "./attention.ts";
-import { messageOf } from "../../util/errors.ts";
+import { messageOf } from "../../core/util/errors.ts";
 import { page } from "./away.ts";
 import { type Place, answerTo, askedTitle, callQuestion } from "./call-question.ts";
 import { paint } from "./draw/paint.ts";

@@ -1,10 +1,10 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve as resolvePath } from "node:path";
-import { homeOf } from "../../config/state.ts";
-import { findProgram } from "../../machine/programs.ts";
-import { startProgram } from "../../machine/start.ts";
-import { quoteWords } from "../../util/quote.ts";
+import { homeOf } from "../../app/config/state.ts";
+import { findProgram } from "../../machine/programs/programs.ts";
+import { startProgram } from "../../machine/programs/start.ts";
+import { quoteWords } from "../../core/util/quote.ts";
 import type { Io } from "../io.ts";
 
 /**

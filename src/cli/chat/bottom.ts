@@ -1,4 +1,4 @@
-import { oneLine } from "../../output/terminal-text.ts";
+import { oneLine } from "../../core/output/terminal-text.ts";
 import type { AnswerEditor } from "./answer-text.ts";
 import { paint } from "./draw/paint.ts";
 import type { MessageEditor } from "./editor.ts";

@@ -1,8 +1,8 @@
-import type { Approval, Decision, EditedInput } from "../../contract/decision.ts";
-import type { CheckedCall } from "../../contract/call.ts";
-import { oneLine } from "../../output/terminal-text.ts";
+import type { Approval, Decision, EditedInput } from "../../core/contract/decision.ts";
+import type { CheckedCall } from "../../core/contract/call.ts";
+import { oneLine } from "../../core/output/terminal-text.ts";
 import { callActs, describeCall, foldedCall } from "../../policy/describe.ts";
-import { messageOf } from "../../util/errors.ts";
+import { messageOf } from "../../core/util/errors.ts";
 import { explain } from "../commands/policy-explain.ts";
 import { questionBox } from "./draw/question.ts";
 import type { Question } from "./questions.ts";

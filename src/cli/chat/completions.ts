@@ -1,6 +1,6 @@
 import type { AutocompleteItem, AutocompleteProvider } from "@earendil-works/pi-tui";
-import type { Backend } from "../../contract/backend.ts";
-import { oneLine } from "../../output/terminal-text.ts";
+import type { Backend } from "../../core/contract/backend.ts";
+import { oneLine } from "../../core/output/terminal-text.ts";
 
 /** A command as a list shows it. */
 export interface ListedCommand {

@@ -1,7 +1,7 @@
 import { type Agent, type AgentEvent, type Limits, createAgent } from "../../agent/agent.ts";
 import { parseModel } from "../../agent/models/load.ts";
-import type { Content } from "../../contract/content.ts";
-import { takeReady } from "../../engine/take-ready.ts";
+import type { Content } from "../../core/contract/content.ts";
+import { takeReady } from "../../core/call/take-ready.ts";
 import { type AgentParts, modelFor } from "../agent-parts.ts";
 import { agentSettings } from "../agent-settings.ts";
 import type { AgentOptions } from "../options.ts";

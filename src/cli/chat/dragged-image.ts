@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
-import { fitImage, imageType } from "../../files/image.ts";
-import { oneLine } from "../../output/terminal-text.ts";
+import { fitImage, imageType } from "../../core/files/image.ts";
+import { oneLine } from "../../core/output/terminal-text.ts";
 import type { DraftImage } from "./editor.ts";
 
 /** Reads the image that a pasted text is the path of; `undefined` if it is none. */

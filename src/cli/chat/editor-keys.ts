@@ -1,7 +1,7 @@
 import type { Alone } from "./alone.ts";
 import type { AnswerEditor } from "./answer-text.ts";
 import type { Attention } from "./attention.ts";
-import { messageOf } from "../../util/errors.ts";
+import { messageOf } from "../../core/util/errors.ts";
 import { page, writtenOutside } from "./away.ts";
 import type { Draft, MessageEditor } from "./editor.ts";
 import type { History } from "./history.ts";

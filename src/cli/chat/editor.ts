@@ -1,8 +1,8 @@
 import { CURSOR_MARKER, type AutocompleteProvider, Editor, type TUI, truncateToWidth } from "@earendil-works/pi-tui";
-import { type Content, text } from "../../contract/content.ts";
-import { formatSize } from "../../output/size.ts";
-import { terminalSafe } from "../../output/terminal-text.ts";
-import { plural } from "../../util/text.ts";
+import { type Content, text } from "../../core/contract/content.ts";
+import { formatSize } from "../../core/output/size.ts";
+import { terminalSafe } from "../../core/output/terminal-text.ts";
+import { plural } from "../../core/util/text.ts";
 import { paint } from "./draw/paint.ts";
 import type { Live } from "./screen.ts";
 import { widthOf } from "./wrap.ts";

@@ -1,7 +1,7 @@
 import type { AgentEvent } from "../../agent/agent.ts";
-import type { Content } from "../../contract/content.ts";
-import type { Approver } from "../../contract/policy.ts";
-import { text } from "../../contract/content.ts";
+import type { Content } from "../../core/contract/content.ts";
+import type { Approver } from "../../core/contract/policy.ts";
+import { text } from "../../core/contract/content.ts";
 import type { Entry } from "./overlay.ts";
 import type { RunView } from "../run-view.ts";
 import { inputLines } from "../stdin.ts";

@@ -6,7 +6,7 @@ import {
   matchesKey,
   setKeybindings,
 } from "@earendil-works/pi-tui";
-import { CHAT_KEYS, type ChatAction, type ChatKeySettings } from "../../config/chat-keys.ts";
+import { CHAT_KEYS, type ChatAction, type ChatKeySettings } from "../../app/config/chat-keys.ts";
 
 /** Which keys do what. */
 export interface Keys {

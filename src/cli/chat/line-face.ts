@@ -1,5 +1,5 @@
-import { text } from "../../contract/content.ts";
-import type { Approver } from "../../contract/policy.ts";
+import { text } from "../../core/contract/content.ts";
+import type { Approver } from "../../core/contract/policy.ts";
 import { type LineAsker, askHere } from "../approver.ts";
 import { plainQuestion } from "../plain.ts";
 import type { RunView } from "../run-view.ts";

@@ -1,4 +1,4 @@
-import { oneLine } from "../../output/terminal-text.ts";
+import { oneLine } from "../../core/output/terminal-text.ts";
 import { paint } from "./draw/paint.ts";
 import { type Keys, isCharacter } from "./keys.ts";
 import type { Live } from "./screen.ts";

@@ -1,10 +1,10 @@
 import type { AgentEvent } from "../../agent/agent.ts";
-import type { CallEvent } from "../../contract/activity.ts";
-import { type Content, text } from "../../contract/content.ts";
-import type { Toolkit } from "../../contract/toolkit.ts";
-import { asText } from "../../engine/result.ts";
-import { withoutBoundaries } from "../../util/boundary.ts";
-import { randomName } from "../../util/identifier.ts";
+import type { CallEvent } from "../../core/contract/activity.ts";
+import { type Content, text } from "../../core/contract/content.ts";
+import type { Toolkit } from "../../core/contract/toolkit.ts";
+import { asText } from "../../core/call/result.ts";
+import { withoutBoundaries } from "../../core/util/boundary.ts";
+import { randomName } from "../../core/util/identifier.ts";
 
 /** Runs the person's own commands (`!npm test`) as calls, and keeps what the model should read about them. */
 export interface OwnCalls {

@@ -1,4 +1,4 @@
-import { terminalSafe } from "../../output/terminal-text.ts";
+import { terminalSafe } from "../../core/output/terminal-text.ts";
 import { type Look, paint } from "./draw/paint.ts";
 import { wrapped } from "./wrap.ts";
 

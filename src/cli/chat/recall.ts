@@ -1,6 +1,6 @@
-import type { Message } from "../../contract/message.ts";
-import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
-import { plural } from "../../util/text.ts";
+import type { Message } from "../../core/contract/message.ts";
+import { oneLine, terminalSafe } from "../../core/output/terminal-text.ts";
+import { plural } from "../../core/util/text.ts";
 import { wrapped } from "./wrap.ts";
 
 /**

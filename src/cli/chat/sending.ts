@@ -1,4 +1,4 @@
-import { oneLine } from "../../output/terminal-text.ts";
+import { oneLine } from "../../core/output/terminal-text.ts";
 import type { Actions } from "./actions.ts";
 import { type ListedCommand, matching } from "./completions.ts";
 import type { Draft, MessageEditor } from "./editor.ts";

@@ -1,10 +1,10 @@
 import type { Agent } from "../../agent/agent.ts";
 import { FILLED } from "../../agent/turn.ts";
-import type { Backend } from "../../contract/backend.ts";
-import type { Autonomy } from "../../contract/policy.ts";
-import type { Toolkit } from "../../contract/toolkit.ts";
-import { machineOf } from "../../engine/park.ts";
-import { oneLine } from "../../output/terminal-text.ts";
+import type { Backend } from "../../core/contract/backend.ts";
+import type { Autonomy } from "../../core/contract/policy.ts";
+import type { Toolkit } from "../../core/contract/toolkit.ts";
+import { machineOf } from "../../core/call/park.ts";
+import { oneLine } from "../../core/output/terminal-text.ts";
 import type { Approvals } from "./approvals.ts";
 import { widthOf } from "./wrap.ts";
 

@@ -1,4 +1,4 @@
-import type { ChatKeySettings } from "../../config/chat-keys.ts";
+import type { ChatKeySettings } from "../../app/config/chat-keys.ts";
 import type { CallSubject } from "../call-title.ts";
 import type { Actions } from "./actions.ts";
 import { createAlone } from "./alone.ts";

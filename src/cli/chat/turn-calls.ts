@@ -1,5 +1,5 @@
 import type { AgentEvent } from "../../agent/agent.ts";
-import { plural } from "../../util/text.ts";
+import { plural } from "../../core/util/text.ts";
 import type { CallSubject } from "../call-title.ts";
 import { withOutput } from "../progress.ts";
 import { type Block, endedLines, runningLines } from "./draw/calls.ts";

@@ -1,5 +1,5 @@
 import type { AgentEvent } from "../../agent/agent.ts";
-import { terminalSafe } from "../../output/terminal-text.ts";
+import { terminalSafe } from "../../core/output/terminal-text.ts";
 import type { CallSubject } from "../call-title.ts";
 import { markdownStream } from "./draw/markdown.ts";
 import { elapsed, paint } from "./draw/paint.ts";

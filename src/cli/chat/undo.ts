@@ -1,13 +1,19 @@
-import type { ThreadId } from "../../contract/identity.ts";
-import type { Toolkit } from "../../contract/toolkit.ts";
-import { stateFolder, undoFolder } from "../../config/state.ts";
-import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
+import type { ThreadId } from "../../core/contract/identity.ts";
+import type { Toolkit } from "../../core/contract/toolkit.ts";
+import { stateFolder, undoFolder } from "../../app/config/state.ts";
+import { oneLine, terminalSafe } from "../../core/output/terminal-text.ts";
 import type { GlobalOptions } from "../options.ts";
-import { type LineCounts, type Preview, type UndoPoint, type UndoPoints, openPoints } from "../../undo/points.ts";
-import { plural } from "../../util/text.ts";
+import {
+  type LineCounts,
+  type Preview,
+  type UndoPoint,
+  type UndoPoints,
+  openPoints,
+} from "../../record/undo/points.ts";
+import { plural } from "../../core/util/text.ts";
 import { type Said, cutTo, forkThread, lineageOf, momentOf, oneSentence, saidIn } from "../sessions.ts";
-import { MESSAGE_CHARACTERS } from "../../undo/undo.ts";
-import { pointsOfWorker } from "../../workers/undo.ts";
+import { MESSAGE_CHARACTERS } from "../../record/undo/undo.ts";
+import { pointsOfWorker } from "../../team/undo.ts";
 import { previewText, restoredText } from "../undo-text.ts";
 import { widthOf } from "./wrap.ts";
 

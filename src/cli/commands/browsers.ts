@@ -1,6 +1,6 @@
-import { browsersFolder, stateFolder } from "../../config/state.ts";
-import { type BrowserSessions, browserSessions } from "../../console/browser-sessions.ts";
-import { oneLine } from "../../output/terminal-text.ts";
+import { browsersFolder, stateFolder } from "../../app/config/state.ts";
+import { type BrowserSessions, browserSessions } from "../../serve/browser-sessions.ts";
+import { oneLine } from "../../core/output/terminal-text.ts";
 import { localTime } from "../local-time.ts";
 import type { GlobalOptions } from "../options.ts";
 import { say, sayJson } from "../say.ts";

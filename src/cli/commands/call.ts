@@ -1,13 +1,13 @@
-import { asText } from "../../engine/result.ts";
-import { createToolkit } from "../../toolkit.ts";
+import { asText } from "../../core/call/result.ts";
+import { createToolkit } from "../../app/toolkit.ts";
 import { BUILT_IN } from "../../tools/presets/built-in.ts";
-import { pause } from "../../util/abort.ts";
-import { messageOf } from "../../util/errors.ts";
+import { pause } from "../../core/util/abort.ts";
+import { messageOf } from "../../core/util/errors.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import type { GlobalOptions } from "../options.ts";
 import { keptKeys, loadedSettings, tellHowToAttach, toolkitOptions } from "../settings.ts";
 import type { Delegation } from "../sub-agents.ts";
-import { withoutBoundaries } from "../../util/boundary.ts";
+import { withoutBoundaries } from "../../core/util/boundary.ts";
 import { EXIT } from "../exit.ts";
 import { progressLine } from "../progress.ts";
 import { START_MS, untilStopped } from "../signals.ts";
@@ -63,7 +63,7 @@ async function delegationOf(options: GlobalOptions): Promise<Delegation | undefi
 
 /** Whether a model may have written this command line. Otherwise its URLs are a person's. */
 async function isModels(): Promise<boolean> {
-  const { isStartedByHandrail } = await import("../../backends/spawner/marks.ts");
+  const { isStartedByHandrail } = await import("../../machine/spawner/marks.ts");
   return isStartedByHandrail();
 }
 

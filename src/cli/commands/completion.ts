@@ -1,4 +1,4 @@
-import { TARGETS } from "../../backends/targets.ts";
+import { TARGETS } from "../../machine/targets.ts";
 import type { CommandRow, CommandTable, Flag } from "../command-row.ts";
 import type { GlobalOptions } from "../options.ts";
 import { say } from "../say.ts";

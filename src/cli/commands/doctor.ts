@@ -1,4 +1,4 @@
-import { oneLine } from "../../output/terminal-text.ts";
+import { oneLine } from "../../core/output/terminal-text.ts";
 import { type CheckGroup, type Checked, runChecks } from "../doctor/check.ts";
 import { checks } from "../doctor/checks.ts";
 import { EXIT } from "../exit.ts";

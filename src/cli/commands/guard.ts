@@ -1,14 +1,14 @@
 import { readFile, realpath, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { configFolder, homeOf } from "../../config/state.ts";
-import { CLIENT, CLIENTS, type ClientName, type ToolInput } from "../../guard/clients.ts";
-import { type CodexTrust, codexTrust } from "../../guard/codex-trust.ts";
-import { fileOf, hasGuard, hooksWithGuard, isGuard } from "../../guard/install.ts";
-import { opencodePlugin } from "../../guard/opencode-plugin.ts";
-import { runProgram } from "../../machine/start.ts";
-import { terminalSafe } from "../../output/terminal-text.ts";
-import { messageOf } from "../../util/errors.ts";
+import { configFolder, homeOf } from "../../app/config/state.ts";
+import { CLIENT, CLIENTS, type ClientName, type ToolInput } from "../../connect/guard/clients.ts";
+import { type CodexTrust, codexTrust } from "../../connect/guard/codex-trust.ts";
+import { fileOf, hasGuard, hooksWithGuard, isGuard } from "../../connect/guard/install.ts";
+import { opencodePlugin } from "../../connect/guard/opencode-plugin.ts";
+import { runProgram } from "../../machine/programs/start.ts";
+import { terminalSafe } from "../../core/output/terminal-text.ts";
+import { messageOf } from "../../core/util/errors.ts";
 import { readClientFile, replaceClientFile, withValue, withoutValue } from "../client-file.ts";
 import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
@@ -170,7 +170,7 @@ function tellCopy(io: Io, copy: string | undefined): void {
 }
 
 async function difference(file: string, before: string, after: string): Promise<string> {
-  return (await import("../../files/diff.ts")).unifiedDiff(before === "" ? undefined : file, file, before, after);
+  return (await import("../../core/files/diff.ts")).unifiedDiff(before === "" ? undefined : file, file, before, after);
 }
 
 async function agrees(question: string, { io, yes }: GlobalOptions): Promise<boolean> {

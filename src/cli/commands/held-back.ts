@@ -7,10 +7,10 @@ import {
   heldBackIn,
   putBack,
   removeHeldBack,
-} from "../../backends/sandbox/held-back.ts";
-import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
-import { readablePath } from "../../util/byte-paths.ts";
-import { messageOf } from "../../util/errors.ts";
+} from "../../machine/sandbox/held-back.ts";
+import { oneLine, terminalSafe } from "../../core/output/terminal-text.ts";
+import { readablePath } from "../../core/util/byte-paths.ts";
+import { messageOf } from "../../core/util/errors.ts";
 import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
 import { say, warn } from "../say.ts";

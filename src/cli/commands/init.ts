@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { PROJECT_FILE, findProjectFile } from "../../config/find.ts";
-import { configFolder } from "../../config/state.ts";
-import { configTemplate } from "../../config/template.ts";
-import { codeOf } from "../../util/errors.ts";
-import { makePrivateFolder } from "../../util/private-file.ts";
+import { PROJECT_FILE, findProjectFile } from "../../app/config/find.ts";
+import { configFolder } from "../../app/config/state.ts";
+import { configTemplate } from "../../app/config/template.ts";
+import { codeOf } from "../../core/util/errors.ts";
+import { makePrivateFolder } from "../../core/util/private-file.ts";
 import type { GlobalOptions } from "../options.ts";
 import { packageFile } from "../package-file.ts";
 import { say } from "../say.ts";

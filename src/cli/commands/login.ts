@@ -1,6 +1,6 @@
 import { KEY_PROVIDERS, PROVIDERS } from "../../agent/models/load.ts";
 import { readKeyFile } from "../../agent/models/keys.ts";
-import { keyFile } from "../../config/state.ts";
+import { keyFile } from "../../app/config/state.ts";
 import {
   askForKey,
   foundKeys,

@@ -1,8 +1,8 @@
 import { accessSync, constants, realpathSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { terminalSafe } from "../../output/terminal-text.ts";
-import { messageOf, tried } from "../../util/errors.ts";
+import { terminalSafe } from "../../core/output/terminal-text.ts";
+import { messageOf, tried } from "../../core/util/errors.ts";
 import { type ClientFormat, readClientFile, replaceClientFile, withValue } from "../client-file.ts";
 import { MCP_CLIENTS, type McpClient, fileOfClient } from "../mcp-clients.ts";
 import type { GlobalOptions } from "../options.ts";

@@ -1,16 +1,16 @@
-import { startOf } from "../../config/mcp.ts";
-import type { Tool } from "../../contract/tool.ts";
-import { paramsHint } from "../../engine/toolset.ts";
-import { asText } from "../../engine/result.ts";
-import { oneLine, terminalSafe } from "../../output/terminal-text.ts";
-import { createToolkit } from "../../toolkit.ts";
+import { startOf } from "../../app/config/mcp.ts";
+import type { Tool } from "../../core/contract/tool.ts";
+import { paramsHint } from "../../core/call/toolset.ts";
+import { asText } from "../../core/call/result.ts";
+import { oneLine, terminalSafe } from "../../core/output/terminal-text.ts";
+import { createToolkit } from "../../app/toolkit.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
 import { loadedSettings, toolkitOptions } from "../settings.ts";
 import { untilStopped } from "../signals.ts";
 import { hasOwnToken, mcpSource, namedServers, oauthSettings, tokensOf, unsetVariables } from "../sources.ts";
-import { withoutBoundaries } from "../../util/boundary.ts";
+import { withoutBoundaries } from "../../core/util/boundary.ts";
 import { say, warn } from "../say.ts";
 
 /** The commands of `handrail mcp` about servers of others. */
@@ -112,8 +112,8 @@ async function loginToServer(name: string, options: GlobalOptions): Promise<void
   if (unset !== undefined) throw new Error(`${name} expects ${unset}, which is not set`);
   if (oauth.grant !== undefined) throw new Error(`${name} logs in by itself, with oauth.client_id: nobody has to`);
   const [{ login }, { causesOf }] = await Promise.all([
-    import("../../mcp/client/login.ts"),
-    import("../../mcp/client/problem.ts"),
+    import("../../tools/mcp/login.ts"),
+    import("../../tools/mcp/problem.ts"),
   ]);
   const stopped = untilStopped(options.io);
   try {

@@ -1,7 +1,7 @@
-import { takeReady } from "../../engine/take-ready.ts";
-import { gatewayPrompts } from "../../mcp/client/prompts.ts";
-import { serveStdio } from "../../mcp/serve.ts";
-import { createToolkit } from "../../toolkit.ts";
+import { takeReady } from "../../core/call/take-ready.ts";
+import { gatewayPrompts } from "../../tools/mcp/prompts.ts";
+import { serveStdio } from "../../connect/mcp/serve.ts";
+import { createToolkit } from "../../app/toolkit.ts";
 import { approveAll } from "../approver.ts";
 import type { GlobalOptions } from "../options.ts";
 import { howToApprove, keptKeys, loadedSettings, tellHowToAttach, toolkitOptions } from "../settings.ts";
@@ -52,7 +52,7 @@ async function mcpOverHttp(address: NonNullable<McpOptions["http"]>, options: Gl
   const [{ apiToken }, { serveUntil }, { createHttpEndpoint }] = await Promise.all([
     import("../api-token.ts"),
     import("./serve.ts"),
-    import("../../mcp/http.ts"),
+    import("../../connect/mcp/http.ts"),
   ]);
   const { outputOwner: _, ...own } = await toolkitOptions(options, { sources: true });
   const token = apiToken(options.io);

@@ -1,9 +1,9 @@
-import type { Effect } from "../../contract/effect.ts";
-import type { Decision } from "../../contract/decision.ts";
-import type { Toolkit } from "../../contract/toolkit.ts";
-import { createToolkit } from "../../toolkit.ts";
-import { messageOf } from "../../util/errors.ts";
-import { parseJson } from "../../util/json.ts";
+import type { Effect } from "../../core/contract/effect.ts";
+import type { Decision } from "../../core/contract/decision.ts";
+import type { Toolkit } from "../../core/contract/toolkit.ts";
+import { createToolkit } from "../../app/toolkit.ts";
+import { messageOf } from "../../core/util/errors.ts";
+import { parseJson } from "../../core/util/json.ts";
 import type { GlobalOptions } from "../options.ts";
 import { toolkitOptions } from "../settings.ts";
 import { inputLines } from "../stdin.ts";

@@ -1,6 +1,6 @@
-import type { Decision, DecisionPart, Verdict } from "../../contract/decision.ts";
-import type { Effect } from "../../contract/effect.ts";
-import { oneLine } from "../../output/terminal-text.ts";
+import type { Decision, DecisionPart, Verdict } from "../../core/contract/decision.ts";
+import type { Effect } from "../../core/contract/effect.ts";
+import { oneLine } from "../../core/output/terminal-text.ts";
 import { describeEffect } from "../../policy/describe.ts";
 import { longestGrant } from "../../policy/scopes.ts";
 

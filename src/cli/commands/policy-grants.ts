@@ -1,6 +1,6 @@
-import { oneLine } from "../../output/terminal-text.ts";
+import { oneLine } from "../../core/output/terminal-text.ts";
 import { type KeptGrants, type Workspace, keptGrants } from "../../policy/kept-grants.ts";
-import { grantsFolder, stateFolder } from "../../config/state.ts";
+import { grantsFolder, stateFolder } from "../../app/config/state.ts";
 import { localTime } from "../local-time.ts";
 import type { Io } from "../io.ts";
 import type { GlobalOptions } from "../options.ts";

@@ -3,18 +3,18 @@ import { networkInterfaces } from "node:os";
 import { resolve as resolvePath } from "node:path";
 import { buildInstructions, createAgent, withSubAgents } from "../../agent/agent.ts";
 import { loadModel } from "../../agent/models/load.ts";
-import { browsersFolder, grantsFolder, keyFile, stateFolder, usersFile } from "../../config/state.ts";
-import { browserSessions } from "../../console/browser-sessions.ts";
-import { type OpenAgent, type ServerOptions, isLoopback, serveApi } from "../../console/server.ts";
-import { gatewayPrompts } from "../../mcp/client/prompts.ts";
-import { usersIn } from "../../console/users.ts";
+import { browsersFolder, grantsFolder, keyFile, stateFolder, usersFile } from "../../app/config/state.ts";
+import { browserSessions } from "../../serve/browser-sessions.ts";
+import { type OpenAgent, type ServerOptions, isLoopback, serveApi } from "../../serve/server.ts";
+import { gatewayPrompts } from "../../tools/mcp/prompts.ts";
+import { usersIn } from "../../serve/users.ts";
 import { keptGrants } from "../../policy/kept-grants.ts";
-import { createToolkit } from "../../toolkit.ts";
+import { createToolkit } from "../../app/toolkit.ts";
 import { agentSettings } from "../agent-settings.ts";
 import { apiToken, tokenFile } from "../api-token.ts";
 import { skillsOf } from "../agent-parts.ts";
 import { approveAll } from "../approver.ts";
-import { messageOf } from "../../util/errors.ts";
+import { messageOf } from "../../core/util/errors.ts";
 import type { GlobalOptions } from "../options.ts";
 import { scheduleRunner } from "../schedules.ts";
 import { note, say, warn } from "../say.ts";
@@ -93,7 +93,7 @@ async function partsOf(options: ServeOptions, token: string): Promise<Parts> {
     ...(terminal !== undefined && { terminal }),
   });
   await tellHowToAttach(options.io, toolkit);
-  const { createHttpEndpoint } = await import("../../mcp/http.ts");
+  const { createHttpEndpoint } = await import("../../connect/mcp/http.ts");
   const named = options.agent === undefined ? {} : { name: options.agent };
   const agents = others.of(toolkit);
   const withDelegate = disable.includes("delegate")

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
-import { databaseFile, stateFolder } from "../../config/state.ts";
-import { inOneTransaction } from "../../db/postgres.ts";
-import { plural } from "../../util/text.ts";
+import { databaseFile, stateFolder } from "../../app/config/state.ts";
+import { inOneTransaction } from "../../record/db/postgres.ts";
+import { plural } from "../../core/util/text.ts";
 import type { GlobalOptions } from "../options.ts";
 import { say } from "../say.ts";
 import { settingsFrom } from "../settings.ts";

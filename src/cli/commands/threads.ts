@@ -1,6 +1,6 @@
-import { type ThreadMessage, followThread, readThread } from "../../activity/messages.ts";
-import { ToolFailure } from "../../contract/failure.ts";
-import { oneLine } from "../../output/terminal-text.ts";
+import { type ThreadMessage, followThread, readThread } from "../../record/activity/messages.ts";
+import { ToolFailure } from "../../core/contract/failure.ts";
+import { oneLine } from "../../core/output/terminal-text.ts";
 import { localTime } from "../local-time.ts";
 import type { GlobalOptions } from "../options.ts";
 import { withStore } from "../settings.ts";

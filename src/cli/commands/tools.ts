@@ -1,11 +1,11 @@
-import { hasTerminal, sandboxedAt } from "../../backends/targets.ts";
-import type { DefinitionFormat, Toolset } from "../../contract/toolkit.ts";
-import { definitions } from "../../engine/definitions.ts";
-import { paramsHint, toolset } from "../../engine/toolset.ts";
+import { hasTerminal, sandboxedAt } from "../../machine/targets.ts";
+import type { DefinitionFormat, Toolset } from "../../core/contract/toolkit.ts";
+import { definitions } from "../../core/call/definitions.ts";
+import { paramsHint, toolset } from "../../core/call/toolset.ts";
 import { chosenTools } from "../../tools/presets/choose.ts";
 import type { GlobalOptions } from "../options.ts";
 import { hasSources, loadedSettings, placeOf, settingsFrom, toolChoice, toolkitOptions } from "../settings.ts";
-import { pause } from "../../util/abort.ts";
+import { pause } from "../../core/util/abort.ts";
 import { START_MS, untilStopped } from "../signals.ts";
 import { say, sayJson } from "../say.ts";
 import type { Io } from "../io.ts";
@@ -32,7 +32,7 @@ export async function run({
 
 /** Prints the toolset including `delegate`, plugins and MCP servers. Starts the programs, and ends them again. */
 async function fromToolkit(format: "table" | DefinitionFormat, options: GlobalOptions): Promise<void> {
-  const { createToolkit } = await import("../../toolkit.ts");
+  const { createToolkit } = await import("../../app/toolkit.ts");
   const stopped = untilStopped(options.io);
   const toolkit = await createToolkit({ ...(await toolkitOptions(options, { sources: true })), lifetime: "call" });
   try {

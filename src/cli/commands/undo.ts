@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
-import { isInside } from "../../util/paths.ts";
-import { terminalSafe } from "../../output/terminal-text.ts";
-import { stateFolder, undoFolder } from "../../config/state.ts";
-import { type Preview, type UndoPoints, openPoints } from "../../undo/points.ts";
+import { isInside } from "../../core/util/paths.ts";
+import { terminalSafe } from "../../core/output/terminal-text.ts";
+import { stateFolder, undoFolder } from "../../app/config/state.ts";
+import { type Preview, type UndoPoints, openPoints } from "../../record/undo/points.ts";
 import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
 import { settingsFrom, toolkitOptions, withStore } from "../settings.ts";
@@ -35,8 +35,8 @@ export async function run(id: string | undefined, options: UndoCommandOptions): 
 
 /** The worker's machine keeps the states: it is asked for them by calls. */
 async function undoOnWorker(id: string | undefined, options: UndoCommandOptions): Promise<number | void> {
-  const { createToolkit } = await import("../../toolkit.ts");
-  const { pointsOfWorker } = await import("../../workers/undo.ts");
+  const { createToolkit } = await import("../../app/toolkit.ts");
+  const { pointsOfWorker } = await import("../../team/undo.ts");
   const toolkit = await createToolkit({ ...(await toolkitOptions(options, { sources: false })), preset: "none" });
   try {
     return await undo(pointsOfWorker(toolkit), id, options, undefined);

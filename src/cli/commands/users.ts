@@ -1,7 +1,7 @@
-import { browsersFolder, stateFolder, usersFile } from "../../config/state.ts";
-import { browserSessions } from "../../console/browser-sessions.ts";
-import { scopesOf, usersIn } from "../../console/users.ts";
-import { oneLine } from "../../output/terminal-text.ts";
+import { browsersFolder, stateFolder, usersFile } from "../../app/config/state.ts";
+import { browserSessions } from "../../serve/browser-sessions.ts";
+import { scopesOf, usersIn } from "../../serve/users.ts";
+import { oneLine } from "../../core/output/terminal-text.ts";
 import { say } from "../say.ts";
 import type { Io } from "../io.ts";
 import type { GlobalOptions } from "../options.ts";

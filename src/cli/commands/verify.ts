@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { type AskOne, type Verified, verifyRecord } from "../../activity/verify.ts";
-import { databaseFile } from "../../config/state.ts";
-import { type Value, loadEngine } from "../../db/driver.ts";
-import { inOneState } from "../../db/postgres.ts";
-import type { SealLink } from "../../db/seals.ts";
-import { plural } from "../../util/text.ts";
+import { type AskOne, type Verified, verifyRecord } from "../../record/activity/verify.ts";
+import { databaseFile } from "../../app/config/state.ts";
+import { type Value, loadEngine } from "../../record/db/driver.ts";
+import { inOneState } from "../../record/db/postgres.ts";
+import type { SealLink } from "../../record/db/seals.ts";
+import { plural } from "../../core/util/text.ts";
 import { EXIT } from "../exit.ts";
 import type { GlobalOptions } from "../options.ts";
 import { say } from "../say.ts";

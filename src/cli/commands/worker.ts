@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
-import { stateFolder, undoFolder } from "../../config/state.ts";
-import { createToolkit } from "../../toolkit.ts";
-import { messageOf } from "../../util/errors.ts";
-import { randomName } from "../../util/identifier.ts";
-import { workerUndo } from "../../workers/undo.ts";
-import { createClaims, startWorker } from "../../workers/worker.ts";
+import { stateFolder, undoFolder } from "../../app/config/state.ts";
+import { createToolkit } from "../../app/toolkit.ts";
+import { messageOf } from "../../core/util/errors.ts";
+import { randomName } from "../../core/util/identifier.ts";
+import { workerUndo } from "../../team/undo.ts";
+import { createClaims, startWorker } from "../../team/worker.ts";
 import type { GlobalOptions } from "../options.ts";
 import { say, warn } from "../say.ts";
 import { settingsFrom, tellHowToAttach, toolkitOptions } from "../settings.ts";
@@ -53,7 +53,7 @@ export async function run({ name, concurrency, maxWaiting, limit = [], ...option
       queue === undefined
         ? undefined
         : async (work: () => Promise<void>) => {
-            const { takeFromQueue } = await import("../../workers/queue.ts");
+            const { takeFromQueue } = await import("../../team/queue.ts");
             return await takeFromQueue(queue, { name, concurrency: slots, work, onError });
           };
     const worker = await startWorker(toolkit, claims, {

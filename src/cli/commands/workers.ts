@@ -1,6 +1,6 @@
-import { PRESENT_MS } from "../../contract/worker.ts";
-import { oneLine } from "../../output/terminal-text.ts";
-import { plural } from "../../util/text.ts";
+import { PRESENT_MS } from "../../core/contract/worker.ts";
+import { oneLine } from "../../core/output/terminal-text.ts";
+import { plural } from "../../core/util/text.ts";
 import type { GlobalOptions } from "../options.ts";
 import { say, sayJson } from "../say.ts";
 import { withStore } from "../settings.ts";

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { messageOf } from "../../util/errors.ts";
+import { messageOf } from "../../core/util/errors.ts";
 
 /** The state of one thing on this machine, and what to type if it is not right. */
 export type Finding =

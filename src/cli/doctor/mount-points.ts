@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { local } from "../../backends/local/backend.ts";
-import { systemProgram } from "../../backends/sandbox/programs.ts";
+import { local } from "../../machine/local/backend.ts";
+import { systemProgram } from "../../machine/sandbox/programs.ts";
 import { type Finding, inTemporaryFolder } from "./check.ts";
 import { outputOf } from "./output-of.ts";
 

@@ -1,4 +1,4 @@
-import type { Backend } from "../../contract/backend.ts";
+import type { Backend } from "../../core/contract/backend.ts";
 
 /** Runs a program and returns its exit status and the last 100 bytes of its output. */
 export async function outputOf(backend: Backend, argv: readonly [string, ...string[]], signal: AbortSignal) {

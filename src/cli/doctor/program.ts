@@ -1,5 +1,5 @@
-import { foundProgram } from "../../machine/programs.ts";
-import { startProgram } from "../../machine/start.ts";
+import { foundProgram } from "../../machine/programs/programs.ts";
+import { startProgram } from "../../machine/programs/start.ts";
 
 /**
  * Runs a program and resolves to the first line of its output. Kills it, with its process group, when the signal fires.

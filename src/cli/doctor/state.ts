@@ -1,19 +1,19 @@
 import { constants } from "node:fs";
 import { access, stat, statfs, unlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { DEFAULT_MAX_DATABASE_BYTES } from "../../activity/sqlite-store.ts";
-import { databaseFile, outputsFolder, stateFolder, undoFolder } from "../../config/state.ts";
-import { openDatabase } from "../../db/database.ts";
-import { all } from "../../db/work.ts";
-import { DEFAULT_MAX_OUTPUT_BYTES } from "../../output/outputs.ts";
-import { usedBytes } from "../../output/remove-old.ts";
-import { formatSize } from "../../output/size.ts";
-import { readLog } from "../../undo/log.ts";
-import { DEFAULT_MAX_UNDO_BYTES, storeOf } from "../../undo/store.ts";
-import { messageOf } from "../../util/errors.ts";
-import { randomName } from "../../util/identifier.ts";
-import { createPrivateFile } from "../../util/private-file.ts";
-import { quoteWord } from "../../util/quote.ts";
+import { DEFAULT_MAX_DATABASE_BYTES } from "../../record/activity/sqlite-store.ts";
+import { databaseFile, outputsFolder, stateFolder, undoFolder } from "../../app/config/state.ts";
+import { openDatabase } from "../../record/db/database.ts";
+import { all } from "../../record/db/work.ts";
+import { DEFAULT_MAX_OUTPUT_BYTES } from "../../core/output/outputs.ts";
+import { usedBytes } from "../../core/output/remove-old.ts";
+import { formatSize } from "../../core/output/size.ts";
+import { readLog } from "../../record/undo/log.ts";
+import { DEFAULT_MAX_UNDO_BYTES, storeOf } from "../../record/undo/store.ts";
+import { messageOf } from "../../core/util/errors.ts";
+import { randomName } from "../../core/util/identifier.ts";
+import { createPrivateFile } from "../../core/util/private-file.ts";
+import { quoteWord } from "../../core/util/quote.ts";
 import type { GlobalOptions } from "../options.ts";
 import { type Check, type Finding, inTemporaryFolder } from "./check.ts";
 import { settingsOf } from "./settings.ts";
@@ -111,7 +111,7 @@ async function database(options: GlobalOptions): Promise<Finding> {
 
 /** The server answers, and has the tables of this version. */
 async function server(url: string): Promise<Finding> {
-  const { openPostgres } = await import("../../db/postgres.ts");
+  const { openPostgres } = await import("../../record/db/postgres.ts");
   const sql = await openPostgres(url).catch((error: unknown) => messageOf(error));
   if (typeof sql === "string") {
     const fix = sql.includes("store migrate") ? "handrail store migrate" : "see docs/operations.md";

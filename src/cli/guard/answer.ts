@@ -1,10 +1,10 @@
 import { stat } from "node:fs/promises";
-import { findConfig } from "../../config/find.ts";
-import type { Toolkit } from "../../contract/toolkit.ts";
-import { CLIENT, CLIENTS, type ClientName } from "../../guard/clients.ts";
-import { type Guard, createGuard } from "../../guard/judge.ts";
-import { createToolkit } from "../../toolkit.ts";
-import { messageOf } from "../../util/errors.ts";
+import { findConfig } from "../../app/config/find.ts";
+import type { Toolkit } from "../../core/contract/toolkit.ts";
+import { CLIENT, CLIENTS, type ClientName } from "../../connect/guard/clients.ts";
+import { type Guard, createGuard } from "../../connect/guard/judge.ts";
+import { createToolkit } from "../../app/toolkit.ts";
+import { messageOf } from "../../core/util/errors.ts";
 import type { GlobalOptions } from "../options.ts";
 import { settingsFrom, toolkitOptions } from "../settings.ts";
 import { type HookAnswer, type HookRequest, blocked } from "./hook-client.ts";

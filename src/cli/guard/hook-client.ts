@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { stateFolder } from "../../config/state.ts";
+import { stateFolder } from "../../app/config/state.ts";
 import { isUnattended } from "./unattended.ts";
 import type { Io } from "../io.ts";
 import type { GlobalOptions } from "../options.ts";
@@ -100,7 +100,7 @@ export async function hook(client: string, written: string, options: HookOptions
 const START_MS = 15_000;
 
 async function startAndAsk(request: HookRequest, options: HookOptions): Promise<HookAnswer> {
-  const { startProgram } = await import("../../machine/start.ts");
+  const { startProgram } = await import("../../machine/programs/start.ts");
   const { io, words = [] } = options;
   const [node, file] = io.program;
   const child = startProgram([node, file, "hook", "wait", ...words.slice(2)], {

@@ -1,6 +1,6 @@
 import { unlink } from "node:fs/promises";
 import { createServer } from "node:net";
-import { makePrivateFolder } from "../../util/private-file.ts";
+import { makePrivateFolder } from "../../core/util/private-file.ts";
 import type { GlobalOptions } from "../options.ts";
 import { createAnswers } from "./answer.ts";
 import { type HookRequest, askWaiting, blocked, guardFolder, hookSocket } from "./hook-client.ts";

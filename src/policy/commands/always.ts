@@ -1,6 +1,6 @@
-import type { Backend } from "../../contract/backend.ts";
-import { withFiles } from "../../git/reader.ts";
-import { transferDigest } from "../../git/transfer.ts";
+import type { Backend } from "../../core/contract/backend.ts";
+import { withFiles } from "../../machine/git/reader.ts";
+import { transferDigest } from "../../machine/git/transfer.ts";
 import type { FoundProgram } from "../plain/finder.ts";
 import type { FoundCommand } from "./search.ts";
 

@@ -1,4 +1,4 @@
-import type { Decision, Risk } from "../../contract/decision.ts";
+import type { Decision, Risk } from "../../core/contract/decision.ts";
 import type { Ruling } from "../rules/rules.ts";
 import type { PolicySettings } from "../policy-settings.ts";
 import { REMOTE } from "./programs.ts";

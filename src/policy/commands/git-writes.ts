@@ -1,5 +1,5 @@
-import type { Scope } from "../../contract/decision.ts";
-import type { RepositoryFiles } from "../../git/inert.ts";
+import type { Scope } from "../../core/contract/decision.ts";
+import type { RepositoryFiles } from "../../machine/git/inert.ts";
 import { gitWords } from "./found-words.ts";
 import type { FoundCommand } from "./search.ts";
 

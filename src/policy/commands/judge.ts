@@ -1,9 +1,9 @@
 import { posix } from "node:path";
-import type { Backend } from "../../contract/backend.ts";
-import type { SandboxAccess } from "../../contract/containment.ts";
-import type { Decision } from "../../contract/decision.ts";
-import type { Effect } from "../../contract/effect.ts";
-import { absolutePath } from "../../util/paths.ts";
+import type { Backend } from "../../core/contract/backend.ts";
+import type { SandboxAccess } from "../../core/contract/containment.ts";
+import type { Decision } from "../../core/contract/decision.ts";
+import type { Effect } from "../../core/contract/effect.ts";
+import { absolutePath } from "../../core/util/paths.ts";
 import type { LookUps } from "../look-ups.ts";
 import type { PathJudge } from "../paths.ts";
 import { programsOf } from "../plain/finder.ts";

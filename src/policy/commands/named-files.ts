@@ -1,6 +1,6 @@
 import { posix } from "node:path";
-import type { FindNamedFiles, NamePattern, NamedFiles } from "../../contract/named-files.ts";
-import { absolutePath } from "../../util/paths.ts";
+import type { FindNamedFiles, NamePattern, NamedFiles } from "../../core/contract/named-files.ts";
+import { absolutePath } from "../../core/util/paths.ts";
 import { type FoundScript, findCommands } from "./find-commands.ts";
 import type { FoundWord } from "./found-words.ts";
 import { loadedBy, loadingOf, ownFiles, runsItsWords, scriptsIn, withParents } from "./loaded-files.ts";

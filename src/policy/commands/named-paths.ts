@@ -1,4 +1,4 @@
-import { sensitive } from "../../provenance/keys.ts";
+import { sensitive } from "../../machine/places/keys.ts";
 import type { FoundScript } from "./find-commands.ts";
 import { type FoundWord, behindPrefix, subcommandOf } from "./found-words.ts";
 import { type FoundCommand, nameOf } from "./search.ts";

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { absolutePath, isInside } from "../../util/paths.ts";
+import { absolutePath, isInside } from "../../core/util/paths.ts";
 import { type FoundScript, findCommands } from "./find-commands.ts";
 import type { FoundWord } from "./found-words.ts";
 import { type NamedPath, namedPaths } from "./named-paths.ts";

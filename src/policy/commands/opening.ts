@@ -1,4 +1,4 @@
-import type { SandboxAccess } from "../../contract/containment.ts";
+import type { SandboxAccess } from "../../core/contract/containment.ts";
 import type { FoundProgram } from "../plain/finder.ts";
 import { readByList } from "../plain/programs.ts";
 import { gitWords } from "./found-words.ts";

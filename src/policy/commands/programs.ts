@@ -1,4 +1,4 @@
-import type { Risk } from "../../contract/decision.ts";
+import type { Risk } from "../../core/contract/decision.ts";
 
 /*
  * What programs do: the only such table for commands. It describes commands to people and finds what is never run; it

@@ -1,5 +1,5 @@
 import { findCommands } from "./find-commands.ts";
-import { startsProgram } from "../../git/settings.ts";
+import { startsProgram } from "../../machine/git/settings.ts";
 import { fullSubcommand } from "./program-subcommands.ts";
 import { type FoundWord, gitWords, optionValues, subcommandOf } from "./found-words.ts";
 import {

@@ -1,5 +1,5 @@
-import type { Decision, DecisionPart, Risk, Scope } from "../../contract/decision.ts";
-import type { Effect } from "../../contract/effect.ts";
+import type { Decision, DecisionPart, Risk, Scope } from "../../core/contract/decision.ts";
+import type { Effect } from "../../core/contract/effect.ts";
 import type { PlainVerdict } from "../plain/judge.ts";
 import type { PolicySettings } from "../policy-settings.ts";
 import type { FoundScript } from "./find-commands.ts";

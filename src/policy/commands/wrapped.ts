@@ -1,6 +1,6 @@
 import { fullSubcommand } from "./program-subcommands.ts";
 import { type FoundWord, behindPrefix, knownWord, optionValues, scriptIn, subcommandOf } from "./found-words.ts";
-import { startsProgram } from "../../git/settings.ts";
+import { startsProgram } from "../../machine/git/settings.ts";
 import { EDITORS, EVALUATING, SHELLS, type Wrapper, expandNames, isListedProgram, wrapperOf } from "./programs.ts";
 
 export type Wrapped =

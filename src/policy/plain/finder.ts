@@ -1,6 +1,6 @@
 import { posix } from "node:path";
-import type { Backend, FileInfo } from "../../contract/backend.ts";
-import { isInside } from "../../util/paths.ts";
+import type { Backend, FileInfo } from "../../core/contract/backend.ts";
+import { isInside } from "../../core/util/paths.ts";
 import type { LookUps } from "../look-ups.ts";
 
 /** A program as PATH finds it. `real` is its path with every link followed. */

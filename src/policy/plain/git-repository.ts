@@ -1,9 +1,9 @@
 import { posix } from "node:path";
-import type { Backend, Files } from "../../contract/backend.ts";
-import { unknownSetting } from "../../git/settings.ts";
-import { LINKED } from "../../git/layout.ts";
-import { type PlainGit, plainGit } from "../../git/plain.ts";
-import { isInside } from "../../util/paths.ts";
+import type { Backend, Files } from "../../core/contract/backend.ts";
+import { unknownSetting } from "../../machine/git/settings.ts";
+import { LINKED } from "../../machine/git/layout.ts";
+import { type PlainGit, plainGit } from "../../machine/git/plain.ts";
+import { isInside } from "../../core/util/paths.ts";
 import type { LookUps } from "../look-ups.ts";
 
 /** The most bytes of a configuration that are read: 64 KiB. */

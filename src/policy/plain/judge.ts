@@ -1,11 +1,11 @@
 import { posix } from "node:path";
-import type { Backend, FileEntry } from "../../contract/backend.ts";
-import type { Decision } from "../../contract/decision.ts";
-import type { Env } from "../../contract/effect.ts";
-import { displayPath, isInside } from "../../util/paths.ts";
+import type { Backend, FileEntry } from "../../core/contract/backend.ts";
+import type { Decision } from "../../core/contract/decision.ts";
+import type { Env } from "../../core/contract/effect.ts";
+import { displayPath, isInside } from "../../core/util/paths.ts";
 import { type LookUps, once } from "../look-ups.ts";
 import type { PathJudge } from "../paths.ts";
-import { SENSITIVE_FILES, SENSITIVE_FOLDERS } from "../../provenance/keys.ts";
+import { SENSITIVE_FILES, SENSITIVE_FOLDERS } from "../../machine/places/keys.ts";
 import { type FoundProgram, type Programs, programsOf } from "./finder.ts";
 import { type GitRepository, gitRepository } from "./git-repository.ts";
 import { matching, newBudget, readPattern } from "./patterns.ts";

@@ -1,4 +1,4 @@
-import type { FileEntry } from "../../contract/backend.ts";
+import type { FileEntry } from "../../core/contract/backend.ts";
 import type { PlainWord } from "./script.ts";
 
 /** How many comparisons of characters the patterns of one script may take, and how many names they may match. */

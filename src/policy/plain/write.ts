@@ -1,4 +1,4 @@
-import type { Env } from "../../contract/effect.ts";
+import type { Env } from "../../core/contract/effect.ts";
 import type { PlainWord, Separator } from "./script.ts";
 
 export interface WrittenCommand {

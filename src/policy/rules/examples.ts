@@ -1,6 +1,6 @@
-import type { Effect } from "../../contract/effect.ts";
-import type { Verdict } from "../../contract/decision.ts";
-import { type Base, absolutePath } from "../../util/paths.ts";
+import type { Effect } from "../../core/contract/effect.ts";
+import type { Verdict } from "../../core/contract/decision.ts";
+import { type Base, absolutePath } from "../../core/util/paths.ts";
 import type { CommandRule } from "../policy-settings.ts";
 import { isAboutCommand, isAboutEffect } from "./matching.ts";
 import type { Rule } from "./rule.ts";

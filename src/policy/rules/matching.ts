@@ -1,7 +1,7 @@
-import type { Verdict } from "../../contract/decision.ts";
-import type { Effect } from "../../contract/effect.ts";
-import { type Base, absolutePath } from "../../util/paths.ts";
-import { matchesWildcard } from "../../util/wildcard.ts";
+import type { Verdict } from "../../core/contract/decision.ts";
+import type { Effect } from "../../core/contract/effect.ts";
+import { type Base, absolutePath } from "../../core/util/paths.ts";
+import { matchesWildcard } from "../../core/util/wildcard.ts";
 import { type CommandWords, matchesLeniently, matchesStrictly } from "./command.ts";
 import type { Rule } from "./rule.ts";
 

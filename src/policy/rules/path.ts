@@ -1,4 +1,4 @@
-import { type Base, absolutePath, isInside } from "../../util/paths.ts";
+import { type Base, absolutePath, isInside } from "../../core/util/paths.ts";
 
 /** A rule for paths: absolute, without `.` and `..`. */
 export interface PathPattern {

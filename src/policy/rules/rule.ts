@@ -1,4 +1,4 @@
-import type { Base } from "../../util/paths.ts";
+import type { Base } from "../../core/util/paths.ts";
 import { type CommandPattern, commandPattern } from "./command.ts";
 import { type PathPattern, pathPattern } from "./path.ts";
 

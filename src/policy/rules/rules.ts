@@ -1,8 +1,8 @@
 import { basename } from "node:path";
-import type { CheckedCall } from "../../contract/call.ts";
-import type { Verdict } from "../../contract/decision.ts";
-import type { Effect } from "../../contract/effect.ts";
-import type { Base } from "../../util/paths.ts";
+import type { CheckedCall } from "../../core/contract/call.ts";
+import type { Verdict } from "../../core/contract/decision.ts";
+import type { Effect } from "../../core/contract/effect.ts";
+import type { Base } from "../../core/util/paths.ts";
 import type { CommandRule, CommandRules } from "../policy-settings.ts";
 import { type CommandWords, mayHide } from "./command.ts";
 import { checkExamples } from "./examples.ts";

@@ -1,4 +1,4 @@
-import type { Tool } from "../../contract/tool.ts";
+import type { Tool } from "../../core/contract/tool.ts";
 import { BUILT_IN, SECOND_NAMES, type ToolOptionsByName } from "./built-in.ts";
 
 /** Every built-in tool, with only one tool for each kind of work: `bash` for commands, `web_fetch` for pages. */

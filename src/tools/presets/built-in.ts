@@ -1,4 +1,4 @@
-import type { Tool } from "../../contract/tool.ts";
+import type { Tool } from "../../core/contract/tool.ts";
 import { bash } from "../bash.ts";
 import { browser } from "../browser.ts";
 import { capturePane } from "../capture-pane.ts";

@@ -1,10 +1,10 @@
-import type { ScriptShell } from "../../contract/backend.ts";
-import type { Sandboxed } from "../../contract/containment.ts";
-import type { MemoryScope } from "../../contract/memory.ts";
-import type { Tool, ToolOptions } from "../../contract/tool.ts";
-import type { Browsers } from "../../web/browser/protocol.ts";
-import { findTool, toolset } from "../../engine/toolset.ts";
-import { matchesWildcard } from "../../util/wildcard.ts";
+import type { ScriptShell } from "../../core/contract/backend.ts";
+import type { Sandboxed } from "../../core/contract/containment.ts";
+import type { MemoryScope } from "../../core/contract/memory.ts";
+import type { Tool, ToolOptions } from "../../core/contract/tool.ts";
+import type { Browsers } from "../web/browser/protocol.ts";
+import { findTool, toolset } from "../../core/call/toolset.ts";
+import { matchesWildcard } from "../../core/util/wildcard.ts";
 import { BUILT_IN, type BuiltInName, TERMINAL_TOOLS, type ToolOptionsByName, builtIn } from "./built-in.ts";
 import { PRESETS, type PresetName } from "./presets.ts";
 

@@ -1,5 +1,5 @@
 import type { PolicySettings } from "../../policy/policy-settings.ts";
-import { KEY_FOLDERS } from "../../provenance/keys.ts";
+import { KEY_FOLDERS } from "../../machine/places/keys.ts";
 
 /** The policy settings that a preset may change. */
 type PresetPolicy = Pick<PolicySettings, "workspaceOnly" | "forbiddenPaths" | "forbiddenInSandbox" | "wholeMachine">;

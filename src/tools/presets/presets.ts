@@ -1,4 +1,4 @@
-import type { Tool } from "../../contract/tool.ts";
+import type { Tool } from "../../core/contract/tool.ts";
 import { all } from "./all.ts";
 import { assistant } from "./assistant.ts";
 import type { ToolOptionsByName } from "./built-in.ts";

@@ -1,4 +1,4 @@
-import type { Tool } from "../../contract/tool.ts";
+import type { Tool } from "../../core/contract/tool.ts";
 import { type ToolOptionsByName, builtIn } from "./built-in.ts";
 
 /** Files, search and commands. */

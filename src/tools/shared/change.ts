@@ -1,6 +1,6 @@
-import type { ToolBackend } from "../../contract/backend.ts";
-import { sensitive } from "../../provenance/keys.ts";
-import { displayPath } from "../../util/paths.ts";
+import type { ToolBackend } from "../../core/contract/backend.ts";
+import { sensitive } from "../../machine/places/keys.ts";
+import { displayPath } from "../../core/util/paths.ts";
 import { type TextFile, readTextFile } from "./text-file.ts";
 
 /** Files with more bytes are not compared for a question: the new content is shown. */
@@ -21,7 +21,7 @@ export async function changeOf(
   const isShown = info?.kind === "file" && info.size <= MAX_COMPARED && ![path, info.path].some(sensitive);
   const before = isShown ? await readCurrentText(path, { files, workDir, home }) : undefined;
   const name = displayPath(info?.path ?? path, { workDir });
-  const { unifiedDiff } = await import("../../files/diff.ts");
+  const { unifiedDiff } = await import("../../core/files/diff.ts");
   return unifiedDiff(before === undefined ? undefined : name, name, before ?? "", await changed(before ?? ""));
 }
 

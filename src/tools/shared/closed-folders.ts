@@ -1,5 +1,5 @@
-import type { ToolContext } from "../../contract/tool.ts";
-import { displayPath, isInside } from "../../util/paths.ts";
+import type { ToolContext } from "../../core/contract/tool.ts";
+import { displayPath, isInside } from "../../core/util/paths.ts";
 import { shownPath } from "./shown-path.ts";
 
 /** How many folders a notice names. */

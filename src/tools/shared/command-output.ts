@@ -1,11 +1,11 @@
-import type { OutputLog } from "../../contract/backend.ts";
-import { decodeOutput } from "../../output/decode.ts";
-import { KEPT_OF_START } from "../../output/kept.ts";
-import { screenText } from "../../output/screen-text.ts";
-import { formatSize } from "../../output/size.ts";
-import { type Truncation, savedNotice, truncateHead, truncateTail } from "../../output/truncate.ts";
-import type { Limit, ToolContext } from "../../contract/tool.ts";
-import { pause } from "../../util/abort.ts";
+import type { OutputLog } from "../../core/contract/backend.ts";
+import { decodeOutput } from "../../core/output/decode.ts";
+import { KEPT_OF_START } from "../../core/output/kept.ts";
+import { screenText } from "../../core/output/screen-text.ts";
+import { formatSize } from "../../core/output/size.ts";
+import { type Truncation, savedNotice, truncateHead, truncateTail } from "../../core/output/truncate.ts";
+import type { Limit, ToolContext } from "../../core/contract/tool.ts";
+import { pause } from "../../core/util/abort.ts";
 
 /** How often a running command's output is reported, in milliseconds. */
 const REPORT_EVERY_MS = 100;

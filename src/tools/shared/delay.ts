@@ -1,6 +1,6 @@
 import { Type } from "typebox";
-import { ToolFailure } from "../../contract/failure.ts";
-import { pause } from "../../util/abort.ts";
+import { ToolFailure } from "../../core/contract/failure.ts";
+import { pause } from "../../core/util/abort.ts";
 import { LONGEST_MS, parseDuration } from "./duration.ts";
 
 /** The two arguments that delay a call. */

@@ -1,5 +1,5 @@
-import { text } from "../../contract/content.ts";
-import type { ToolContext } from "../../contract/tool.ts";
+import { text } from "../../core/contract/content.ts";
+import type { ToolContext } from "../../core/contract/tool.ts";
 
 /** Milliseconds of each unit. */
 const UNITS: { readonly [unit: string]: number } = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -1,9 +1,9 @@
 import { STATUS_CODES } from "node:http";
-import { text } from "../../contract/content.ts";
-import { ToolFailure } from "../../contract/failure.ts";
-import type { Fetched } from "../../contract/fetch.ts";
-import type { ToolContext } from "../../contract/tool.ts";
-import { formatSize } from "../../output/size.ts";
+import { text } from "../../core/contract/content.ts";
+import { ToolFailure } from "../../core/contract/failure.ts";
+import type { Fetched } from "../../core/contract/fetch.ts";
+import type { ToolContext } from "../../core/contract/tool.ts";
+import { formatSize } from "../../core/output/size.ts";
 
 /** How many characters of an error page are shown. */
 const ERROR_SHOWN = 2_000;

@@ -1,4 +1,4 @@
-import { ToolFailure } from "../../contract/failure.ts";
+import { ToolFailure } from "../../core/contract/failure.ts";
 
 /** Other argument names that models use for file tools, for `renameKeys`. */
 export const FILE_SPELLINGS: { readonly [spelling: string]: string } = {

@@ -1,7 +1,7 @@
 import { posix } from "node:path";
-import type { ToolBackend } from "../../contract/backend.ts";
-import { pause } from "../../util/abort.ts";
-import { plural } from "../../util/text.ts";
+import type { ToolBackend } from "../../core/contract/backend.ts";
+import { pause } from "../../core/util/abort.ts";
+import { plural } from "../../core/util/text.ts";
 
 /** How long ignored files are looked at after a search that found nothing. Milliseconds. */
 const PATIENCE_MS = 2_000;

@@ -1,4 +1,4 @@
-import type { ToolBackend } from "../../contract/backend.ts";
+import type { ToolBackend } from "../../core/contract/backend.ts";
 
 const last = new Map<unknown, Promise<unknown>>();
 

@@ -1,5 +1,5 @@
-import type { MemoryScope } from "../../contract/memory.ts";
-import type { ToolOptions } from "../../contract/tool.ts";
+import type { MemoryScope } from "../../core/contract/memory.ts";
+import type { ToolOptions } from "../../core/contract/tool.ts";
 
 /** Options of the memory tools. */
 export interface MemoryToolOptions extends ToolOptions {

@@ -1,6 +1,6 @@
-import { ToolFailure } from "../../contract/failure.ts";
-import { withDeadline } from "../../util/deadline.ts";
-import { clip } from "../../util/text.ts";
+import { ToolFailure } from "../../core/contract/failure.ts";
+import { withDeadline } from "../../core/util/deadline.ts";
+import { clip } from "../../core/util/text.ts";
 
 /** The longest pattern or glob. */
 export const MAX_NAME_PATTERN = 1_000;

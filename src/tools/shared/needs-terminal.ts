@@ -1,5 +1,5 @@
-import { ToolFailure } from "../../contract/failure.ts";
-import type { ToolContext, ToolNames } from "../../contract/tool.ts";
+import { ToolFailure } from "../../core/contract/failure.ts";
+import type { ToolContext, ToolNames } from "../../core/contract/tool.ts";
 import { findCommands } from "../../policy/commands/find-commands.ts";
 import { nameOf } from "../../policy/commands/search.ts";
 

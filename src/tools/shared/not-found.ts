@@ -1,10 +1,10 @@
 import { type ParsedPath, posix } from "node:path";
 import { distance } from "fastest-levenshtein";
-import type { FileInfo } from "../../contract/backend.ts";
-import { ToolFailure } from "../../contract/failure.ts";
-import type { ToolContext, ToolNames } from "../../contract/tool.ts";
-import { FOLDER_GONE_HINT } from "../../util/folder-gone.ts";
-import { absolutePath, displayPath, isInside } from "../../util/paths.ts";
+import type { FileInfo } from "../../core/contract/backend.ts";
+import { ToolFailure } from "../../core/contract/failure.ts";
+import type { ToolContext, ToolNames } from "../../core/contract/tool.ts";
+import { FOLDER_GONE_HINT } from "../../core/util/folder-gone.ts";
+import { absolutePath, displayPath, isInside } from "../../core/util/paths.ts";
 import { notUtf8Notice, shownPath } from "./shown-path.ts";
 
 /** How many subfolders of a folder are listed. */

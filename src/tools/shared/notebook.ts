@@ -1,6 +1,6 @@
-import type { OpenFile } from "../../contract/backend.ts";
-import { formatSize } from "../../output/size.ts";
-import { uncounted } from "../../util/text.ts";
+import type { OpenFile } from "../../core/contract/backend.ts";
+import { formatSize } from "../../core/output/size.ts";
+import { uncounted } from "../../core/util/text.ts";
 
 /** Larger notebooks are shown as they are. Bytes: 64 MiB. */
 const LARGEST = 67_108_864;

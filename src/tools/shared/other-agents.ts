@@ -1,5 +1,5 @@
-import { renameKeys } from "../../util/rename-keys.ts";
-import { quoteWords } from "../../util/quote.ts";
+import { renameKeys } from "../../core/util/rename-keys.ts";
+import { quoteWords } from "../../core/util/quote.ts";
 
 // Names of these tools in our presets and in other agents. Ours come first: texts refer to a tool by them.
 export const READ_NAMES = ["read", "read_file", "file_read", "read_text_file", "view", "view_file", "open_file", "cat"];

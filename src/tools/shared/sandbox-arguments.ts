@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import type { Containment, Sandboxed } from "../../contract/containment.ts";
+import type { Containment, Sandboxed } from "../../core/contract/containment.ts";
 
 const ARGUMENTS = {
   network: Type.Optional(

@@ -1,10 +1,10 @@
-import type { Command, Exit, ScriptShell } from "../../contract/backend.ts";
-import type { Containment, Sandboxed } from "../../contract/containment.ts";
-import { type Content, text } from "../../contract/content.ts";
-import type { Effect } from "../../contract/effect.ts";
-import { ToolFailure } from "../../contract/failure.ts";
-import type { Lifetime } from "../../contract/lifetime.ts";
-import type { ToolOptions } from "../../contract/tool.ts";
+import type { Command, Exit, ScriptShell } from "../../core/contract/backend.ts";
+import type { Containment, Sandboxed } from "../../core/contract/containment.ts";
+import { type Content, text } from "../../core/contract/content.ts";
+import type { Effect } from "../../core/contract/effect.ts";
+import { ToolFailure } from "../../core/contract/failure.ts";
+import type { Lifetime } from "../../core/contract/lifetime.ts";
+import type { ToolOptions } from "../../core/contract/tool.ts";
 import { COMMAND_NAMES } from "./other-agents.ts";
 
 /** Options of a tool that runs scripts. */

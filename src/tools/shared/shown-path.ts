@@ -1,5 +1,5 @@
-import type { ToolNames } from "../../contract/tool.ts";
-import { quoteWord } from "../../util/quote.ts";
+import type { ToolNames } from "../../core/contract/tool.ts";
+import { quoteWord } from "../../core/util/quote.ts";
 
 /**
  * A path for a list of lines. Quoted when it has control characters: a line break would make it look like two paths.

@@ -1,6 +1,6 @@
-import type { FileInfo, ToolBackend } from "../../contract/backend.ts";
-import { ToolFailure } from "../../contract/failure.ts";
-import type { ToolNames } from "../../contract/tool.ts";
+import type { FileInfo, ToolBackend } from "../../core/contract/backend.ts";
+import { ToolFailure } from "../../core/contract/failure.ts";
+import type { ToolNames } from "../../core/contract/tool.ts";
 import {
   type Encoding,
   type InvalidByte,
@@ -9,9 +9,9 @@ import {
   inUtf8,
   invalidByte,
   utf32Label,
-} from "../../files/encoding.ts";
-import { formatSize } from "../../output/size.ts";
-import { quoteWord } from "../../util/quote.ts";
+} from "../../core/files/encoding.ts";
+import { formatSize } from "../../core/output/size.ts";
+import { quoteWord } from "../../core/util/quote.ts";
 
 /** The largest file that is edited. Larger files are rarely text, and JavaScript strings end at 512 MB. */
 const MAX_EDIT_BYTES = 128 * 1024 * 1024;

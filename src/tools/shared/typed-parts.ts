@@ -1,4 +1,4 @@
-import { isCharacter, strokesOfKey, strokesOfText } from "../../util/keys.ts";
+import { isCharacter, strokesOfKey, strokesOfText } from "../../core/util/keys.ts";
 
 /** Text and keys that are typed together, the text first. */
 export interface TypedPart {

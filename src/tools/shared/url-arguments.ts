@@ -1,4 +1,4 @@
-import { renameKeys } from "../../util/rename-keys.ts";
+import { renameKeys } from "../../core/util/rename-keys.ts";
 
 /** Ends the descriptions of tools that fetch: with a remote target, a model would expect otherwise. */
 export const FROM_HERE = "Requests are sent from the machine that runs Handrail, whatever the target is.";

@@ -1,6 +1,6 @@
-import type { Command, Exit, Process } from "../../contract/backend.ts";
-import type { ToolContext, ToolNames } from "../../contract/tool.ts";
-import { pause } from "../../util/abort.ts";
+import type { Command, Exit, Process } from "../../core/contract/backend.ts";
+import type { ToolContext, ToolNames } from "../../core/contract/tool.ts";
+import { pause } from "../../core/util/abort.ts";
 import { reportOutput } from "./command-output.ts";
 import { hasEnded } from "./script.ts";
 

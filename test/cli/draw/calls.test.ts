@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { type Block, endedLines, runningLines } from "../../../src/cli/chat/draw/calls.ts";
 import { setColoured } from "../../../src/cli/chat/draw/paint.ts";
 import { widthOf } from "../../../src/cli/chat/draw/text.ts";
-import { unifiedDiff } from "../../../src/files/diff.ts";
+import { unifiedDiff } from "../../../src/core/files/diff.ts";
 
 const call = (given: Partial<Block>): Block => ({
   ...{ name: "bash", about: "npm test", kind: "command", sinceMs: 0, isAsked: false, output: "", message: undefined },

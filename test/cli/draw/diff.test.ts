@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { diffLines, readDiff, sizeOfDiff } from "../../../src/cli/chat/draw/diff.ts";
 import { painted } from "../../../src/cli/chat/draw/paint.ts";
 import { widthOf } from "../../../src/cli/chat/draw/text.ts";
-import { unifiedDiff } from "../../../src/files/diff.ts";
+import { unifiedDiff } from "../../../src/core/files/diff.ts";
 import { cases } from "../../support/cases.ts";
 
 const drawn = (diff: string, columns: number) => {

@@ -2,9 +2,9 @@ import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 import { type BoxedQuestion, questionBox } from "../../../src/cli/chat/draw/question.ts";
 import { widthOf } from "../../../src/cli/chat/draw/text.ts";
-import type { Decision, Scope } from "../../../src/contract/decision.ts";
-import type { Effect } from "../../../src/contract/effect.ts";
-import { unifiedDiff } from "../../../src/files/diff.ts";
+import type { Decision, Scope } from "../../../src/core/contract/decision.ts";
+import type { Effect } from "../../../src/core/contract/effect.ts";
+import { unifiedDiff } from "../../../src/core/files/diff.ts";
 
 const about = (effect: Effect, decision: Partial<Decision> = {}, more: Partial<BoxedQuestion> = {}): BoxedQuestion => ({
   call: { tool: { name: "tool" }, effects: [effect] },

@@ -2,8 +2,8 @@
 import { execFileSync } from "node:child_process";
 import { chmod } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import type { Decision } from "../../../src/contract/decision.ts";
-import { asText } from "../../../src/engine/result.ts";
+import type { Decision } from "../../../src/core/contract/decision.ts";
+import { asText } from "../../../src/core/call/result.ts";
 import type { PolicySettings } from "../../../src/policy/policy-settings.ts";
 import { type Layout, layout } from "../../support/layout.ts";
 import { LONG, TOO_LONG } from "./too-long.ts";

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { bubblewrapProblem } from "../../sandbox/contained.ts";
+import { bubblewrapProblem } from "../../machine/sandbox/contained.ts";
 import { representatives } from "../../support/cases.ts";
 import { type Layout, layout } from "../../support/layout.ts";
 import { toolkitWith } from "../../support/workspace.ts";

@@ -5,7 +5,7 @@ import { chmod, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { PolicySettings } from "../../../src/policy/policy-settings.ts";
-import { asText } from "../../../src/engine/result.ts";
+import { asText } from "../../../src/core/call/result.ts";
 import { type Layout, layout } from "../../support/layout.ts";
 
 const SECRET = "the-planted-secret";

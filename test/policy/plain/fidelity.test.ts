@@ -10,7 +10,7 @@ import { once } from "../../../src/policy/look-ups.ts";
 import { matching, newBudget, readPattern } from "../../../src/policy/plain/patterns.ts";
 import { type PlainScript, type PlainWord, readPlainScript } from "../../../src/policy/plain/script.ts";
 import { writeScript } from "../../../src/policy/plain/write.ts";
-import { localFiles } from "../../../src/backends/local/files.ts";
+import { localFiles } from "../../../src/machine/local/files.ts";
 import { cases } from "../../support/cases.ts";
 import { temporaryFolder } from "../../support/workspace.ts";
 import { ODD_RECORDERS, RECORDERS, plainScripts } from "./plain-scripts.ts";

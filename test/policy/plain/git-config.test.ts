@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { unknownSetting } from "../../../src/git/settings.ts";
+import { unknownSetting } from "../../../src/machine/git/settings.ts";
 import { workspace } from "../../support/workspace.ts";
 
 const CORE = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n";

@@ -5,12 +5,12 @@ import { delimiter, dirname } from "node:path";
 import { promisify } from "node:util";
 import { rgPath } from "@vscode/ripgrep";
 import { expect, test } from "vitest";
-import { local } from "../../../src/backends/local/backend.ts";
+import { local } from "../../../src/machine/local/backend.ts";
 import { createLookUps } from "../../../src/policy/look-ups.ts";
 import { pathJudge } from "../../../src/policy/paths.ts";
 import { createPlainJudge } from "../../../src/policy/plain/judge.ts";
 import { readPlainScript } from "../../../src/policy/plain/script.ts";
-import { sensitive } from "../../../src/provenance/keys.ts";
+import { sensitive } from "../../../src/machine/places/keys.ts";
 import { layout } from "../../support/layout.ts";
 
 const SECRET = [

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Effect } from "../../../src/contract/effect.ts";
+import type { Effect } from "../../../src/core/contract/effect.ts";
 import { createRules } from "../../../src/policy/rules/rules.ts";
 import { ruleWarnings } from "../../../src/policy/rules/warnings.ts";
 import type { CommandRules } from "../../../src/policy/policy-settings.ts";

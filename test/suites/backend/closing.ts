@@ -1,5 +1,5 @@
 import { equal, ok } from "node:assert/strict";
-import { ToolFailure } from "../../../src/contract/failure.ts";
+import { ToolFailure } from "../../../src/core/contract/failure.ts";
 import { type Cases, UNTIL_GO, exits, failureOf, inShell, run, soon, until } from "./scene.ts";
 import { escapes, witness } from "./witness.ts";
 

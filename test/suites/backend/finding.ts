@@ -1,6 +1,6 @@
 import { deepEqual, ok } from "node:assert/strict";
-import { ToolFailure } from "../../../src/contract/failure.ts";
-import type { FindQuery } from "../../../src/contract/search.ts";
+import { ToolFailure } from "../../../src/core/contract/failure.ts";
+import type { FindQuery } from "../../../src/core/contract/search.ts";
 import { type Cases, type Scene, failureOf, soon } from "./scene.ts";
 
 /** `find`, as the tools use it. */

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import type { Backend } from "../../../src/contract/backend.ts";
-import type { Lifetime } from "../../../src/contract/lifetime.ts";
+import type { Backend } from "../../../src/core/contract/backend.ts";
+import type { Lifetime } from "../../../src/core/contract/lifetime.ts";
 import { type Cases, exits, failureOf, inShell, textOf, until } from "./scene.ts";
 
 /** stdin. */

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import type { Backend, Command, DetachedProcess } from "../../../src/contract/backend.ts";
-import type { JobLifetime } from "../../../src/contract/lifetime.ts";
+import type { Backend, Command, DetachedProcess } from "../../../src/core/contract/backend.ts";
+import type { JobLifetime } from "../../../src/core/contract/lifetime.ts";
 import { ANSWERING, questionAndAnswer } from "./input.ts";
 import { randomBytes } from "./random.ts";
 import { type Cases, type Scene, UNTIL_GO, exits, failureOf, run, soon, textOf, until } from "./scene.ts";

@@ -1,8 +1,8 @@
 import { AssertionError, deepEqual, equal, fail, ok } from "node:assert/strict";
 import { posix } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Backend, Command, Exit, OutputLog, Process } from "../../../src/contract/backend.ts";
-import { ToolFailure } from "../../../src/contract/failure.ts";
+import type { Backend, Command, Exit, OutputLog, Process } from "../../../src/core/contract/backend.ts";
+import { ToolFailure } from "../../../src/core/contract/failure.ts";
 
 /** Tests of the suite by their titles. */
 export type Cases = { readonly [title: string]: (scene: Scene) => Promise<void> };

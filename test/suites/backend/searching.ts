@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { ToolFailure } from "../../../src/contract/failure.ts";
-import type { SearchQuery, SearchResult } from "../../../src/contract/search.ts";
+import { ToolFailure } from "../../../src/core/contract/failure.ts";
+import type { SearchQuery, SearchResult } from "../../../src/core/contract/search.ts";
 import { type Cases, type Scene, failureOf, soon } from "./scene.ts";
 
 /** `search`, as tools use it. Without ripgrep, as `notes` tell, further features are not tested. */

@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
-import type { Command } from "../../../src/contract/backend.ts";
+import type { Command } from "../../../src/core/contract/backend.ts";
 import { type Cases, type Scene, exits, failureOf, inShell, soon, textOf, until } from "./scene.ts";
 import { escapes, witness } from "./witness.ts";
 

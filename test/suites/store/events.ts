@@ -1,6 +1,6 @@
 import { deepEqual, ok } from "node:assert/strict";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { ActivityEvent } from "../../../src/contract/activity.ts";
+import type { ActivityEvent } from "../../../src/core/contract/activity.ts";
 import { type StoreCases, AT, all, asked, event, finished, idsOf, withoutId } from "./scene.ts";
 
 /** `append`, `commit`, and `events` without following. */

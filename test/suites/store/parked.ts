@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
-import type { Parking } from "../../../src/contract/parked.ts";
-import type { Store } from "../../../src/contract/activity.ts";
+import type { Parking } from "../../../src/core/contract/parked.ts";
+import type { Store } from "../../../src/core/contract/activity.ts";
 import { type StoreCases, all, asked, finished, started } from "./scene.ts";
 
 const TARGET = "local:/w";

@@ -5,8 +5,8 @@ import type {
   Store,
   StoredEvent,
   ThreadEvent,
-} from "../../../src/contract/activity.ts";
-import type { CasesOf } from "../../../src/util/test-cases.ts";
+} from "../../../src/core/contract/activity.ts";
+import type { CasesOf } from "../../../src/core/util/test-cases.ts";
 
 /** The environment of a test. */
 export interface StoreScene {

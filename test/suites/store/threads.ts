@@ -1,6 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import type { ActivityEvent } from "../../../src/contract/activity.ts";
-import type { JobLifetime } from "../../../src/contract/lifetime.ts";
+import type { ActivityEvent } from "../../../src/core/contract/activity.ts";
+import type { JobLifetime } from "../../../src/core/contract/lifetime.ts";
 import { type StoreCases, AT, all, created, event, finished, said, started, withoutId } from "./scene.ts";
 
 /** `threads`, `search`, `jobs`, and messages apart from calls. */

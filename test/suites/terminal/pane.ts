@@ -1,6 +1,6 @@
 import { fail, ok } from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import type { Backend, Process, Terminal } from "../../../src/contract/backend.ts";
+import type { Backend, Process, Terminal } from "../../../src/core/contract/backend.ts";
 import { inShell, soon, until } from "../backend/scene.ts";
 
 /** The backend's terminal, which it must have. */

@@ -1,5 +1,5 @@
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
-import type { Backend } from "../../../src/contract/backend.ts";
+import type { Backend } from "../../../src/core/contract/backend.ts";
 import { type Cases, exits, failureOf, inShell, run, soon, textOf, until } from "../backend/scene.ts";
 import { fresh, paneOf, screenOf, shows, startAsking, terminalOf } from "./pane.ts";
 

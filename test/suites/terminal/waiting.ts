@@ -1,5 +1,5 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import type { Process } from "../../../src/contract/backend.ts";
+import type { Process } from "../../../src/core/contract/backend.ts";
 import { type Cases, exits, soon, textOf, until } from "../backend/scene.ts";
 import { paneOf, startAsking, terminalOf } from "./pane.ts";
 

@@ -1,6 +1,6 @@
 import type { AgentEvent } from "../../../agent/agent.ts";
-import { oneLine, terminalSafe } from "../../../output/terminal-text.ts";
-import { plural } from "../../../util/text.ts";
+import { oneLine, terminalSafe } from "../../../core/output/terminal-text.ts";
+import { plural } from "../../../core/util/text.ts";
 import type { CallSubject } from "../../call-title.ts";
 import { diffLines, readDiff, sizeOfDiff } from "./diff.ts";
 import { type Line, clock, elapsed, painted } from "./paint.ts";

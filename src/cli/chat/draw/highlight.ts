@@ -1,4 +1,4 @@
-import { type CodeKind, colouredCode } from "../../../util/coloured-code.ts";
+import { type CodeKind, colouredCode } from "../../../core/util/coloured-code.ts";
 import type { Look } from "./paint.ts";
 import type { Highlight } from "./render.ts";
 

@@ -1,8 +1,8 @@
 import { isAbsolute } from "node:path";
-import type { Decision } from "../../../contract/decision.ts";
-import { oneLine } from "../../../output/terminal-text.ts";
+import type { Decision } from "../../../core/contract/decision.ts";
+import { oneLine } from "../../../core/output/terminal-text.ts";
 import { type Act, type Described, callActs } from "../../../policy/describe.ts";
-import { plural } from "../../../util/text.ts";
+import { plural } from "../../../core/util/text.ts";
 import { askedOf } from "../../approver.ts";
 import { diffLines, readDiff, sizeOfDiff } from "./diff.ts";
 import { type Line, type Look, type Span, painted } from "./paint.ts";

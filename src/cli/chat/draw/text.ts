@@ -1,5 +1,5 @@
 import { visibleWidth } from "@earendil-works/pi-tui";
-import { oneLine } from "../../../output/terminal-text.ts";
+import { oneLine } from "../../../core/output/terminal-text.ts";
 import type { Line, Look, Span } from "./paint.ts";
 
 /** Returns a line of text from elsewhere, safe for a terminal: without colours, tabs as four columns. */

@@ -1,6 +1,0 @@
-import { foundProgram } from "../../machine/programs.ts";
-
-/** The path of a program that sets up the sandbox: of the system's folders, then of PATH. `undefined`: not found. */
-export function systemProgram(name: string): string | undefined {
-  return foundProgram(name, { systemFirst: true })?.path;
-}

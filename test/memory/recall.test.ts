@@ -1,7 +1,0 @@
-import { join } from "node:path";
-import { libsqlEngine, nodeEngine } from "../../src/db/driver.ts";
-import { temporaryFolder } from "../support/workspace.ts";
-import { recallCases } from "./recall-cases.ts";
-
-const engine = nodeEngine() ?? (await libsqlEngine());
-recallCases(async () => ({ file: join(temporaryFolder(), "memory.db"), engine }));
