@@ -556,32 +556,38 @@ describe("encodings and binary files", () => {
     expect(await tools.text("grep", { pattern: "gr(?-u:.)n" })).toBe("latin1.c:1: /* grün */ needle");
   });
 
-  test("what `read` decodes is found: older encodings, and UTF-16 without a mark", async () => {
-    const text = "first line\nneedle 北京欢迎你 is here\nlast\n";
-    const tools = await searchTools({
-      "be.txt": Buffer.from(text, "utf16le").swap16(),
-      "bin.dat": Buffer.from("\0\x01needle\xff\n", "latin1"),
-      "gbk.txt": iconv.encode(text, "gb18030"),
-      "latin.txt": Buffer.from("needle Étude naïve\n", "latin1"),
-      "le.txt": Buffer.from(text, "utf16le"),
-      "sjis.txt": iconv.encode("needle これは日本語のテキストです\n", "shift_jis"),
-      "utf8.txt": text,
-    });
-    const chinese = (name: string) => `${name}:2: needle 北京欢迎你 is here`;
-    expect(await tools.text("grep", { pattern: "needle" })).toBe(
-      [
-        ...[chinese("be.txt"), chinese("gbk.txt"), "latin.txt:1: needle Étude naïve", chinese("le.txt")],
-        ...["sjis.txt:1: needle これは日本語のテキストです", chinese("utf8.txt")],
-      ].join("\n"),
-    );
-    const found = (input: object) => pathsOf(tools, input);
-    expect(await found({ pattern: "北京.迎" })).toEqual(["be.txt", "gbk.txt", "le.txt", "utf8.txt"]);
-    expect(await found({ pattern: "étude", literal: true })).toEqual(["latin.txt"]);
-    expect(await found({ pattern: "[日木]本" })).toEqual(["sjis.txt"]);
-    expect(await found({ pattern: "needle", glob: "*e.txt" })).toEqual(["be.txt", "le.txt"]);
-    expect(await found({ pattern: "京", path: "gbk.txt" })).toEqual(["gbk.txt"]);
-    expect(await tools.text("grep", { pattern: "needle", max_results: 1 })).toContain("Stopped at 1 match");
-  });
+  test.for(["off", "auto"] as const)(
+    "what `read` decodes is found, with the sandbox %s: older encodings, and UTF-16 without a mark",
+    async (sandbox) => {
+      const text = "first line\nneedle 北京欢迎你 is here\nlast\n";
+      const tools = await searchTools(
+        {
+          "be.txt": Buffer.from(text, "utf16le").swap16(),
+          "bin.dat": Buffer.from("\0\x01needle\xff\n", "latin1"),
+          "gbk.txt": iconv.encode(text, "gb18030"),
+          "latin.txt": Buffer.from("needle Étude naïve\n", "latin1"),
+          "le.txt": Buffer.from(text, "utf16le"),
+          "sjis.txt": iconv.encode("needle これは日本語のテキストです\n", "shift_jis"),
+          "utf8.txt": text,
+        },
+        { sandbox },
+      );
+      const chinese = (name: string) => `${name}:2: needle 北京欢迎你 is here`;
+      expect(await tools.text("grep", { pattern: "needle" })).toBe(
+        [
+          ...[chinese("be.txt"), chinese("gbk.txt"), "latin.txt:1: needle Étude naïve", chinese("le.txt")],
+          ...["sjis.txt:1: needle これは日本語のテキストです", chinese("utf8.txt")],
+        ].join("\n"),
+      );
+      const found = (input: object) => pathsOf(tools, input);
+      expect(await found({ pattern: "北京.迎" })).toEqual(["be.txt", "gbk.txt", "le.txt", "utf8.txt"]);
+      expect(await found({ pattern: "étude", literal: true })).toEqual(["latin.txt"]);
+      expect(await found({ pattern: "[日木]本" })).toEqual(["sjis.txt"]);
+      expect(await found({ pattern: "needle", glob: "*e.txt" })).toEqual(["be.txt", "le.txt"]);
+      expect(await found({ pattern: "京", path: "gbk.txt" })).toEqual(["gbk.txt"]);
+      expect(await tools.text("grep", { pattern: "needle", max_results: 1 })).toContain("Stopped at 1 match");
+    },
+  );
 
   test("binary files are skipped, and reported when they are named", async () => {
     const tools = await searchTools({ "a.bin": Buffer.from("\0needle\n"), "z.txt": "needle\n" });

@@ -83,19 +83,16 @@ export async function sandbox(inner: Backend, options: SandboxOptions): Promise<
       bwrap === undefined || own
         ? []
         : searchViewWords(bwrap, { path, roots, hidden: hiddenPathsNow(), excludes, program });
+    const run = (command: Command) => {
+      if (own) return start({ ...command, ...noSettings }, { readOnly: true, read: [program] });
+      const [first, ...words] = [...view, ...command.argv];
+      return inner.spawn({ ...command, ...noSettings, passEnv: false, argv: [first ?? "", ...words] });
+    };
     return createSearching({
       files,
-      programs: {
-        place: "this machine",
-        base,
-        ripgrep: async () => program,
-        start: (command) => {
-          if (own) return start({ ...command, ...noSettings }, { readOnly: true, read: [program] });
-          const [first, ...words] = [...view, ...command.argv];
-          return inner.spawn({ ...command, ...noSettings, passEnv: false, argv: [first ?? "", ...words] });
-        },
-      },
-      startHere: () => Promise.reject(new Error("what is no file is searched by the inner backend")),
+      programs: { place: "this machine", base, ripgrep: async () => program, start: run },
+      startHere: (args, signal) =>
+        run({ argv: [program, ...args], stdin: "pipe", ...(signal !== undefined && { signal }) }),
       patienceMs: SEARCH_PATIENCE_MS,
     });
   };
