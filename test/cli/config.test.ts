@@ -181,7 +181,7 @@ describe("a start without any file", () => {
     expect(without).toContain("cli-commands-tools.js");
     await writeFile(join(line.folder, "handrail.yaml"), "tools: { preset: coding }\n");
     const more = (await loaded(line)).filter((chunk) => !without.includes(chunk));
-    expect(more).toContain("config-read-settings.js");
+    expect(more).toContain("app-config-read-settings.js");
     expect(more.some((chunk) => chunk.includes("yaml"))).toBe(true);
   });
 });

@@ -104,12 +104,12 @@ describe.skipIf(why !== undefined)("a new kind of target", () => {
 });
 
 test("nothing outside its folder but the registry knows a kind of target", () => {
-  const importsFrom = (folder: string) => new RegExp(`["'](?:\\./|[./]+backends/)${folder}/`);
+  const importsFrom = (folder: string) => new RegExp(`["'](?:\\./|[./]+machine/)${folder}/`);
   const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   for (const [folder = ""] of TARGETS.map(({ schemes }) => schemes)) {
     const importing = files
-      .filter((file) => !file.startsWith(join("backends", folder)))
+      .filter((file) => !file.startsWith(join("machine", folder)))
       .filter((file) => importsFrom(folder).test(readFileSync(join("src", file), "utf8")));
-    expect(importing).toEqual([join("backends", "targets.ts")]);
+    expect(importing).toEqual([join("machine", "targets.ts")]);
   }
 });

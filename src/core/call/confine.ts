@@ -171,6 +171,7 @@ export function confine(
     name: inner.name,
     workDir: inner.workDir,
     home: inner.home,
+    ...(inner.isFar === true && { isFar: true }),
     ...(inner.shell !== undefined && { shell: inner.shell }),
     ...(inner.access !== undefined && { access: inner.access }),
     ...(terminal !== undefined && { terminal }),

@@ -81,7 +81,7 @@ export interface Backend {
  */
 export interface ToolBackend extends Pick<
   Backend,
-  "name" | "workDir" | "home" | "shell" | "access" | "files" | "search" | "find" | "terminal"
+  "name" | "workDir" | "home" | "isFar" | "shell" | "access" | "files" | "search" | "find" | "terminal"
 > {
   /** Starts a program. It ends with the call at the latest; to outlive the call, start a job. */
   spawn(command: Omit<Command, "lifetime" | "label" | "within">): Promise<Process>;

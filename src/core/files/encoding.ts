@@ -232,10 +232,11 @@ export function utf32Label(start: Uint8Array): "UTF-32LE" | "UTF-32BE" | undefin
   if (a === 0 && b === 0 && c === 0xfe && d === 0xff) return "UTF-32BE";
   const units = Math.min(start.length, SAMPLE_BYTES) >> 2;
   const isZero = (at: number) => {
-    let zero = 0;
-    for (let unit = 0; unit < units; unit++) if (start[4 * unit + at] === 0) zero++;
-    return zero === units;
+    for (let unit = 0; unit < units; unit++) if (start[4 * unit + at] !== 0) return false;
+    return true;
   };
+  for (let unit = 0; unit < units; unit++)
+    if (start.subarray(4 * unit, 4 * unit + 4).every((byte) => byte === 0)) return undefined; // no text has that character
   // Each character is below U+110000, and few texts have none below U+0100.
   const isText = (low: number) => [9, 10, 13].includes(start[low] ?? 0) || (start[low] ?? 0) >= 32;
   if (isZero(3) && isZero(2) && isText(0)) return "UTF-32LE";

@@ -18,14 +18,14 @@ export interface InIgnored<Found> {
 /** A search that leaves out what a `.gitignore` ignores. */
 interface Searched {
   readonly path: string;
-  readonly backend: Pick<ToolBackend, "find" | "files">;
+  readonly backend: Pick<ToolBackend, "find" | "files" | "isFar">;
   readonly signal: AbortSignal;
 }
 
 /**
  * Says in how many ignored files of a folder there is more, after a search that found something in `count` others.
- * `undefined`: in none, the folder has no `.gitignore`, or they are too many: looking at them never takes much longer than
- * the search did.
+ * `undefined`: in none, the folder has no `.gitignore`, they are too many (looking at them never takes much longer than
+ * the search did), or they are on a remote host, where looking takes round trips.
  *
  * @param since when that search began, as `performance.now()` says it
  * @param search searches all files, also ignored ones
@@ -37,6 +37,7 @@ export async function ignoredNote<Found>(
   search: (signal: AbortSignal) => Promise<Found>,
   filesIn: (found: Found) => number,
 ): Promise<string | undefined> {
+  if (backend.isFar === true) return undefined;
   const patience = Math.max(LITTLE_PATIENCE_MS, performance.now() - since);
   const rules = await backend.files.stat(posix.join(path, ".gitignore")).catch(() => undefined);
   if (rules === undefined) return undefined;

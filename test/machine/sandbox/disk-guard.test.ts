@@ -122,7 +122,7 @@ test("with slightly more than required is reported soon after that is written", 
 });
 
 test("a guard keeps no process alive", async () => {
-  const module = await bundled("backends/sandbox/limits/disk-guard.ts");
+  const module = await bundled("machine/sandbox/limits/disk-guard.ts");
   const script = `import { guardDisk } from ${JSON.stringify(module)}; guardDisk({ folders: ["/"], diskFree: 0, full() {} }); console.log("watching")`;
   const { status, stdout } = run([process.execPath, "--input-type=module", "-e", script]);
   expect([status, stdout]).toEqual([0, "watching\n"]);

@@ -125,7 +125,7 @@ describe.skipIf(problem !== undefined)("a private network that commands share", 
 test.skipIf(problem !== undefined)(
   "a killed process leaves nothing of a network, whatever stage its creation had reached",
   async () => {
-    const module = await bundled("backends/sandbox/egress/shared-network.ts");
+    const module = await bundled("machine/sandbox/egress/shared-network.ts");
     const mark = `${process.pid}-${Date.now()}`;
     for (const delay of [0, 4, 8, 15, 1_000]) {
       const script = `import { openSharedNetwork } from ${JSON.stringify(module)};

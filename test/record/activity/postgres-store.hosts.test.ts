@@ -177,7 +177,7 @@ describe.skipIf(problem !== undefined)("a store on PostgreSQL", async () => {
     await expect(reader.takeThread("main", new AbortController().signal)).resolves.toBeTypeOf("function");
   });
 
-  const LIBRARY = JSON.stringify(new URL("../../dist/index.js", import.meta.url).href);
+  const LIBRARY = JSON.stringify(new URL("../../../dist/index.js", import.meta.url).href);
 
   test("what many writers record at once is sealed, and a change of it is found", async () => {
     const url = await server.create("sealed");

@@ -25,7 +25,7 @@ test("libsql without the package of its binary (npm ci --omit=optional) is a sen
   const folder = temporaryFolder();
   for (const name of ["libsql", "@neon-rs/load", "detect-libc"])
     await cp(
-      fileURLToPath(new URL(`../../node_modules/${name}`, import.meta.url)),
+      fileURLToPath(new URL(`../../../node_modules/${name}`, import.meta.url)),
       join(folder, "node_modules", name),
       {
         recursive: true,
@@ -137,7 +137,7 @@ test("several processes that create and open one file at the same time all succe
 test("the built store is opened by node:sqlite if Node has it (22.13 and newer), otherwise by libsql", () => {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const program = `
-    import { sqliteStore } from ${JSON.stringify(new URL("../../dist/index.js", import.meta.url).href)};
+    import { sqliteStore } from ${JSON.stringify(new URL("../../../dist/index.js", import.meta.url).href)};
     const store = sqliteStore({ file: ${JSON.stringify(newFile())} });
     for await (const event of store.events()) console.error(event);
     await store.close();
