@@ -6,7 +6,7 @@ import { plural } from "../../core/util/text.ts";
 /** How long ignored files are looked at after a search that found nothing. Milliseconds. */
 const PATIENCE_MS = 2_000;
 /** How long at least after a search that found something; as long as that search took, if that is longer. */
-const LITTLE_PATIENCE_MS = 50;
+const LITTLE_PATIENCE_MS = 200;
 
 /** What a search in ignored files came to. */
 export interface InIgnored<Found> {

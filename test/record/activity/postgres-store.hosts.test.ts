@@ -146,7 +146,7 @@ describe.skipIf(problem !== undefined)("a store on PostgreSQL", async () => {
     const url = await server.create("restored");
     const other = await server.connect(url);
     await other.query(
-      `INSERT INTO handrail.events SELECT 9007199254000, 1, 'old', 'main', 0, 'job.ended', '{"call":"old"}', NULL`,
+      `INSERT INTO handrail.events SELECT 9007199254000, 1, 'old', 'main', ${Date.now()}, 'job.ended', '{"call":"old"}', NULL`,
     );
     const store = storeOn(url);
     await store.commit(event("new"));
