@@ -18,13 +18,21 @@ const WIDE = String.raw`\A(?s-u:[^\xfe\xff].{0,62})??(?:(?-u:[\t\n\r -~]\x00){3}
 
 /**
  * Returns ripgrep's arguments that list files in which `read` finds a text and ripgrep does not: UTF-16 without a mark,
- * and, for a pattern with characters beyond ASCII, files with these characters in an older encoding. Without such
- * characters only the beginning of each file is read.
+ * and, for a pattern with characters beyond ASCII, files with these characters in an older encoding. Larger files than
+ * `MOST_BYTES` are not among them.
  */
 export async function foreignArguments(pattern: string): Promise<readonly string[]> {
   const words = await inOlder(pattern);
   return [
-    ...["--files-with-matches", "--text", "--encoding=none", "--multiline", "--mmap"],
+    // Mapping each file takes four times as long as reading it; what is read whole has a limit.
+    ...[
+      "--files-with-matches",
+      "--text",
+      "--encoding=none",
+      "--multiline",
+      "--no-mmap",
+      `--max-filesize=${MOST_BYTES}`,
+    ],
     ...[WIDE, ...words].map((each) => `--regexp=${each}`),
   ];
 }
