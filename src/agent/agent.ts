@@ -272,16 +272,15 @@ function withAgentTools(
   const wakes = position.depth === 0 && toolkit.tools.has("jobs");
   const withAgents = (own: Toolset): Iterable<Tool> => {
     const start = startTask({ agents, position, toolkit, model, limits, budget, open: openAgent });
-    const given = withDelegate(own.values(), { agents: disable.includes("delegate") ? {} : agents, position }, start);
-    const others = given.filter((tool) => tool.name !== "delegate" || own.has("delegate"));
+    const theirs = disable.includes("delegate")
+      ? own.values()
+      : withDelegate(own.values(), { agents, position }, start);
     const added = [
       wakes ? waking.tool : undefined,
       skillTool(skills),
-      given.find(({ name }) => name === "delegate"),
       disable.includes("search_tools") ? undefined : search.toolFor(own),
-    ].filter((tool) => tool !== undefined);
-    const wanted = added.filter((tool) => !disable.includes(tool.name));
-    return new Map([...others, ...wanted].map((tool) => [tool.name, tool])).values();
+    ].filter((tool) => tool !== undefined && !disable.includes(tool.name)) as readonly Tool[];
+    return new Map([...theirs, ...added].map((tool) => [tool.name, tool])).values();
   };
   return toolkit.with({
     tools: withAgents,

@@ -8,6 +8,7 @@ import type { Toolkit } from "../core/contract/toolkit.ts";
 import { BUILT_IN } from "../tools/presets/built-in.ts";
 import { chosenTools, sourceChoice } from "../tools/presets/choose.ts";
 import { messageOf } from "../core/util/errors.ts";
+import type { Delegation } from "./delegation.ts";
 import { usualModel } from "./keys.ts";
 import type { GlobalOptions } from "./options.ts";
 import { loadedSettings, toolChoice } from "./settings.ts";
@@ -21,21 +22,9 @@ export interface ConfiguredAgents {
   of(toolkit: Toolkit): SubAgents;
 }
 
-/** The configured agents for callers that are no agents, and the model of agents that have none of their own. */
-export interface Delegation {
-  readonly keys: readonly string[];
-  /** Returns the toolkit with `delegate`. Closing it does not close the given one. */
-  over(toolkit: Toolkit): Toolkit;
-}
-
-/**
- * Loads what `delegate` needs at a shell or for an MCP client. `models: "none"` loads no model, to list the tools.
- * Without agents in the configuration, or if they disable `delegate`, toolkits stay as they are.
- */
-export async function loadDelegation(options: GlobalOptions, models: "all" | "none" = "all"): Promise<Delegation> {
+/** As `loadDelegation`, for a configuration that has agents. */
+export async function delegationOf(options: GlobalOptions, models: "all" | "none"): Promise<Delegation> {
   const { settings } = await loadedSettings(options);
-  if (Object.keys(settings.agents).length === 0 || settings.tools.disable.includes("delegate"))
-    return { keys: [], over: (toolkit) => toolkit };
   const chosen =
     models === "none" ? undefined : (settings.model ?? (await usualModel(options.io, () => {}).catch(() => undefined)));
   const load = (model: ModelSettings) =>

@@ -24,8 +24,9 @@ const DEFAULTS: ReadonlySet<string> = new Set(DEFAULT_FORBIDDEN_PATHS);
  * Creates the judge of paths: a path is judged by what it is, then by where it is. Keys, and start-up files to write,
  * are asked about everywhere unless they are forbidden. The workspace, the allowed roots and the forbidden paths: the
  * longest one that contains the real path decides; a tie forbids. Elsewhere `workspaceOnly` denies, or a person is
- * asked, unless the autonomy is full or `wholeMachine` opens it to read. A path that is forbidden as written stays forbidden. `own` are Handrail's own folders, which are never
- * reachable. For file tools the session's temporary folders count like the workspace.
+ * asked, unless the autonomy is full or `wholeMachine` lets it be read. A path that is forbidden as written stays
+ * forbidden. `own` are Handrail's own folders, which are never reachable. For file tools the session's temporary folders
+ * count like the workspace.
  */
 export function pathJudge(
   settings: PolicySettings,

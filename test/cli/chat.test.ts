@@ -74,6 +74,6 @@ test("tools.disable also omits the tools that an agent adds", async () => {
     const { stdout } = await here(["chat", "--model", "demo"], {}, { input: "/tools\n" });
     return stdout.match(/^(edit|delegate|wake_on_job)/gm);
   };
-  expect(await tools("")).toEqual(["edit", "wake_on_job", "delegate"]);
+  expect(await tools("")).toEqual(["edit", "delegate", "wake_on_job"]);
   expect(await tools("delegate, wake_on_job")).toEqual(["edit"]);
 });

@@ -58,7 +58,7 @@ function script(can: Abilities, [named, , , , begun, asked]: Conversation["round
       calls: [can.write(`${folder}/price.mjs`, PRICE), can.write(`${folder}/check.mjs`, CHECK)],
     },
     {
-      say: "I run the check: in the sandbox, where there is one. Elsewhere running a program is asked about.",
+      say: "I run the check. Where there is a sandbox it runs in it; without one you are asked first.",
       calls: [can.run(check)],
       expected: /^FAIL: /m,
     },

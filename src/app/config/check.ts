@@ -60,7 +60,7 @@ export async function loadCheck() {
   return { check, salvage };
 }
 
-/** A value that fits, or the JSON pointers of what does not fit. */
+/** The checked value, or the JSON pointers of the parts that are wrong. */
 type Result = (Checked & { readonly wrong?: never }) | { readonly wrong: ReadonlySet<string> };
 
 /** Removes what JSON pointers lead to: each with the item of the innermost list that it is part of. */

@@ -5,8 +5,8 @@ import { pause } from "../../core/util/abort.ts";
 import { messageOf } from "../../core/util/errors.ts";
 import { approveAll, terminalApprover } from "../approver.ts";
 import type { GlobalOptions } from "../options.ts";
-import { keptKeys, loadedSettings, tellHowToAttach, toolkitOptions } from "../settings.ts";
-import type { Delegation } from "../sub-agents.ts";
+import { keptKeys, tellHowToAttach, toolkitOptions } from "../settings.ts";
+import { loadDelegation } from "../delegation.ts";
 import { withoutBoundaries } from "../../core/util/boundary.ts";
 import { EXIT } from "../exit.ts";
 import { progressLine } from "../progress.ts";
@@ -27,8 +27,7 @@ export async function run(
   const [, server] = /^mcp__(.+?)__/.exec(name) ?? [];
   const sources = server === undefined ? isForeign : `mcp:${server}`;
   const given = await toolkitOptions(options, { sources });
-  // Loads the code of models.
-  const delegation = isForeign && server === undefined ? await delegationOf(options) : undefined;
+  const delegation = isForeign && server === undefined ? await loadDelegation(options) : undefined;
   const toolkit = await createToolkit({
     ...given,
     mask: { values: [...(await keptKeys(options.io)), ...(delegation?.keys ?? [])] },
@@ -52,13 +51,6 @@ export async function run(
     await toolkit.close().catch((error: unknown) => note(options.io, `handrail: ${messageOf(error)}`));
     stopped.release();
   }
-}
-
-/** Loads the configured agents; `undefined` without any. */
-async function delegationOf(options: GlobalOptions): Promise<Delegation | undefined> {
-  const { settings } = await loadedSettings(options);
-  if (Object.keys(settings.agents).length === 0) return undefined;
-  return (await import("../sub-agents.ts")).loadDelegation(options);
 }
 
 /** Whether a model may have written this command line. Otherwise its URLs are a person's. */

@@ -6,7 +6,7 @@ import { approveAll } from "../approver.ts";
 import type { GlobalOptions } from "../options.ts";
 import { howToApprove, keptKeys, loadedSettings, tellHowToAttach, toolkitOptions } from "../settings.ts";
 import { requirePerson } from "../people.ts";
-import { loadDelegation } from "../sub-agents.ts";
+import { loadDelegation } from "../delegation.ts";
 import { untilStopped } from "../signals.ts";
 
 export interface McpOptions extends GlobalOptions {

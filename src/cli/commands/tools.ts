@@ -3,6 +3,7 @@ import type { DefinitionFormat, Toolset } from "../../core/contract/toolkit.ts";
 import { definitions } from "../../core/call/definitions.ts";
 import { paramsHint, toolset } from "../../core/call/toolset.ts";
 import { chosenTools } from "../../tools/presets/choose.ts";
+import { loadDelegation } from "../delegation.ts";
 import type { GlobalOptions } from "../options.ts";
 import { hasSources, loadedSettings, placeOf, settingsFrom, toolChoice, toolkitOptions } from "../settings.ts";
 import { pause } from "../../core/util/abort.ts";
@@ -37,7 +38,6 @@ async function fromToolkit(format: "table" | DefinitionFormat, options: GlobalOp
   const toolkit = await createToolkit({ ...(await toolkitOptions(options, { sources: true })), lifetime: "call" });
   try {
     await Promise.race([toolkit.ready, pause(START_MS, stopped.signal, { keepsAlive: false })]);
-    const { loadDelegation } = await import("../sub-agents.ts");
     print(options.io, (await loadDelegation(options, "none")).over(toolkit).tools, format);
   } finally {
     await toolkit.close();

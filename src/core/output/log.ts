@@ -23,7 +23,8 @@ export interface OutputLogOptions {
 /** An output log that can be written. */
 export interface WritableOutputLog extends OutputLog {
   /**
-   * Appends a copy of the bytes. Never throws and never waits: bytes that are not on disk yet stay in memory. A writer that is faster than the disk should wait for `drained`. Ignored after `end`.
+   * Appends a copy of the bytes. Never throws and never waits: bytes that are not on disk yet stay in memory. A writer
+   * that is faster than the disk should wait for `drained`. Ignored after `end`.
    */
   write(chunk: Uint8Array): void;
   /** True while 4 MiB or more wait for the disk. */

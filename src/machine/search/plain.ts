@@ -19,7 +19,7 @@ exec find . ${quoteWords(words)} -exec ${grep} {} +`;
 export function plainSearchNote(place: string): string {
   return (
     `There is no ripgrep on ${place}, so grep was used: files in .gitignore are included, the pattern is a POSIX ` +
-    "extended regular expression, and UTF-16 files, letters in older encodings and names with a colon are left out. No context lines are shown. " +
-    "Of too many matches, those found first are shown."
+    "extended regular expression, and UTF-16 files, letters in older encodings and names with a colon are left out. " +
+    "No context lines are shown. Of too many matches, those found first are shown."
   );
 }

@@ -24,8 +24,8 @@ export interface StartOptions {
 
 /**
  * Starts a job. A shell on the remote host, in its own session, watches it, so it needs no connection. The job's folder
- * contains `out`, its output (the beginning and the end of a long one, or what the disk takes), `in`, its stdin, and its notes (`JobNotes`).
- * Resolves to its PID.
+ * contains `out`, its output (the beginning and the end of a long one, or what the disk takes), `in`, its stdin, and its
+ * notes (`JobNotes`). Resolves to its PID.
  *
  * @throws ToolFailure when it cannot be started.
  */

@@ -43,8 +43,7 @@ export interface StartRequest {
 
 /** From the spawner. */
 export type Answer =
-  /** All pipes are in `folder`. No names: they could not be created. */
-  /** `problem`: why there are no names. */
+  /** All pipes are in `folder`. No names: they could not be created, because of `problem`. */
   | {
       readonly type: "pipes";
       readonly id: number;

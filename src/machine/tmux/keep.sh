@@ -1,8 +1,8 @@
 # The shell of a command reads this before its script, which then leaves what it would leave if it were typed at the
 # prompt of the pane. When it ends, its folder and the exported variables that it has changed are in two files of sh:
-# `after`, which the pane's shell reads, and `state`, which the next command reads (start.sh). Variables that make programs load code are not passed on. A script that ends in `exec`, by a signal,
-# or with an EXIT trap of its own passes on nothing. Set before: hr_at, the folder of the backend, and hr_d, that of the
-# command.
+# `after`, which the pane's shell reads, and `state`, which the next command reads (start.sh). Variables that make
+# programs load code are not passed on. A script that ends in `exec`, by a signal, or with an EXIT trap of its own passes
+# on nothing. Set before: hr_at, the folder of the backend, and hr_d, that of the command.
 
 # shellcheck disable=SC2016 # code of awk
 hr_awk=$(command -v awk) || hr_awk=:

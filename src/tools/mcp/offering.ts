@@ -1,4 +1,7 @@
-/** What an MCP server offers beside tools: ours, and those it passes on. Nothing here names a type of the SDK: it is bundled. */
+/**
+ * What an MCP server offers beside tools: Handrail's own server, and the servers whose offers it passes on. Nothing here
+ * names a type of the SDK, which is bundled.
+ */
 import type { Content } from "../../core/contract/content.ts";
 
 /** The values of a prompt's arguments, or of a template's variables. */
