@@ -1,13 +1,6 @@
-import type { Toolkit } from "../core/contract/toolkit.ts";
 import type { GlobalOptions } from "./options.ts";
 import { loadedSettings } from "./settings.ts";
-
-/** The configured agents for callers that are no agents, and the model of agents that have none of their own. */
-export interface Delegation {
-  readonly keys: readonly string[];
-  /** Returns the toolkit with `delegate`. Closing it does not close the given one. */
-  over(toolkit: Toolkit): Toolkit;
-}
+import type { Delegation } from "./sub-agents.ts";
 
 /**
  * Loads what `delegate` needs at a shell or for an MCP client. `models: "none"` loads no model, to list the tools.

@@ -8,7 +8,6 @@ import type { Toolkit } from "../core/contract/toolkit.ts";
 import { BUILT_IN } from "../tools/presets/built-in.ts";
 import { chosenTools, sourceChoice } from "../tools/presets/choose.ts";
 import { messageOf } from "../core/util/errors.ts";
-import type { Delegation } from "./delegation.ts";
 import { usualModel } from "./keys.ts";
 import type { GlobalOptions } from "./options.ts";
 import { loadedSettings, toolChoice } from "./settings.ts";
@@ -20,6 +19,13 @@ export interface ConfiguredAgents {
   readonly keys: readonly string[];
   /** Returns the agents as `createAgent` takes them. */
   of(toolkit: Toolkit): SubAgents;
+}
+
+/** The configured agents for callers that are no agents, and the model of agents that have none of their own. */
+export interface Delegation {
+  readonly keys: readonly string[];
+  /** Returns the toolkit with `delegate`. Closing it does not close the given one. */
+  over(toolkit: Toolkit): Toolkit;
 }
 
 /** As `loadDelegation`, for a configuration that has agents. */
